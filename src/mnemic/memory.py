@@ -376,7 +376,7 @@ class Memory:
             content: the statement; the same one twice at one level is one memory (``duplicate``).
             key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
             type: the kind of knowledge.
-            category: a free word, such as ``preference`` or ``architecture_decision``.
+            category: a free word, such as ``preference`` or ``architecture_decision``; default one that a rule finds.
             tags: words to filter by; they are searched too.
             metadata: any JSON object.
             importance: 0 to 1; pinned if given.

@@ -734,3 +734,12 @@ def test_what_is_made_of_an_agents_messages_is_its_own(opened):
         memory.add("x", agent=7)
     with pytest.raises(UnknownArgument, match="agent"):
         memory.search("x", agent_id="buyer")
+
+
+def test_what_is_remembered_has_a_category_at_once(opened):
+    memory = opened(user="ana")
+    texts = {"I prefer dark mode.": "preference", "The API runs on port 9000.": "configuration", "Seven is odd.": None}
+    for text, category in texts.items():
+        assert memory.get(memory.remember(text).id).category == category
+    assert memory.get(memory.remember("I prefer tea.", category="drinks").id).category == "drinks"
+    assert [record.content for record in memory.list(category="preference")] == ["I prefer dark mode."]

@@ -190,6 +190,18 @@ async def test_ooda(memory, served):
         assert memory.get(again["id"]).status == "archived"
 
 
+async def test_a_question_for_the_user_is_answered_by_the_profile(memory, served):
+    memory.add([{"role": "user", "name": "Ana", "content": text} for text in (
+        "I work at Acme as an engineer.", "The weather is nice today.",
+    )])  # fmt: skip
+    memory.process()
+    memory.preferences["theme"] = "dark"
+    async with served(memory) as call:
+        found = (await call("recall", query="What do you know about me?"))["found"]
+        assert {line["text"] for line in found} == {"Preference theme: dark", "I work at Acme as an engineer."}
+        assert len((await call("recall", query="What do you know about me?", limit=1))["found"]) == 1
+
+
 WRONG = [
     ("default", "remember", {}, "content"),
     ("default", "remember", {"content": 7}, "content must be a valid string, not 7"),

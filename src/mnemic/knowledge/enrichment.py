@@ -199,11 +199,11 @@ def _with_enrichment(record: MemoryRecord, found: enrichment.Enrichment) -> Memo
     ruled = ruled_fields(record)
     text: dict[str, Any] = {
         name: getattr(found, name) or getattr(record, name)
-        for name in ("summary", "keywords", "related_files", "related_entities")
+        for name in ("summary", "keywords", "category", "related_files", "related_entities")
         if name in ruled or not getattr(record, name)
     }
     return replace(
-        record, **text, tags=record.tags or found.tags, category=record.category or found.category,
+        record, **text, tags=record.tags or found.tags,
         importance=record.importance if record.pinned else found.importance,
         salience=record.salience if record.pinned else found.importance,
         confidence=min(record.confidence, found.confidence),

@@ -10,6 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
+from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
@@ -100,6 +101,8 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
+    if record.category is None:
+        record = replace(record, category=category_of(record.content))
     if record.emotion is None:
         record = with_emotion(record, index.vector, embedder.id)
     nearest = _neighbours(runtime, scope, record, index)
