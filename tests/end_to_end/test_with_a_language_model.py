@@ -40,7 +40,14 @@ def segments(request):
 def descriptions(request):
     return {
         "memories": [
-            {"memory": number, "summary": "", "keywords": [KEYWORD], "tags": ["things"], "importance": 0.75}
+            {
+                "memory": number,
+                "summary": "",
+                "context": "Where the bicycle is.",
+                "keywords": [KEYWORD],
+                "tags": ["things"],
+                "importance": 0.75,
+            }
             for number in request.numbers
         ]
     }
@@ -141,6 +148,7 @@ class TestHealthy:
         assert found[FACT].source_ids == ("m0",)
         assert found[FACT].confidence <= 0.875
         assert KEYWORD in found[REMEMBERED].keywords
+        assert found[REMEMBERED].context == "Where the bicycle is."
         assert memory.stats().pending == {}
         model.check()
 

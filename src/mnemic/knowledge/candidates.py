@@ -298,7 +298,7 @@ def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecor
 
 
 _EMPTY_DESCRIPTION: dict[str, Any] = {
-    "summary": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
+    "summary": None, "context": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
     "related_entities": (),
 }  # fmt: skip
 
@@ -314,7 +314,7 @@ def with_new_description(record: MemoryRecord, held: MemoryRecord) -> MemoryReco
 
     Tags of a language model cannot be distinguished from those of a caller and are kept too.
     """
-    stale = {n for n in ("summary", "keywords") if getattr(record, n) == getattr(held, n)}
+    stale = {n for n in ("summary", "context", "keywords") if getattr(record, n) == getattr(held, n)}
     stale |= {n for n in ruled_fields(held) if getattr(record, n) == getattr(held, n)}
     blank = replace(record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in stale})
     return with_description(blank) if held.summary or held.keywords else blank

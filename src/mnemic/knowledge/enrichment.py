@@ -1,4 +1,4 @@
-"""Enrichment of stored memories: summary, keywords, tags, category, files, entities and links."""
+"""Enrichment of stored memories: summary, context, keywords, tags, category, files, entities and links."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _with_enrichment(record: MemoryRecord, found: enrichment.Enrichment) -> Memo
     ruled = ruled_fields(record)
     text: dict[str, Any] = {
         name: getattr(found, name) or getattr(record, name)
-        for name in ("summary", "keywords", "category", "related_files", "related_entities")
+        for name in ("summary", "context", "keywords", "category", "related_files", "related_entities")
         if name in ruled or not getattr(record, name)
     }
     return replace(
