@@ -20,6 +20,7 @@ Adapters    src/mnemic/adapters              ScopeSource bound checked_memory ch
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView StoredVector
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
+Documents   src/mnemic/documents.py        *
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic                       Settings Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
 Chroma      src/mnemic/indexes/vector/chroma  Chroma

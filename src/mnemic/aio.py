@@ -332,10 +332,19 @@ class AsyncMemory:
         sent_at: datetime | None = None,
         id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        agent: str | None = None,
     ) -> Receipts:
         """See ``Memory.add``."""
         return await self._run(
-            self._memory.add, messages, session=session, role=role, name=name, sent_at=sent_at, id=id, metadata=metadata
+            self._memory.add,
+            messages,
+            session=session,
+            role=role,
+            name=name,
+            sent_at=sent_at,
+            id=id,
+            metadata=metadata,
+            agent=agent,
         )
 
     async def add_exchange(
@@ -345,11 +354,12 @@ class AsyncMemory:
         *,
         sent_at: datetime | None = None,
         session: str | None = None,
+        agent: str | None = None,
         cited: Iterable[str] = (),
     ) -> Receipts:
         """See ``Memory.add_exchange``."""
         return await self._run(
-            self._memory.add_exchange, user, assistant, sent_at=sent_at, session=session, cited=cited
+            self._memory.add_exchange, user, assistant, sent_at=sent_at, session=session, agent=agent, cited=cited
         )
 
     async def remember(
@@ -367,6 +377,7 @@ class AsyncMemory:
         delete_after: datetime | None = None,
         source: Source = "direct_user",
         level: Literal["session"] | None = None,
+        agent: str | None = None,
         id: str | None = None,
         **description: Unpack[Description],
     ) -> Receipt:
@@ -374,7 +385,7 @@ class AsyncMemory:
         return await self._run(
             self._memory.remember, content, key=key, type=type, category=category, tags=tags, metadata=metadata,
             importance=importance, source_ids=source_ids, valid_at=valid_at,
-            delete_after=delete_after, source=source, level=level, id=id, **description,
+            delete_after=delete_after, source=source, level=level, agent=agent, id=id, **description,
         )  # fmt: skip
 
     async def update(
@@ -444,6 +455,7 @@ class AsyncMemory:
     async def consolidate(
         self,
         *,
+        ids: Iterable[str] | None = None,
         importance_threshold: float | None = None,
         similarity_threshold: float | None = None,
         min_age_hours: float | None = None,
@@ -451,7 +463,7 @@ class AsyncMemory:
     ) -> ConsolidationReport:
         """See ``Memory.consolidate``."""
         return await self._run(
-            self._memory.consolidate, importance_threshold=importance_threshold,
+            self._memory.consolidate, ids=ids, importance_threshold=importance_threshold,
             similarity_threshold=similarity_threshold, min_age_hours=min_age_hours, dry_run=dry_run,
         )  # fmt: skip
 

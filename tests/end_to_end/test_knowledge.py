@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic import InvalidInput, Message, NotFound
+from mnemic import InvalidInput, Message, NotFound, UnknownArgument
 from mnemic.runtime.settings import Processing
 from mnemic.testing import FailingEmbedder
 
@@ -706,3 +706,40 @@ def test_hostile_texts_are_processed_like_others(text, tmp_path):
             prompt = memory.get_memory_context("Lisbon", max_tokens=200).to_prompt()
             assert prompt.count("</memory") <= 1
             clean(memory)
+
+
+def test_what_is_made_of_an_agents_messages_is_its_own(opened):
+    memory = opened(user="ana")
+    memory.add(
+        [{"role": "user", "content": "My dentist is Dr. Costa.", "metadata": {"from": "chat"}}],
+        agent="planner",
+        session="a",
+    )
+    memory.add_exchange("My sister Rita lives in Faro.", "Noted.", agent="buyer", session="b")
+    memory.add("I work as a nurse in Lisbon.", session="c")
+    memory.remember("Suppliers answer slowly.", agent="buyer", metadata={"month": 8})
+    memory.process()
+
+    def made(**filters):
+        return {record.content for record in memory.list(**filters)}
+
+    assert made(agent="planner") == {"My dentist is Dr. Costa."}
+    assert made(agent="buyer") == {"My sister Rita lives in Faro.", "Suppliers answer slowly."}
+    assert made(agent="buyer", metadata={"month": 8}) == {"Suppliers answer slowly."}
+    assert made() > made(agent="planner") | made(agent="buyer")
+    assert made(agent="nobody") == set()
+    assert [m.metadata for m in memory.messages(agent="planner")] == [{"from": "chat", "agent": "planner"}]
+    assert {hit.metadata.get("agent") for hit in memory.search("Who lives where?", agent="buyer")} == {"buyer"}
+    with pytest.raises(InvalidInput, match="agent"):
+        memory.add("x", agent=7)
+    with pytest.raises(UnknownArgument, match="agent"):
+        memory.search("x", agent_id="buyer")
+
+
+def test_what_is_remembered_has_a_category_at_once(opened):
+    memory = opened(user="ana")
+    texts = {"I prefer dark mode.": "preference", "The API runs on port 9000.": "configuration", "Seven is odd.": None}
+    for text, category in texts.items():
+        assert memory.get(memory.remember(text).id).category == category
+    assert memory.get(memory.remember("I prefer tea.", category="drinks").id).category == "drinks"
+    assert [record.content for record in memory.list(category="preference")] == ["I prefer dark mode."]

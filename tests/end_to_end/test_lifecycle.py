@@ -111,6 +111,31 @@ class TestTiers:
         done = memory.consolidate()
         assert done.cluster_summaries == plan.cluster_summaries
 
+    def test_only_what_is_named_is_merged_whatever_its_age_and_importance(self, opened):
+        memory = opened(user="ana", consolidator=Consolidator(similarity_threshold=0.6))
+        best, second, third = told(memory, first=0.3)
+        assert memory.consolidate().id == ""  # young and unimportant
+        plan = memory.consolidate(ids=[third, best], dry_run=True)
+        assert (plan.memories_promoted, plan.memories_archived) == (1, 1)
+        report = memory.consolidate(ids=[third, best])
+        assert report.cluster_summaries == plan.cluster_summaries
+        assert statuses(memory, [best, second, third]) == ["long_term", "short_term", "archived"]
+        memory.consolidate(ids=[second, best])  # one of them is long-term
+        assert statuses(memory, [best, second]) == ["long_term", "archived"]
+        assert memory.admin.verify().ok
+
+    def test_what_is_named_and_not_the_same_is_left_as_it_is(self, memory):
+        bike, tea = told(memory, [BIKE, TEA])
+        for ids in ([bike, tea], [bike], [], [bike, bike]):
+            report = memory.consolidate(ids=ids)
+            assert (report.clusters_formed, report.memories_promoted, report.memories_archived) == (0, 0, 0)
+        assert statuses(memory, [bike, tea]) == ["short_term", "short_term"]
+        assert memory.consolidate().memories_promoted == 2  # naming them did not count as judging them
+        message = memory.add("Hello.")[0].id
+        for unknown in ("mem_none", message):
+            with pytest.raises(NotFound, match=unknown):
+                memory.consolidate(ids=[bike, unknown])
+
     def test_a_later_restatement_joins_what_is_long_term(self, memory):
         best, *_ = told(memory, BIKES[:1])
         memory.consolidate()

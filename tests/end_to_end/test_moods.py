@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic import Memory, OnnxEmbedder
+from mnemic import Emotion, InvalidInput, Memory, OnnxEmbedder
 from mnemic.adapters import blocking, tools
 from mnemic.errors import MnemicError
 
@@ -137,3 +137,24 @@ def test_without_a_mood_nothing_changes(memories):
         memory.search(case["query"], mood=memory.emotion(case["mood"]))
         assert [hit.text for hit in memory.search(case["query"], mood=None)] == plain
         assert [hit.text for hit in memory.search(case["query"], emotion_weight=0)] == plain
+
+
+def test_what_is_remembered_may_say_how_it_felt_and_everything_kept_has_a_quadrant(opened):
+    memory = opened(user="ana", session="s1")
+    felt = Emotion(valence=-0.6, arousal=0.7, confidence=1.0)
+    id_ = memory.remember("The demo is on Friday.", emotion=felt).id
+    read = memory.remember("I am so happy about the garden!").id
+    assert memory.get(id_).emotion == felt
+    assert memory.get(read).emotion.valence > 0
+    memory.process()
+    assert memory.get(id_).emotion == felt
+    memory.update(id_, content="The demo is on Monday.", emotion=Emotion(valence=0.5, arousal=0.5))
+    assert memory.get(id_).emotion.valence == 0.5
+    memory.update(id_, content="What a terrible, horrible demo.")
+    assert memory.get(id_).emotion.valence < 0.5
+    with pytest.raises(InvalidInput, match="emotion"):
+        memory.remember("x", emotion=Emotion(valence=3.0, arousal=0.0))
+    memory.preferences["theme"] = "dark"
+    memory.add("I moved to Lisbon.")
+    memory.sessions.end()
+    assert {record.emotion.quadrant is None for record in memory.list()} == {False}

@@ -26,6 +26,7 @@ REMEMBERED = "The bicycle is in the cellar of the house."
 TITLE, STORY = "Ana lives in Lisbon", "Ana lives in Lisbon with the cat Miso."
 FACT = "Miso is the name of a cat."  # what no rule makes of the talk
 KEYWORD = "cellar"
+PREDICT_FIRST = Processing(predict_first=True)
 STAGES = ("segment", "narrate", "extract", "enrich", "expand")
 UNREACHABLE = {"timeout", "refused connection", "429", "500"}
 ALWAYS_FAILS = UNREACHABLE | {"empty", "refusal", "cut", "wrong schema", "10 MB"}
@@ -39,7 +40,14 @@ def segments(request):
 def descriptions(request):
     return {
         "memories": [
-            {"memory": number, "summary": "", "keywords": [KEYWORD], "tags": ["things"], "importance": 0.75}
+            {
+                "memory": number,
+                "summary": "",
+                "context": "Where the bicycle is.",
+                "keywords": [KEYWORD],
+                "tags": ["things"],
+                "importance": 0.75,
+            }
             for number in request.numbers
         ]
     }
@@ -140,8 +148,43 @@ class TestHealthy:
         assert found[FACT].source_ids == ("m0",)
         assert found[FACT].confidence <= 0.875
         assert KEYWORD in found[REMEMBERED].keywords
+        assert found[REMEMBERED].context == "Where the bicycle is."
         assert memory.stats().pending == {}
         model.check()
+
+    def test_predicting_first_does_not_see_the_messages_and_its_error_is_a_term_of_salience(self, opened):
+        weights = {}
+        for expected in ("Miso is the name of a cat.", "Ana goes sailing.", ""):
+            told = {"predictions": [{"episode": 1, "prediction": expected}] if expected else []}
+            fact = {"statement": FACT, "messages": [1], "confidence": 0.875, "keywords": ["cat"]}  # it is not enriched
+            model = ScriptedModel({**SCRIPT, "predict": told, "extract": {"statements": [fact]}})
+            memory = opened(model, processing=PREDICT_FIRST)
+            memory.remember(REMEMBERED)
+            talk(memory)
+            memory.process()
+            sound(memory)
+            asked = {request.stage: request for request in model.requests}
+            assert "912345678" not in asked["predict"].prompt
+            assert TITLE in asked["predict"].prompt
+            assert REMEMBERED in asked["predict"].prompt
+            assert (
+                (expected in asked["extract"].prompt) if expected else ("<predictions" not in asked["extract"].prompt)
+            )
+            assert "912345678" in asked["extract"].prompt
+            (weights[expected],) = (record.importance for record in memory.list() if record.content == FACT)
+            model.check()
+        known, other, none = weights.values()
+        assert known < 0.9 * other
+        assert other <= none
+
+    def test_a_prediction_that_fails_is_left_out(self, opened):
+        model = ScriptedModel({**SCRIPT, "predict": "no object"})
+        memory = opened(model, processing=PREDICT_FIRST)
+        talk(memory)
+        report = memory.process()
+        sound(memory)
+        assert report.fallbacks == 1
+        assert FACT in {record.content for record in memory.list()}
 
     def test_what_was_asked_is_counted(self, opened):
         model = ScriptedModel(SCRIPT)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mnemic
+import mnemic.documents
 from mnemic import AsyncMemory, Memory
 from mnemic.cli.parser import COMMANDS
 from mnemic_mcp.tools import _PROFILES, Tools

@@ -140,6 +140,10 @@ async def test_memory_server(memory, served):
         stored = await call("store_memory", content="Ana drinks tea.", importance=0.7, metadata={"from": "chat"})
         assert memory.get(stored["id"]).metadata == {"from": "chat"}
         assert memory.get(stored["id"]).importance == 0.7
+        for felt in ({"valence": -0.8, "arousal": 0.6, "quadrant": "stressed"}, "I am furious, this is awful."):
+            angry = await call("store_memory", content=f"It felt {felt!r:.20}.", emotional_context=felt)
+            assert memory.get(angry["id"]).emotion.valence < -0.2
+            memory.forget(ids=[angry["id"]])
         (hit,) = (await call("search_memories", query="What does Ana drink?", limit=1))["found"]
         assert hit["importance"] == 0.7
         advice = await call("should_consolidate")
@@ -180,6 +184,22 @@ async def test_ooda(memory, served):
         assert [line["id"] for line in (await call("list"))["memories"]] == [top["id"]]
         report = await call("consolidate", importance_threshold=0.1, similarity_threshold="0.9")
         assert (report["clusters_formed"], report["memories_promoted"]) == (0, 0)  # too young
+        again = await call("remember", content="Deploys need two approvals!", importance=5)
+        report = await call("consolidate", ids=[top["id"], again["id"]], similarity_threshold=0.8)
+        assert (report["clusters_formed"], report["memories_archived"]) == (1, 1)
+        assert memory.get(again["id"]).status == "archived"
+
+
+async def test_a_question_for_the_user_is_answered_by_the_profile(memory, served):
+    memory.add([{"role": "user", "name": "Ana", "content": text} for text in (
+        "I work at Acme as an engineer.", "The weather is nice today.",
+    )])  # fmt: skip
+    memory.process()
+    memory.preferences["theme"] = "dark"
+    async with served(memory) as call:
+        found = (await call("recall", query="What do you know about me?"))["found"]
+        assert {line["text"] for line in found} == {"Preference theme: dark", "I work at Acme as an engineer."}
+        assert len((await call("recall", query="What do you know about me?", limit=1))["found"]) == 1
 
 
 WRONG = [

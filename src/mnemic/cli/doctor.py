@@ -141,8 +141,8 @@ def _language_model(given: Namespace, health: _Health) -> None:
 
 def weights_of(spec: str | None) -> tuple[str, bool]:
     """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
-    if spec is None:
-        return _default_weights()
+    if spec in (None, "minilm-int8"):
+        return _default_weights(int8=spec is not None)
     if Path(spec).expanduser().is_dir():
         return f"the folder {spec}", False
     if spec == "hashing":
@@ -171,19 +171,19 @@ def _download_note() -> tuple[str, bool]:
     return "missing: downloaded on first use", False
 
 
-def _default_weights() -> tuple[str, bool]:
+def _default_weights(*, int8: bool) -> tuple[str, bool]:
     from mnemic.embedders.onnx.cache import load
-    from mnemic.embedders.onnx.convert import CONVERTER
-    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, WHEEL
+    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8
+    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, HUB_WEIGHTS, INT8_NAME, MODEL_NAME, WHEEL
     from mnemic.onnx.hub import hub_files
 
-    cache = paths.cache_dir("models", MODEL_NAME)
-    if load(cache, CONVERTER) is not None:
+    cache = paths.cache_dir("models", INT8_NAME if int8 else MODEL_NAME)
+    if load(cache, CONVERTER_INT8 if int8 else CONVERTER) is not None:
         return f"the cache folder {cache} (converted from the package {WHEEL})", False
     if paths.wheel_folder(WHEEL) is not None:
         return f"the installed package {WHEEL}, to be converted into {cache} at first use", False
     try:
-        model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
+        model = hub_files(HUB_REPOSITORY, HUB_WEIGHTS if int8 else HUB_FILES, offline=True, progress=False)[0]
     except EmbedderUnavailable:
         return _download_note()
     return f"the copy of the model hub in {model.parent}", False
@@ -192,7 +192,7 @@ def _default_weights() -> tuple[str, bool]:
 def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
     from mnemic.transfer import backup
-    from mnemic.vectors import CALIBRATED_FOR
+    from mnemic.vectors import DEFAULT_MODELS
 
     place = given.dir
     try:
@@ -206,9 +206,9 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
         given.llm = None  # it was checked already
         with open_memory(given) as memory:
             report, stats = memory.admin.verify(deep=given.deep or given.fix), memory.stats()
-            if stats.embedding_model == CALIBRATED_FOR and not _mostly_english(memory):
+            if stats.embedding_model in DEFAULT_MODELS and not _mostly_english(memory):
                 health.facts["language"] = (
-                    f"most of the latest messages are not English, but {CALIBRATED_FOR} supports only English: they are "
+                    f"most of the latest messages are not English, but {DEFAULT_MODELS[0]} supports only English: they are "
                     "found by keywords only. To find them by meaning, run mnemic reembed --embedder "
                     "onnx:intfloat/multilingual-e5-small once, and use that embedder from then on"
                 )

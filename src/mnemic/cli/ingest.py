@@ -17,7 +17,7 @@ from mnemic.cli.handles import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import MemoryType, Message, ProcessReport, Receipt, Source
+from mnemic.types import MemoryType, Message, ProcessReport, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mnemic.transfer.importers.files import Parsed
     from mnemic.transfer.importers.found import Damage, Found
 
-__all__ = ["add", "import_file", "process", "remember", "warn_of_fallbacks"]
+__all__ = ["add", "add_document", "import_file", "process", "remember", "warn_of_fallbacks"]
 
 FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mem0", "langgraph", "mnemic")
 
@@ -87,6 +87,47 @@ def _stored(receipt: Receipt) -> Answer:
     note = "it has no vector yet and is found by keyword until then: see mnemic doctor"
     notes = [note] if "embed" in receipt.pending else []
     return Answer(receipt, [receipt_line(receipt)], notes, fine=receipt.outcome != "rejected")
+
+
+@command("store documents in pieces", option("files", "text or Markdown files in UTF-8", metavar="FILE", nargs="+"))
+def add_document(given: Namespace) -> Answer:
+    """Store text and Markdown files in pieces that a search finds, each with its file, heading, page and position. A file
+    that was changed may be added again: equal pieces are stored once, and those it no longer has are forgotten. What a
+    document says is never taken for what the user said. Exit code 1 if a piece is rejected.
+
+    examples:
+      mnemic add-document docs/manual.md notes.txt
+      pdftotext report.pdf && mnemic add-document report.txt --project atlas
+    """
+    from mnemic import documents
+
+    rows: list[dict[str, object]] = []
+    refused: list[Receipt] = []
+    with open_memory(given, make=True) as memory, progress_bar("document") as step:
+        pieces = [documents.read(file, project=memory.scope.project) for file in given.files]  # all can be read
+        for number, (file, several) in enumerate(zip(given.files, pieces, strict=True), 1):
+            receipts, gone = _store_document(memory, several)
+            outcomes = Counter(receipt.outcome for receipt in receipts)
+            counts = {name: outcomes[name] for name in ("stored", "duplicate", "rejected")}
+            rows.append({"file": file, "document": several[0].metadata["document"], **counts, "forgotten": gone})
+            refused += receipts.rejected
+            step(number, len(pieces))
+    lines = [
+        f"{row['file']}: {row['stored']} pieces stored, {row['duplicate']} already stored, {row['forgotten']} forgotten"
+        for row in rows
+    ]
+    return Answer({"documents": rows, "rejected": refused}, [*lines, *_rejections(refused)], fine=not refused)
+
+
+def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts, int]:
+    """Store the pieces of a document and forget those that it no longer has; returns the number of these."""
+    receipts = memory.add(pieces)
+    held = {str(m.id) for m in memory.messages(metadata={"document": pieces[0].metadata["document"]}, reach="user")}
+    if back := [receipt.id for receipt in receipts if receipt.outcome == "duplicate" and receipt.id not in held]:
+        memory.restore(*back)
+    if gone := sorted(held - {str(piece.id) for piece in pieces}):
+        memory.forget(ids=gone, reason="the document has it no longer")
+    return receipts, len(gone)
 
 
 # import

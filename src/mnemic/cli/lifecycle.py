@@ -132,6 +132,7 @@ def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
         flag("--dry-run", "preview without changes"),
         flag("--advice", "only report whether there is enough to do"),
     ],
+    option("--id", "merge only these memories, whatever their age; repeatable", action="append", metavar="ID"),
     option(
         "--importance-threshold", "minimum importance of long-term memories (default: 0.6)", type=float, metavar="N"
     ),
@@ -146,6 +147,7 @@ def consolidate(given: Namespace) -> Answer:
     examples:
       mnemic consolidate --dry-run
       mnemic consolidate --advice && mnemic consolidate
+      mnemic consolidate --id mem_0f8f --id mem_1a2b    merge these, if they say the same
       mnemic consolidate --importance-threshold 0.5 --similarity-threshold 0.9 --min-age-hours 24
     """
     with open_memory(given) as memory:
@@ -155,7 +157,7 @@ def consolidate(given: Namespace) -> Answer:
             line = f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})"
             return Answer(advice, [line], fine=advice.should_consolidate)
         report = memory.consolidate(
-            importance_threshold=given.importance_threshold, similarity_threshold=given.similarity_threshold,
+            ids=given.id, importance_threshold=given.importance_threshold, similarity_threshold=given.similarity_threshold,
             min_age_hours=given.min_age_hours, dry_run=given.dry_run,
         )  # fmt: skip
         warn_of_fallbacks(memory)

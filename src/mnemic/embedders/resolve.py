@@ -17,7 +17,7 @@ __all__ = ["embedder_from"]
 QUERIES_KEPT = 512
 
 ACCEPTED = """Accepted are:
-- None: all-MiniLM-L6-v2 on this machine
+- None: all-MiniLM-L6-v2 on this machine; "minilm-int8": the same with weights of one byte
 - a folder with model.onnx and tokenizer.json
 - "onnx:OWNER/NAME" or "onnx:OWNER/NAME@REVISION": a model of the hub with an ONNX file, downloaded once
 - "provider:model", such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text"
@@ -33,7 +33,7 @@ def embedder_from(spec: object = None) -> Embedder:
     Documents are not cached, because each is embedded once.
 
     Args:
-        spec: None, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``, ``"sentence-transformers:NAME"``,
+        spec: None, ``"minilm-int8"``, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``, ``"sentence-transformers:NAME"``,
             ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an embedder (returned unchanged).
 
     Raises:
@@ -49,11 +49,11 @@ def embedder_from(spec: object = None) -> Embedder:
     return _from_object(spec)
 
 
-def _default() -> Embedder:
+def _default(*, int8: bool = False) -> Embedder:
     from mnemic.embedders.cached import CachedEmbedder
     from mnemic.embedders.onnx import OnnxEmbedder
 
-    return CachedEmbedder(OnnxEmbedder(), max_items=QUERIES_KEPT, kinds=("query",))
+    return CachedEmbedder(OnnxEmbedder(int8=int8), max_items=QUERIES_KEPT, kinds=("query",))
 
 
 def _from_text(spec: str) -> Embedder:
@@ -63,6 +63,8 @@ def _from_text(spec: str) -> Embedder:
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
+    if spec == "minilm-int8":
+        return _default(int8=True)
     if is_folder(spec):  # first, because Windows paths contain a colon
         return _from_folder(Path(spec))
     if provider == "onnx" and model:

@@ -24,6 +24,7 @@ from mnemic.emotion.estimate import (
 from mnemic.emotion.weights import DIMENSION, EMBEDDER, FEATURES, load
 from mnemic.errors import InvalidInput
 from mnemic.types import Emotion
+from mnemic.vectors import DEFAULT_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,7 +112,7 @@ def _to_emotion(text: str, valence: float, arousal: float, sure: float) -> Emoti
 
 def _usable(vectors: NDArray[np.float32] | None, model: str | None, count: int) -> NDArray[np.float32] | None:
     """The vectors as unit rows, if they are of the model of the regression; else None."""
-    if vectors is None or model != EMBEDDER:
+    if vectors is None or model not in DEFAULT_MODELS:
         return None
     rows = np.asarray(vectors, np.float32)
     if rows.shape != (count, DIMENSION):

@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from mnemic.errors import ConfigurationError
+from mnemic.vectors import DEFAULT_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DIMENSION", "EMBEDDER", "FEATURES", "FILE", "SHA256", "Weights", "complete", "load", "read"]
 
-EMBEDDER = "all-MiniLM-L6-v2"
+EMBEDDER = DEFAULT_MODELS[0]
 """The embedder whose vectors the regression was fitted on."""
 
 DIMENSION = 384

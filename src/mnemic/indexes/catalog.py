@@ -150,8 +150,8 @@ EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 De
 MEMO = 32  # cached masks per snapshot; filters repeat often
 ASSISTANTS = ("assistant", "ai")
 """Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
-PROGRAMS = ("tool", "function", "system", "developer")
-"""Roles of programs, with or without a name."""
+NOBODY = ("tool", "function", "system", "developer", "document")
+"""Roles of programs and documents, with or without a name."""
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -290,12 +290,12 @@ class Columns:
 
     @property
     def agents(self) -> NDArray[np.bool_]:
-        """Mask of messages of an unnamed assistant, a tool or the system. Read-only."""
+        """Mask of messages of an unnamed assistant, a tool, the system or a document. Read-only."""
         return self.cached("agents", self._agents)
 
     def _agents(self) -> NDArray[np.bool_]:
         nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
-        return (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
+        return (nameless | self._has_role(NOBODY)) & (self.kind == KINDS["message"])
 
     def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
         table = np.zeros(len(self.names.label), np.bool_)

@@ -17,6 +17,7 @@ from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
+from mnemic.types.literals import AGENT
 
 __all__ = ["add", "cite", "storable", "unstored"]
 
@@ -25,7 +26,7 @@ ID_PREFIX = "msg_"
 
 SOURCE_OF_ROLE: Mapping[str, Source] = {
     "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
-    "function": "tool_external", "system": "tool_internal", "developer": "tool_internal",
+    "function": "tool_external", "system": "tool_internal", "developer": "tool_internal", "document": "document",
 }  # fmt: skip
 
 
@@ -74,13 +75,21 @@ def _complete(
 
 
 def add(
-    runtime: Runtime, scope: Scope, messages: Iterable[Message | Mapping[str, Any]], session: str | None, zone: tzinfo
+    runtime: Runtime,
+    scope: Scope,
+    messages: Iterable[Message | Mapping[str, Any]],
+    session: str | None,
+    zone: tzinfo,
+    *,
+    agent: str | None = None,
 ) -> Receipts:
     """Store messages: validate all, then embed and write them in one transaction per batch."""
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
     complete = [_complete(message, scope, fields.optional("session", session), zone, moment) for message in messages]
+    if agent := fields.optional("agent", agent):
+        complete = [replace(message, metadata={**message.metadata, AGENT: agent}) for message in complete]
     receipts: list[Receipt] = []
     for start in range(0, len(complete), BATCH):
         batch = [check_record(runtime.secrets, runtime.fence, message) for message in complete[start : start + BATCH]]

@@ -13,7 +13,7 @@ from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, to_micros
 from mnemic.text.display import shown
 from mnemic.text.terms import clean
-from mnemic.types import Source
+from mnemic.types import Emotion, Source
 
 __all__ = [
     "MAX_CONTENT",
@@ -110,9 +110,23 @@ def description(given: Mapping[str, object]) -> dict[str, Any]:
                 found[name] = optional(name, value, limit=MAX_CONTENT)
             case "confidence":
                 found[name] = 1.0 if value is None else fraction(name, value)
+            case "emotion":
+                found[name] = _emotion(value)
             case _:
                 found[name] = () if value is None else words(name, value)
     return found
+
+
+def _emotion(value: object) -> Emotion | None:
+    if value is None:
+        return None
+    if not isinstance(value, Emotion) or not (
+        abs(value.valence) <= 1 and abs(value.arousal) <= 1 and 0 <= value.confidence <= 1
+    ):
+        raise InvalidInput(
+            f"emotion must be an Emotion with a valence and an arousal from -1 to 1, not {shown(value)}."
+        )
+    return value
 
 
 def key(value: object) -> str | None:

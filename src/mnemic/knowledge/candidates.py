@@ -23,6 +23,7 @@ from mnemic.text.clock import now
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message, Source
+from mnemic.types.literals import AGENT
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
@@ -42,13 +43,15 @@ class Candidate:
     """A memory that may be stored.
 
     ``worth`` is the probability that a person would note it, ``verdict`` the language model's judgement with the id it
-    concerns; ``has_description`` tells whether the model gave keywords.
+    concerns; ``has_description`` tells whether the model gave keywords; ``predicted`` is what it expected of the episode
+    before it read it.
     """
 
     record: MemoryRecord
     worth: float
     verdict: tuple[Literal["update", "contradiction"], str] | None = None
     has_description: bool = False
+    predicted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,17 @@ def candidates(
         found.setdefault((one.record.spoken, one.record.said_at), one)
     twins = runtime.store.knowledge.duplicates(user, project, [spoken for spoken, _ in found])
     held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
-    new = [one for one in found.values() if one.record.id not in held]
+    agents = {str(message.id): message.metadata.get(AGENT) for message in said}
+    new = [_of_agent(one, agents) for one in found.values() if one.record.id not in held]
     return Batch(new, twins, len(found) - len(new), unrefined)
+
+
+def _of_agent(one: Candidate, agents: Mapping[str, object]) -> Candidate:
+    """The candidate with the agent that all its messages belong to."""
+    named = {agents.get(id_) for id_ in one.record.source_ids}
+    if None in named or len(named) != 1:
+        return one
+    return replace(one, record=replace(one.record, metadata={**one.record.metadata, AGENT: named.pop()}))
 
 
 def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
@@ -192,21 +204,44 @@ def _extract(
         _known_memories(runtime, [parts[p] for p in group], known, trusted=trusts[group[0]] is True)
         for group in prompt_groups
     ]
+    texts = [[(_title(said[p], parts[p][1]), said[p]) for p in group] for group in prompt_groups]
+    predictions = _predictions(runtime, consultant, texts, known_records)
     answers = consultant.ask_all(
         [
-            lambda g=group, k=records: extraction.task([(_title(said[p], parts[p][1]), said[p]) for p in g], k)
-            for group, records in zip(prompt_groups, known_records, strict=True)
+            lambda t=episodes, k=records, e=expected: extraction.task(t, k, e)
+            for episodes, records, expected in zip(texts, known_records, predictions, strict=True)
         ]
     )
-    for group, records, answer in zip(prompt_groups, known_records, answers, strict=True):
+    for group, records, expected, answer in zip(prompt_groups, known_records, predictions, answers, strict=True):
         if answer is None:
             continue
         consultant.failed += len(answer.unread)
         for number, place in enumerate(group):
             if number not in answer.unread:
                 own = [one for one in answer.statements if one.episode == number]
-                found[place] = [_from_model(one, parts[place][1].episode.project, said[place], records) for one in own]
+                made = [_from_model(one, parts[place][1].episode.project, said[place], records) for one in own]
+                found[place] = [replace(one, predicted=expected[number]) for one in made] if expected else made
     return found
+
+
+def _predictions(
+    runtime: Runtime,
+    consultant: Consultant,
+    texts: Sequence[Sequence[extraction.EpisodeText]],
+    known: Sequence[Sequence[MemoryRecord]],
+) -> list[tuple[str, ...]]:
+    """What the model expects of the episodes of each prompt, before it reads them; empty unless it is asked to."""
+    if not runtime.settings.processing.predict_first:
+        return [()] * len(texts)
+    from mnemic.llm import prediction
+
+    answers = consultant.ask_all(
+        [
+            lambda t=[title for title, _ in episodes], k=records: prediction.task(t, k)
+            for episodes, records in zip(texts, known, strict=True)
+        ]
+    )
+    return [() if answer is None else answer.texts for answer in answers]
 
 
 def _known_memories(
@@ -263,7 +298,7 @@ def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecor
 
 
 _EMPTY_DESCRIPTION: dict[str, Any] = {
-    "summary": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
+    "summary": None, "context": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
     "related_entities": (),
 }  # fmt: skip
 
@@ -279,7 +314,7 @@ def with_new_description(record: MemoryRecord, held: MemoryRecord) -> MemoryReco
 
     Tags of a language model cannot be distinguished from those of a caller and are kept too.
     """
-    stale = {n for n in ("summary", "keywords") if getattr(record, n) == getattr(held, n)}
+    stale = {n for n in ("summary", "context", "keywords") if getattr(record, n) == getattr(held, n)}
     stale |= {n for n in ruled_fields(held) if getattr(record, n) == getattr(held, n)}
     blank = replace(record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in stale})
     return with_description(blank) if held.summary or held.keywords else blank

@@ -1,4 +1,4 @@
-"""Enrichment of stored memories: summary, keywords, tags, category, files, entities and links."""
+"""Enrichment of stored memories: summary, context, keywords, tags, category, files, entities and links."""
 
 from __future__ import annotations
 
@@ -199,11 +199,11 @@ def _with_enrichment(record: MemoryRecord, found: enrichment.Enrichment) -> Memo
     ruled = ruled_fields(record)
     text: dict[str, Any] = {
         name: getattr(found, name) or getattr(record, name)
-        for name in ("summary", "keywords", "related_files", "related_entities")
+        for name in ("summary", "context", "keywords", "category", "related_files", "related_entities")
         if name in ruled or not getattr(record, name)
     }
     return replace(
-        record, **text, tags=record.tags or found.tags, category=record.category or found.category,
+        record, **text, tags=record.tags or found.tags,
         importance=record.importance if record.pinned else found.importance,
         salience=record.salience if record.pinned else found.importance,
         confidence=min(record.confidence, found.confidence),

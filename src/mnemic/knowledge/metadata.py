@@ -19,7 +19,7 @@ from mnemic.text.terms import content_terms
 from mnemic.text.verbs import is_past, is_verb
 from mnemic.types import MemoryType
 
-__all__ = ["CATEGORIES", "Description", "describe"]
+__all__ = ["CATEGORIES", "Description", "category_of", "describe"]
 
 SHORT = 200
 """Texts up to this length need no summary."""
@@ -84,6 +84,12 @@ def describe(text: str, *, type: MemoryType | None = None) -> Description:
         related_files=files,
         related_entities=_entities(text[:READ_CHARS], files),
     )
+
+
+def category_of(text: str) -> str | None:
+    """The category of a text by rule: that of its description, without the rest of it."""
+    head = text[:HEAD_CHARS].strip()
+    return _category(head, _type(head), _topics(head))
 
 
 # Topics of everyday life, work and software. Software terms behind the bar are also everyday words; one alone proves

@@ -31,6 +31,7 @@ from mnemic.types import (
     Revise,
     Supersede,
 )
+from mnemic.vectors import dot
 
 __all__ = [
     "RESTATED_BY_TRUSTED",
@@ -190,6 +191,8 @@ def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconcil
     records = [one.record for one in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
+    expected = list(dict.fromkeys(one.predicted for one in batch.new if one.predicted))
+    vectors = dict(zip(expected, runtime.indexer.documents(expected, runtime.indexer.embedder), strict=True))
     for one, index, mood in zip(batch.new, indexing, moods, strict=True):
         new = replace(one, record=replace(one.record, emotion=mood))
         if twin := known.twin(new.record.spoken, batch.twins):
@@ -198,12 +201,22 @@ def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconcil
                 _confirm(runtime, new.record, [twin], known, found)
                 continue
             _supersede_untrusted([twin], known, found)
-        _decide(runtime, new, index, known, found)
+        _decide(runtime, new, index, known, found, error=_error(new, index.vector, vectors.get(new.predicted)))
     return found
 
 
-def _decide(runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, found: ReconciliationResult) -> None:
-    """Decide one candidate and its effect on known memories."""
+def _error(new: Candidate, vector: NDArray[np.float32] | None, expected: NDArray[np.float32] | None) -> float:
+    """The prediction error of a candidate, 0 to 1: the share that was not expected; 1 without a prediction."""
+    if not new.predicted:
+        return 1.0
+    cosines = None if vector is None or expected is None else np.array([float(dot(vector, expected))])
+    return _novelty(new.record, [replace(new.record, content=new.predicted)], cosines)
+
+
+def _decide(
+    runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, found: ReconciliationResult, *, error: float
+) -> None:
+    """Decide one candidate and its effect on known memories; ``error`` is that of its prediction."""
     settings, record = runtime.settings.processing, new.record
     nearest = known.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
@@ -219,7 +232,7 @@ def _decide(runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, 
         outcome, other = new.verdict
         resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
     if not record.pinned:
-        weight = salience(new.worth, record.type, resolution.novelty)
+        weight = salience(new.worth, record.type, min(resolution.novelty, error))
         record = replace(record, importance=weight, salience=weight)
     found.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
     found.count("memories")

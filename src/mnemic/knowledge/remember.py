@@ -10,6 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
+from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
@@ -21,6 +22,7 @@ from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.display import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
+from mnemic.types.literals import AGENT
 
 __all__ = ["remember", "store"]
 
@@ -44,6 +46,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     if kind not in fields.TYPES:
         raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(kind)}.")
     source = fields.source(options["source"])
+    agent = fields.optional("agent", options.get("agent"))
     importance = options["importance"]
     return MemoryRecord(
         id=fields.optional("id", options["id"]) or new_id("mem_"),
@@ -55,7 +58,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         pinned=importance is not None,
         key=fields.key(options["key"]),
         tags=fields.words("tags", options["tags"]),
-        metadata=fields.json_object("metadata", options["metadata"]),
+        metadata=fields.json_object("metadata", options["metadata"]) | ({AGENT: agent} if agent else {}),
         source_ids=fields.words("source_ids", options["source_ids"]),
         project=scope.project,
         session=scope.session if options["level"] == "session" else None,
@@ -98,7 +101,10 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
-    record = with_emotion(record, index.vector, embedder.id)
+    if record.category is None:
+        record = replace(record, category=category_of(record.content))
+    if record.emotion is None:
+        record = with_emotion(record, index.vector, embedder.id)
     nearest = _neighbours(runtime, scope, record, index)
     resolution = reconcile(record, *nearest)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]

@@ -35,7 +35,7 @@ SHORTEST = 4
 ANSWER = 6
 """Most words of an answer that is stored with its question."""
 
-SILENT_ROLES = frozenset({"system", "developer", "tool", "function"})
+SILENT_ROLES = frozenset({"system", "developer", "tool", "function", "document"})
 """Roles whose messages are stored and searchable, but belong to no episode."""
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import Conflict, StoreError
+from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
@@ -26,6 +26,7 @@ from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differences import Difference, differs
+from mnemic.text.display import shown
 from mnemic.types import (
     Candidates,
     ClusterSummary,
@@ -63,11 +64,11 @@ class _ScoredCandidates:
     worth: NDArray[np.float64]
     rows: NDArray[np.intp]
 
-    def seeds(self, settings: Consolidator) -> list[int]:
-        """Positions of the seeds: short-term memories important enough for promotion, most important first."""
+    def seeds(self, settings: Consolidator, *, named: bool = False) -> list[int]:
+        """Positions of the seeds, most important first: short-term memories that are not judged yet, or all that are named."""
         c = self.candidates
-        new = (c.judged == 0) | (c.last_access > c.judged)
-        ready = np.flatnonzero(c.fresh & (c.trust >= UNTRUSTED) & (self.worth >= settings.importance_threshold) & new)
+        due = named | (c.fresh & ((c.judged == 0) | (c.last_access > c.judged)))
+        ready = np.flatnonzero(due & (c.trust >= UNTRUSTED) & (self.worth >= settings.importance_threshold))
         return ready[np.lexsort((ready, -self.worth[ready]))].tolist()
 
 
@@ -82,8 +83,14 @@ class _Plan:
 
 
 def _score_candidates(
-    runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Throttle
+    runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Throttle, ids: Sequence[str] | None = None
 ) -> _ScoredCandidates | None:
+    """The candidates, only those with these ids if there are any.
+
+    Raises:
+        NotFound: the user has no memory with one of the ids.
+    """
+    named = None if ids is None else _docs(runtime, scope, ids)
     runtime.uses.save()
     view = runtime.views.of(scope.user)
     throttle()
@@ -94,11 +101,21 @@ def _score_candidates(
     throttle()
     rows = view.columns.rows_of(found.doc)
     throttle()
-    if len(rows) != len(found):  # some were stored after the snapshot
-        known = np.isin(found.doc, view.columns.doc[rows])
+    known = np.isin(found.doc, view.columns.doc[rows])  # some were stored after the snapshot
+    if named is not None:
+        known &= np.isin(found.doc, named)
+    if not known.all():
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
+        rows = view.columns.rows_of(found.doc)
     worth = importances(found.salience, found.boost, found.last_use, moment)
     return _ScoredCandidates(view, found, worth, rows)
+
+
+def _docs(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[int]:
+    docs = runtime.store.docs_of(scope.user, ids, kind="memory")
+    if missing := [id_ for id_ in ids if id_ not in docs]:
+        raise NotFound(f"This user has no memory with the id {shown(missing[0])}. Nothing was consolidated.")
+    return [*docs.values()]
 
 
 def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> ConsolidationAdvice:
@@ -123,12 +140,17 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
 
 
 def consolidate(
-    runtime: Runtime, scope: Scope, settings: Consolidator, *, dry_run: bool = False
+    runtime: Runtime,
+    scope: Scope,
+    settings: Consolidator,
+    *,
+    ids: Sequence[str] | None = None,
+    dry_run: bool = False,
 ) -> ConsolidationReport:
-    """Run one cycle, unless another process is consolidating."""
+    """Run one cycle, unless another process is consolidating; with ``ids`` among these memories, to merge them."""
     began = time.monotonic()
     if dry_run:
-        plan = _plan_cycle(runtime, scope, settings, mark=False)
+        plan = _plan_cycle(runtime, scope, settings, ids, mark=False)
         return _report(plan, began, dry_run=True)
     with runtime.processing, runtime.store.lifecycle.exclusive() as alone:
         if not alone:
@@ -136,7 +158,7 @@ def consolidate(
         plan = None
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                plan = _store_plan(runtime, scope, settings)
+                plan = _store_plan(runtime, scope, settings, ids)
                 break
             except Conflict:  # another writer changed one of the memories: plan again
                 if attempt == ATTEMPTS:
@@ -144,17 +166,16 @@ def consolidate(
     return _report(plan, began, dry_run=False)
 
 
-def _store_plan(runtime: Runtime, scope: Scope, settings: Consolidator) -> _Plan | None:
+def _store_plan(runtime: Runtime, scope: Scope, settings: Consolidator, ids: Sequence[str] | None) -> _Plan | None:
     """Plan a cycle and store it, all or nothing."""
     runtime.store.lifecycle.release()
     try:
-        plan = _plan_cycle(runtime, scope, settings, mark=True)
+        plan = _plan_cycle(runtime, scope, settings, ids, mark=True)
         if plan is not None:
             runtime.store.apply(scope.user, [plan.change], model=runtime.indexer.embedder.id)
-    except BaseException:
-        with suppress(StoreError):  # unmark the seeds; if this fails, the next cycle does it
+    finally:
+        with suppress(StoreError):  # unmark the seeds that were not judged; if this fails, the next cycle does it
             runtime.store.lifecycle.release()
-        raise
     return plan
 
 
@@ -186,33 +207,42 @@ def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> Consolidation
     )
 
 
-def _plan_cycle(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
-    """The plan of a cycle, None when there is nothing to do; ``mark`` sets the status of its seeds to consolidating."""
+def _plan_cycle(
+    runtime: Runtime, scope: Scope, settings: Consolidator, ids: Sequence[str] | None, *, mark: bool
+) -> _Plan | None:
+    """The plan of a cycle, None when there is nothing to do; ``mark`` sets the status of its seeds to consolidating.
+
+    A cycle among the memories with these ids promotes none that it does not merge, and judges no other.
+    """
     throttle = Throttle(runtime.gate)
-    scored = _score_candidates(runtime, scope, settings, throttle)
-    seeds = [] if scored is None else scored.seeds(settings)[: settings.max_batch_size]
+    named = ids is not None
+    scored = _score_candidates(runtime, scope, settings, throttle, ids)
+    seeds = [] if scored is None else scored.seeds(settings, named=named)[: settings.max_batch_size]
     throttle()
-    if scored is None or not seeds:
+    if scored is None or not seeds or (named and len(scored.candidates) < 2):
         return None
     if mark:
-        ids = runtime.store.relations.ids(scored.view.user, scored.candidates.doc[seeds].tolist())
-        runtime.store.apply(scope.user, [MarkConsolidating(ids=tuple(ids.values()))])
+        marked = runtime.store.relations.ids(scored.view.user, scored.candidates.doc[seeds].tolist())
+        runtime.store.apply(scope.user, [MarkConsolidating(ids=tuple(marked.values()))])
     records = _Records(runtime, scored, seeds)
     throttle()
     consultant = Consultant(runtime)
     grouped = _cluster(scored, seeds, settings, records, throttle, asked=consultant.available)
     decisions = _decisions(runtime, consultant, scored, grouped, settings, records, throttle)
+    if named:
+        decisions = [d for d in decisions if d.absorbed or d.superseded_links]
     absorbed_by = {id_: d.best.id for d in decisions for id_ in d.absorbed}
+    kept = {d.best.id for d in decisions} | set(absorbed_by)
+    seeded = [records[place].id for place in seeds]
     links = _contradictions(grouped, records, absorbed_by)
     change = Consolidate(
         id=f"con_{uuid.uuid4().hex[:24]}",
         promotions=tuple(Promotion(id=d.best.id, absorbed=tuple(d.absorbed), revised=d.revised) for d in decisions),
         contradictions=(*links, *(link for d in decisions for link in d.superseded_links)),
-        judged=tuple(records[place].id for place in seeds),
+        judged=tuple(id_ for id_ in seeded if id_ in kept or not named),
     )
     throttle()
-    kept = {d.best.id for d in decisions} | set(absorbed_by)
-    skipped = sum(id_ not in kept for id_ in change.judged)
+    skipped = sum(id_ not in kept for id_ in seeded)
     return _Plan(change, tuple(map(_summary, decisions)), len(grouped.clusters), skipped)
 
 

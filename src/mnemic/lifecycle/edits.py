@@ -103,7 +103,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     if reworded:
         record = with_new_description(record, held)
     (indexing,) = runtime.indexer.indexing([record], embedder)
-    if reworded:
+    if record.emotion is None or (reworded and "emotion" not in changed):
         record = with_emotion(record, indexing.vector, embedder.id)
     change = Revise(record=record, indexing=indexing, left=reworded)
     receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)

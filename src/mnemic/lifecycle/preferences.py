@@ -7,6 +7,7 @@ from datetime import tzinfo
 from typing import Any, cast
 
 from mnemic.errors import Conflict, InvalidInput
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
@@ -80,6 +81,7 @@ class Preferences(MutableMapping[str, Any]):
         )  # fmt: skip
         embedder = self._runtime.indexer.embedder
         index = self._runtime.indexer.indexing([record], embedder)[0]
+        record = with_emotion(record, index.vector, embedder.id)
         changes.append(AddMemory(record=record, indexing=index))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
         stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)

@@ -14,6 +14,7 @@ from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
@@ -146,6 +147,7 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
         if runtime.store.knowledge.duplicates(scope.user, scope.project, [record.content]):  # two short ones of one day
             record = replace(record, content=f"{record.content} Name: {scope.session}.")
         (index,) = runtime.indexer.indexing([record], embedder)
+        record = with_emotion(record, index.vector, embedder.id)
         try:
             return runtime.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
         except NotFound:
@@ -158,6 +160,7 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     trust = min(record.trust, held.trust)  # its earlier sources are kept
     record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
     (index,) = runtime.indexer.indexing([record], embedder)
+    record = with_emotion(record, index.vector, embedder.id)
     back = [Restore(id=held.id)] if archived else []  # it had expired, and the conversation continued
     return runtime.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
 

@@ -1,4 +1,4 @@
-"""Task: summary, keywords, tags, type, category, importance and related entities of memories."""
+"""Task: summary, context, keywords, tags, type, category, importance and related entities of memories."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CATEGORIES = (
 
 MOST_MEMORIES = 20
 MOST_KEYWORDS, MOST_TAGS, MOST_RELATED = 5, 3, 8
-LONGEST_SUMMARY = 300
+LONGEST_SUMMARY, LONGEST_CONTEXT = 300, 160
 
 INSTRUCTIONS = f"""\
 Describe memories so that they can be found and judged. For each, by its number:
-summary: one or two short sentences. keywords: 3 to 5 words or short phrases that someone would search for. tags: 2
-or 3 general subjects in lower case. type: "semantic" (fact, preference), "episodic" (event), "procedural" (how
-something is done) or "emotional" (a lasting feeling). category: one of {", ".join(CATEGORIES)}, or null.
-importance: 0 to 1, how much it will matter in months: 0.2 a passing detail, 0.5 a useful fact, 0.9 a decision or a
-lasting trait. confidence: 0 to 1, how certain the memory itself is. files: paths of files it names. entities:
-people, organisations, places and products it names.
+summary: one or two short sentences. context: in a few of its words, for what or when it matters. keywords: 3 to 5
+words or short phrases that someone would search for. tags: 2 or 3 general subjects in lower case. type: "semantic"
+(fact, preference), "episodic" (event), "procedural" (how something is done) or "emotional" (a lasting feeling).
+category: one of {", ".join(CATEGORIES)}, or null. importance: 0 to 1, how much it will matter in months: 0.2 a
+passing detail, 0.5 a useful fact, 0.9 a decision or a lasting trait. confidence: 0 to 1, how certain the memory
+itself is. files: paths of files it names. entities: people, organisations, places and products it names.
 {DATA_RULE}"""
 
 
@@ -41,6 +41,7 @@ class Enrichment:
     """The description of one memory; empty values mean none."""
 
     summary: str | None
+    context: str | None
     keywords: tuple[str, ...]
     tags: tuple[str, ...]
     type: MemoryType
@@ -63,6 +64,7 @@ class Description(Schema):
 
     memory: Number
     summary: str = Field(default="", max_length=LONGEST_SUMMARY * 2)
+    context: str = Field(default="", max_length=LONGEST_CONTEXT * 2)
     keywords: Items[Name] = Field(default_factory=list[Name], max_length=8)
     tags: Items[Name] = Field(default_factory=list[Name], max_length=6)
     type: MemoryType = "semantic"
@@ -124,10 +126,14 @@ def _checked(described: Description, text: str) -> Enrichment | None:
     keywords = distinct((word for word in described.keywords if numbers_supported(word, [text])), MOST_KEYWORDS)
     if summary is None and not keywords:
         return None
+    context = shortened(described.context, 1, LONGEST_CONTEXT)
     lowered = text.casefold()
     category = (described.category or "").lower()
     return Enrichment(
         summary=summary,
+        context=context
+        if context and numbers_supported(context, [text]) and topic_supported(context, [text])
+        else None,
         keywords=keywords,
         tags=distinct((tag.lower().lstrip("#") for tag in described.tags), MOST_TAGS),
         type=described.type,

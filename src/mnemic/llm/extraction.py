@@ -1,7 +1,7 @@
 """Task: extract statements that were not predictable from known ones.
 
 After Nemori (arXiv 2508.03341), in one call: the model writes what it expects from the known statements, then only the
-statements beyond that.
+statements beyond that. With predictions of an earlier call, which did not see the messages, it reads those instead.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Literal
 from pydantic import Field
 
 from mnemic.errors import InvalidInput
-from mnemic.llm.answers import plain
 from mnemic.llm.checks import distinct, numbers_supported, sources_of, topic_supported
 from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
+from mnemic.llm.prediction import MOST_EPISODES, titled
 from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
@@ -40,16 +40,20 @@ EpisodeText = tuple[str, Sequence[Message]]
 ChangeType = Literal["new", "update", "contradiction"]
 
 MOST_MESSAGES = 100
-MOST_EPISODES = 12
 MOST_KNOWN = 16
 MOST_STATEMENTS = 40
 FIRST_KNOWN = 101
 """Known statements are numbered from here, so that a message can never be taken for one."""
 
+_PREDICT = """\
+1. prediction: for each episode, in a sentence, what you would expect it to say, from its title and the known statements
+alone."""
+_PREDICTED = """\
+1. prediction: leave it empty. What was expected of each episode before it was read stands in the data."""
+
 INSTRUCTIONS = f"""\
 Learn from episodes of a conversation what is not known yet. Which messages an episode has stands below the texts.
-1. prediction: for each episode, in a sentence, what you would expect it to say, from its title and the known statements
-alone.
+{_PREDICT}
 2. statements: only what the episodes say beyond that prediction and the known statements. An empty list is a good answer.
 Each statement is one fact that will matter in months: about a person, a plan, a decision, a preference, an event, a
 fact of work. It stands alone: names instead of "I", "she" or "it", absolute dates instead of relative ones, the
@@ -138,12 +142,15 @@ class Findings(Schema):
     statements: Items[FoundStatement] = Field(max_length=MOST_STATEMENTS)
 
 
-def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:
+def task(
+    episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = (), predictions: Sequence[str] = ()
+) -> Task[Extraction]:
     """Ask for statements beyond the known ones.
 
     Args:
         episodes: 1 to 12 titles with messages, 1 to 100 messages together.
         known: known statements on their subjects, at most 16.
+        predictions: what was expected of each episode, by a call that did not see its messages.
 
     Raises:
         InvalidInput: too many episodes, messages or known statements, or an episode without messages.
@@ -158,23 +165,26 @@ def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) ->
     message_groups, held = [tuple(messages) for _, messages in episodes], tuple(record.content for record in known)
     return Task(
         stage="extract",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(episodes, known),
+        instructions=INSTRUCTIONS.replace(_PREDICT, _PREDICTED) if any(predictions) else INSTRUCTIONS,
+        prompt=prompt(episodes, known, predictions),
         schema=Findings,
         read=lambda answer: _read(answer, message_groups, held),
     )
 
 
-def prompt(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> str:
-    """Titles, known statements (numbered from 101), messages (numbered from 1), and the ranges of the episodes."""
-    titles = [" ".join(plain(title).split())[:200] for title, _ in episodes]
+def prompt(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = (), predictions: Sequence[str] = ()) -> str:
+    """Titles, known statements (numbered from 101), predictions, messages (numbered from 1), and the ranges of the
+    episodes.
+    """
     parts = {
-        "titles": "\n".join(f"episode {number}: {title}" for number, title in enumerate(titles, 1)),
+        "titles": titled([title[:200] for title, _ in episodes]),
         "known": numbered_list(known, FIRST_KNOWN) or "nothing",
+        **({"predictions": titled(predictions)} if any(predictions) else {}),
         "conversation": transcript([message for _, messages in episodes for message in messages]),
     }
+    ask = f"{'Give' if any(predictions) else 'Predict, then give'} what the prediction missed."
     which = episode_ranges([messages for _, messages in episodes])
-    return f"{fenced(**parts)}\n\n{which}\n\nPredict, then give what the prediction missed."
+    return f"{fenced(**parts)}\n\n{which}\n\n{ask}"
 
 
 def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequence[str]) -> Extraction:

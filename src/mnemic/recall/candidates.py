@@ -53,7 +53,7 @@ class Pool:
         dense: (m,) cosine with the query; ``dense_before``: (m,) that of the turn before if it is a question, else 0;
             ``dense_session``: (m,) the highest in the candidate's conversation; ``dense_reply``: (m,) that of the other
             half of the exchange, the reply to a person or the request to an agent; 0 outside of a conversation.
-        agent: (m,) true for turns of an assistant, a tool or the system; ``assisted``: (m,) true for turns of a
+        agent: (m,) true for turns of an assistant, a tool, the system or a document; ``assisted``: (m,) true for turns of a
             conversation with one of these, and for other records where most conversations are of this kind.
         echo: (m,) true for a question in an assisted conversation that merely repeats the query. Its cosine counts
             neither for its conversation nor for its reply.

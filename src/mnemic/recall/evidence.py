@@ -28,7 +28,7 @@ from mnemic.recall.candidates import HERE, Pool
 from mnemic.recall.recipes import CONVERSATION, plain_sum
 from mnemic.recall.signals import SIGNALS, own_coverage
 from mnemic.types import Evidence
-from mnemic.vectors import CALIBRATED_FOR, dot
+from mnemic.vectors import DEFAULT_MODELS, dot
 
 __all__ = ["Grade", "cap_at_weak", "grade"]
 
@@ -93,7 +93,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         return NOTHING
     own = own_coverage(pool)
     best_coverage = float(own[order[:10]].max())
-    if model != CALIBRATED_FOR:
+    if model not in DEFAULT_MODELS:
         return _grade_of(best_coverage)
     if pool.assisted[order[:_TOP]].mean() > 0.5:
         return _assisted_grade(pool, order, searched)

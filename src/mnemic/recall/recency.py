@@ -350,6 +350,6 @@ def _eased(cosines: Floats, base: float) -> Floats:
 
 def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
     """Which candidates are turns of a conversation among several people, without an assistant."""
-    turns = ~pool.assisted & (view.columns.kind[pool.rows] == KINDS["message"])
+    turns = ~pool.assisted & ~pool.agent & (view.columns.kind[pool.rows] == KINDS["message"])
     several = len(np.unique(view.columns.speaker[pool.rows][turns])) > 1
     return turns & several

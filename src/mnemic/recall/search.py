@@ -30,7 +30,7 @@ from mnemic.text.language import is_english
 from mnemic.text.render import searchable
 from mnemic.text.terms import clean, content_terms
 from mnemic.types import Emotion, Episode, Hit, MemoryRecord, Message, Query, RecordFilter, Scope, SearchResult, Stored
-from mnemic.vectors import CALIBRATED_FOR
+from mnemic.vectors import DEFAULT_MODELS
 
 __all__ = ["allowed_rows", "search"]
 
@@ -111,7 +111,7 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
-    if runtime.indexer.embedder.id == CALIBRATED_FOR and not _in_english(query, result):
+    if runtime.indexer.embedder.id in DEFAULT_MODELS and not _in_english(query, result):
         graded = recall.cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
@@ -409,12 +409,14 @@ def _hits(
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
-    """The origin of an untrusted text: its tool, else its conversation, else its kind of source."""
+    """The origin of an untrusted text: its tool or document, else its conversation, else its kind of source."""
     if isinstance(value, MemoryRecord) and value.source_ids:
         sources = runtime.store.knowledge.records(user, value.source_ids[:1])
         value = next((m for m in sources.values() if isinstance(m, Message)), value)
     if isinstance(value, Message) and value.name and value.source == "tool_external":
         return f"tool {value.name}"
+    if isinstance(value, Message) and value.source == "document" and "document" in value.metadata:
+        return f"document {value.metadata['document']}"
     return f"session {value.session}" if value.session else f"source {value.source}"
 
 

@@ -14,6 +14,7 @@ from mnemic.text.clock import to_micros
 from mnemic.text.display import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
+from mnemic.types.literals import AGENT
 
 __all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "whole"]
 
@@ -156,7 +157,8 @@ def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: S
     metadata = given.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
-    wanted = cast("Mapping[object, object] | None", metadata)
+    wanted = {clean(str(key)): _stored_value(v) for key, v in cast("Mapping[object, object]", metadata or {}).items()}
+    wanted |= {AGENT: agent} if (agent := _word("agent", given.get("agent"))) is not None else {}
     return RecordFilter(
         kinds=cast("tuple[Kind, ...]", _choice("kinds", given.get("kinds", kinds), get_args(Kind)) or ()),
         reach=reach,
@@ -166,7 +168,7 @@ def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: S
         types=_choice("types", given.get("types"), get_args(MemoryType)),
         category=_word("category", given.get("category")),
         tags=_strings("tags", given.get("tags")),
-        metadata=None if wanted is None else {clean(str(key)): _stored_value(value) for key, value in wanted.items()},
+        metadata=wanted or None,
         status=_choice("status", given.get("status"), get_args(Status)),
         role=_word("role", given.get("role")),
         speaker=_word("speaker", given.get("speaker")),

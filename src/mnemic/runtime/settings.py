@@ -43,6 +43,8 @@ class Processing:
         enable_episode_merging: whether an episode is merged with a recent one that is nearly the same.
         merge_similarity_threshold: least cosine of two episodes to merge them, 0 to 1.
         max_statements_for_prediction: known statements that a new one is compared with, 1 to 100.
+        predict_first: whether the language model says what it expects of an episode, from its title and the known
+            statements, in a call of its own that does not see the messages; what was expected weighs less.
         enable_knowledge_dedup: whether a statement that restates a known one is dropped.
         knowledge_dedup_threshold: least cosine of a restatement that ``process`` drops, 0 to 1, on the scale of the
             default embedder. A statement that differs in a number, a date, a name, a negation or an order, or that
@@ -57,6 +59,7 @@ class Processing:
     enable_episode_merging: bool = True
     merge_similarity_threshold: float = 0.9
     max_statements_for_prediction: int = 10
+    predict_first: bool = False
     enable_knowledge_dedup: bool = True
     knowledge_dedup_threshold: float = 0.9
 

@@ -17,7 +17,7 @@ from mnemic.indexes.vector.exact import Centre, ExactIndex, IndexedRows, RowVect
 from mnemic.protocols import KeywordIndex, VectorIndex
 from mnemic.services.processes import process_lock
 from mnemic.text.render import searchable
-from mnemic.vectors import CALIBRATED_FOR, base_cosine
+from mnemic.vectors import DEFAULT_MODELS, base_cosine
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
@@ -47,7 +47,7 @@ class View:
 
         Of few records on one subject, restatements would look like unrelated ones.
         """
-        return 0.0 if self.model == CALIBRATED_FOR else self.base
+        return 0.0 if self.model in DEFAULT_MODELS else self.base
 
     @property
     def base(self) -> float:
@@ -130,7 +130,7 @@ class _Cache:
             return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
 
     def _rows(self, store: Store, columns: Columns) -> RowVectors:
-        centred = self.model != CALIBRATED_FOR  # all thresholds are made for its plain cosines
+        centred = self.model not in DEFAULT_MODELS  # all thresholds are made for its plain cosines
         if self.index is None or not self.distant:
             return self.vectors.rows(centred=centred)
         rows = partial(

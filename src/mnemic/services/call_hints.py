@@ -17,6 +17,7 @@ C = TypeVar("C", bound=type)
 _ARGUMENTS: Mapping[str, str] = {
     "top_k": "k", "n": "k", "n_results": "k", "similarity_top_k": "k", "limit": "k", "max_results": "k", "k": "limit",
     "user_id": "user", "project_id": "project", "session_id": "session", "run_id": "session", "thread_id": "session",
+    "agent_id": "agent",
     "filter": "metadata", "filters": "metadata", "threshold": "min_similarity", "score_threshold": "min_similarity",
     "type": "types", "memory_type": "type", "text": "content", "path": "location", "folder": "location",
     "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",

@@ -18,7 +18,7 @@ _SELECTORS = re.compile("[\ufe00-\ufe0f]{2,}")  # a single variation selector is
 _NAMES = (
     r"system|user|assistant|human|developer|tools?|tool[_-]\w{1,40}|function\w{0,20}|invoke|parameters?|instructions?|"
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
-    r"title|known|conversation|query|candidates|context"
+    r"title|known|predictions?|conversation|query|candidates|context"
 )
 _TOKENS = (  # special tokens of chat models, by the form of their names
     r"(?:\w{1,30}_id|unused|reserved)_?\d{1,4}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_of_\w{1,30}|"

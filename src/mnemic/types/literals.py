@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, Literal
 
 __all__ = [
+    "AGENT",
     "SESSION_SUMMARY",
     "TOOLS_USED",
     "UNSET",
@@ -70,6 +71,9 @@ UNTRUSTED = 0.5
 
 PREFERENCE = "preference"
 """The metadata key of preferences."""
+
+AGENT = "agent"
+"""The metadata key of the agent that a record belongs to."""
 
 TOOLS_USED = "tools_used"
 """The metadata key of an answer for the tools that were used for it: ``name``, and ``outcome`` and ``at`` where known."""

@@ -25,6 +25,7 @@ class Filters(TypedDict, total=False):
         session: messages of this conversation only.
         role: messages of this role only.
         speaker: records of what this person said only.
+        agent: records of this agent only: what was added or remembered with ``agent=``, and what was made of that.
         types: types of memory; excludes messages.
         category: memories of this category; excludes messages.
         tags: at least one of these; excludes messages.
@@ -44,6 +45,7 @@ class Filters(TypedDict, total=False):
     session: str | None
     role: str | None
     speaker: str | None
+    agent: str | None
     types: Sequence[MemoryType] | None
     category: str | None
     tags: Sequence[str] | None
@@ -84,6 +86,7 @@ class Description(TypedDict, total=False):
         confidence: how sure it is, 0 to 1.
         related_files: paths it is about.
         related_entities: persons, products and places it is about.
+        emotion: how it felt; by default it is read from the statement.
     """
 
     summary: str | None
@@ -92,6 +95,7 @@ class Description(TypedDict, total=False):
     confidence: float | None
     related_files: Sequence[str] | None
     related_entities: Sequence[str] | None
+    emotion: Emotion | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

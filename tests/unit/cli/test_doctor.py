@@ -211,6 +211,12 @@ class TestWeights:
         assert where.startswith(f"the cache folder {folder}")
         assert not missing
 
+    def test_weights_of_one_byte(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(paths, "wheel_folder", lambda module: tmp_path)
+        where, missing = weights_of("minilm-int8")
+        assert where.endswith(f"to be converted into {paths.cache_dir('models', weights.INT8_NAME)} at first use")
+        assert not missing
+
     def test_other_embedders(self, tmp_path):
         assert weights_of(str(tmp_path)) == (f"the folder {tmp_path}", False)
         for spec in ("hashing", "openai:text-embedding-3-small", "sentence-transformers:all-MiniLM-L6-v2"):

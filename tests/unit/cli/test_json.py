@@ -26,8 +26,11 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
     one, two = record
     chat = tmp_path / "more.json"
     chat.write_text(json.dumps([{"role": "user", "content": "The garden is green.", "id": "g1"}]))
+    manual = tmp_path / "manual.md"
+    manual.write_text("# Boiler\n\nThe valve is behind the panel.")
     return {
         "add": [("add", "Hello there.", "--session", "new"), ("add", " ")],
+        "add-document": [("add-document", str(manual)), ("add-document", str(manual))],
         "import": [("import", str(chat)), ("import", str(chat))],
         "remember": [("remember", "Maps are drawn at night."), ("remember", "Maps are drawn at night.")],
         "process": [("process",)],

@@ -110,6 +110,15 @@ class TestConsolidate:
         (report,) = [line for line in run.out.splitlines() if "stands for" in line]
         assert report in {"    stands for [x1]", "    stands for [x2]"}
 
+    def test_only_what_is_named(self, known, folder):
+        with Memory(folder, embedder="hashing") as memory:
+            memory.remember("The deploy target is the Lisbon cluster", id="x1", importance=0.3)
+            memory.remember("The deploy target is the Lisbon cluster!", id="x2", importance=0.2)
+        run = known("consolidate", "--id", "x1", "--id", "x2", "--similarity-threshold", "0.8")
+        assert "promoted         1\n" in run.out
+        assert "    stands for [x2]" in run.out
+        assert "x9" in known("consolidate", "--id", "x1", "--id", "x9").err
+
     def test_too_young(self, known):
         assert "promoted         0\n" in known("consolidate").out
 

@@ -109,3 +109,23 @@ class TestRemember:
         assert "nowhere" in missing.err
         assert mnemic("remember", "x", "--type", "wise").code == 2
         assert mnemic("remember", " ").code == 1
+
+
+class TestDocuments:
+    def test_a_changed_file_is_added_again(self, mnemic, write):
+        file = write("# Boiler\n\nThe valve is behind the panel.\n\n# Noise\n\nBleed the pipes.", "manual.md")
+        assert mnemic("add-document", file).out == f"{file}: 2 pieces stored, 0 already stored, 0 forgotten\n"
+        assert "[unverified, document]" in mnemic("context", "Where is the valve?").out
+        file.write_text("# Boiler\n\nThe valve is behind the panel.\n\n# Noise\n\nCall Rita.")
+        assert mnemic("add-document", file).out == f"{file}: 1 pieces stored, 1 already stored, 1 forgotten\n"
+        file.write_text("# Noise\n\nBleed the pipes.")
+        run = mnemic("add-document", file, "--json").json["documents"][0]
+        assert (run["stored"], run["duplicate"], run["forgotten"]) == (0, 1, 2)
+        found = mnemic("list", "--kind", "message", "--json").json["messages"]
+        assert [message["content"] for message in found] == ["Noise\n\nBleed the pipes."]
+        assert mnemic("add-document", file, "--project", "atlas", "--json").json["documents"][0]["stored"] == 1
+
+    def test_nothing_is_stored_unless_all_can_be_read(self, mnemic, write):
+        run = mnemic("add-document", write("Text.", "a.txt"), write("x", "b.pdf"))
+        assert (run.code, "pdftotext" in run.err) == (2, True)
+        assert mnemic("stats", "--json").json.get("messages", 0) == 0

@@ -58,6 +58,20 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(minilm):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
+def test_weights_of_one_byte_give_nearly_the_same_and_do_not_depend_on_the_batch(cache, minilm):
+    small = OnnxEmbedder(int8=True, offline=True)
+    assert (small.id, small.dimension) == ("all-MiniLM-L6-v2-int8", 384)
+    rows, alone = small.embed(VARIED), np.concatenate([small.embed([text]) for text in VARIED])
+    np.testing.assert_array_equal(rows, alone)
+    near = cosines(rows, minilm.embed(VARIED))
+    assert near.min() > 0.95
+    assert near.mean() > 0.985
+    assert near.max() < 0.9999  # it is another model
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    with pytest.raises(ConfigurationError, match="int8"):
+        OnnxEmbedder("owner/name", int8=True)
+
+
 def test_order_is_kept_and_batch_size_does_not_matter(cache, minilm):
     texts = [text[:200] for text in VARIED]
     np.testing.assert_allclose(OnnxEmbedder(batch_size=3).embed(texts), minilm.embed(texts), atol=1e-5)
@@ -233,7 +247,7 @@ def test_a_folder_with_minilm_is_recognised(shared_cache):
 
 
 def test_the_hubs_form_of_minilm_gives_the_same_vectors(tmp_path, wheel, minilm):
-    graph, tensors = Graph("all-MiniLM-L6-v2"), load_file(wheel / "model.safetensors")
+    graph, tensors = convert._Network("all-MiniLM-L6-v2"), load_file(wheel / "model.safetensors")
     hidden = convert._embeddings(graph, tensors, graph.input("input_ids", INT64, ["b", "s"]))
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["b", "s"]), to=FLOAT)
     padding = convert._padding(graph, mask)

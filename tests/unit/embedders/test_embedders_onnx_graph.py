@@ -7,9 +7,10 @@ import onnxruntime
 import pytest
 from safetensors.numpy import load_file
 
-from mnemic.embedders.onnx.convert import CONVERTER, minilm
+from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8, minilm
 from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 
+CONVERTED_INT8 = {"mnemic-minilm-int8-1": "5b05cc6ade62bf668bd82ff5f989e8ce86785323541484abcd1ea7fc0717043f"}
 CONVERTED = {"mnemic-minilm-1": "d4b6a17ca31c82777daaa4a68a69bb0a8befd93cf4f49fe3680c3cee8888c20b"}
 
 
@@ -59,8 +60,11 @@ def test_a_constant_is_kept_once():
     assert run(graph, x=np.array([4], dtype=np.int64))[0].tolist() == [5]
 
 
-def test_the_converted_file_changes_only_together_with_the_converters_name(wheel):
-    digest = hashlib.sha256()
-    for part in minilm(load_file(wheel / "model.safetensors")):
+@pytest.mark.parametrize("int8", [False, True])
+def test_the_converted_file_changes_only_together_with_the_converters_name(wheel, int8):
+    digest, size = hashlib.sha256(), 0
+    for part in minilm(load_file(wheel / "model.safetensors"), int8=int8):
         digest.update(part)
-    assert {CONVERTER: digest.hexdigest()} == CONVERTED
+        size += len(part)
+    assert {CONVERTER_INT8 if int8 else CONVERTER: digest.hexdigest()} == (CONVERTED_INT8 if int8 else CONVERTED)
+    assert size < (24e6 if int8 else 91e6)

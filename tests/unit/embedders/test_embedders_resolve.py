@@ -19,6 +19,13 @@ def test_nothing_gives_the_default_model_with_a_small_cache_of_queries(cache):
     assert (embedder.hits, embedder.misses, len(embedder)) == (1, 3, 1)
 
 
+def test_the_default_model_with_weights_of_one_byte(cache):
+    embedder = embedder_from("minilm-int8")
+    assert isinstance(embedder, CachedEmbedder)
+    assert repr(embedder.inner) == "OnnxEmbedder(int8=True)"
+    assert embedder.id == "all-MiniLM-L6-v2-int8"
+
+
 def test_hashing():
     assert embedder_from("hashing").id == "hashing-256"
 

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from mnemic.llm import LanguageModel, decision, enrichment, expansion, extraction, links, narration, segmentation
+from mnemic.llm import (
+    LanguageModel,
+    decision,
+    enrichment,
+    expansion,
+    extraction,
+    links,
+    narration,
+    prediction,
+    segmentation,
+)
 from mnemic.llm.task import Task
 from mnemic.testing import memory_record
 from mnemic.types import Message
@@ -85,6 +95,11 @@ CASES = (
                 },
             ],
         },
+    ),
+    Case(
+        "predict",
+        prediction.task(["Ana moves to Lisbon", "A visit"], KNOWN),
+        {"predictions": [{"episode": n, "prediction": f"Ana tells of {what}."} for n, what in ((1, "a flat"), (2, "Bo"))]},
     ),
     Case(
         "enrich",

@@ -314,6 +314,9 @@ def enriched(**fields):
     [
         ("summary", "One Ana. Two Ana. Three Ana.", "One Ana. Two Ana."),
         ("summary", "The flat costs 9250 euros.", None),
+        ("context", "For the move of Ana to Lisbon.", "For the move of Ana to Lisbon."),
+        ("context", "For a sum of 9250 euros in Lisbon.", None),
+        ("context", "Describe memories so that they can be found.", None),
         ("summary", "Describe memories so that they can be found.", None),
         ("summary", "Ana " * 500, None),
         (

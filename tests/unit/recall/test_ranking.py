@@ -278,13 +278,13 @@ class TestGrade:
         assert grade(pool, np.empty(0, np.intp), model="any") == evidence.Grade("none", 0.0)
 
     @RUN
-    @given(SEED, st.sampled_from([None, "hashing-256", evidence.CALIBRATED_FOR]))
+    @given(SEED, st.sampled_from([None, "hashing-256", *evidence.DEFAULT_MODELS]))
     def test_a_probability_and_its_word(self, seed, model):
         pool = make_pool(seed)
         order = np.random.default_rng(seed).permutation(len(pool))
         found = grade(pool, order, model=model)
         assert 0 <= found.probability <= 1 + 1e-6
-        assisted = len(pool) and model == evidence.CALIBRATED_FOR and pool.assisted[order[:10]].mean() > 0.5
+        assisted = len(pool) and model in evidence.DEFAULT_MODELS and pool.assisted[order[:10]].mean() > 0.5
         word = (
             "none"
             if found.probability < (0.3 if assisted else 0.17)
@@ -300,7 +300,7 @@ class TestGrade:
         pool = make_pool(seed)
         order = np.arange(len(pool))
         nearer = dataclasses.replace(pool, dense=pool.dense + np.float32(more))
-        model = evidence.CALIBRATED_FOR
+        model = evidence.DEFAULT_MODELS[0]
         assert grade(nearer, order, model=model).probability >= grade(pool, order, model=model).probability - 1e-6
 
     @RUN
@@ -310,7 +310,7 @@ class TestGrade:
         pool = dataclasses.replace(pool, assisted=np.zeros(len(pool), np.bool_))
         fewer, more = sorted((one, other))
         found, wide = (
-            grade(pool, np.arange(len(pool)), model=evidence.CALIBRATED_FOR, searched=count).probability
+            grade(pool, np.arange(len(pool)), model=evidence.DEFAULT_MODELS[0], searched=count).probability
             for count in (fewer, more)
         )
         if wide > 0.001:  # what is hopeless is not stretched into an answer

@@ -381,5 +381,5 @@ def test_cosines_of_the_default_embedder_are_not_scaled(monkeypatch):
         for n in range(4):
             memory.remember(f"the tall green garden gate is open on day {n}")
         assert runtime_of(memory).views.of("ana").statement_base > 0.5
-        monkeypatch.setattr(views, "CALIBRATED_FOR", memory.stats().embedding_model)
+        monkeypatch.setattr(views, "DEFAULT_MODELS", (memory.stats().embedding_model,))
         assert runtime_of(memory).views.of("ana").statement_base == 0

@@ -148,7 +148,7 @@ Mood: TypeAlias = Annotated[
     BeforeValidator(_without_quadrant),
     AfterValidator(_in_range),
     _OBJECT,
-    WithJsonSchema({"type": "string", "description": "How the user feels now, in words."}),
+    WithJsonSchema({"type": "string", "description": "How the user feels, in words."}),
 ]
 """Words, ``session``, or an object with ``valence`` and ``arousal``."""
 
@@ -276,9 +276,10 @@ class RememberTenths(Remember):
 
 
 class StoreMemory(Remember):
-    """Arguments of remembering, with metadata."""
+    """Arguments of remembering, with metadata and how it felt."""
 
     metadata: Annotated[dict[str, Any] | None, _OBJECT] = None
+    mood: Mood = ""
 
 
 class UpdateTenths(Arguments):
@@ -325,6 +326,7 @@ class Graph(Arguments):
 class Consolidate(Arguments):
     """Arguments of consolidation."""
 
+    ids: Annotated[list[str] | None, _ONE_OR_MORE, Field(description="Merge only these; default: all.")] = None
     importance_threshold: Threshold = None
     similarity_threshold: Threshold = None
 

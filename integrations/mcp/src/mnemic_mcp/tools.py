@@ -16,6 +16,7 @@ from mnemic import (
     AsyncMemory,
     ConfigurationError,
     Emotion,
+    Hit,
     InvalidInput,
     Link,
     Memory,
@@ -28,6 +29,7 @@ from mnemic import (
     checked_options,
 )
 from mnemic.recall import recipe_named
+from mnemic.recall.profile import asks_for_profile
 from mnemic.types import Evidence
 from mnemic_mcp import answers
 from mnemic_mcp import arguments as args
@@ -45,6 +47,7 @@ LINE = 240
 """Characters of a line at the start of a session."""
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_LINE = 45
+TOKENS_PER_HIT = 100
 MOST_LINES = 10
 TRUSTED = 0.5
 """Least trust of what a session starts with."""
@@ -116,7 +119,7 @@ class Tools:
     def thresholds(self) -> Mapping[str, float]:
         """The defaults of consolidation."""
         settings = self.memory.admin.settings.consolidator
-        return {name: getattr(settings, name) for name in args.Consolidate.model_fields}
+        return {name: getattr(settings, name) for name in args.Consolidate.model_fields if hasattr(settings, name)}
 
     async def _mood(self, given: str | Emotion) -> Emotion | Literal["session"] | None:
         """The mood that words show."""
@@ -133,7 +136,9 @@ class Tools:
 
     async def remember(self, given: args.Remember) -> Json:
         """Store a statement."""
-        return _stored(await self.memory.remember(source=SOURCE, **given.given()))
+        felt = await self._mood(given.mood) if isinstance(given, args.StoreMemory) else None
+        emotion = felt if isinstance(felt, Emotion) else None  # that of the session is not that of a statement
+        return _stored(await self.memory.remember(source=SOURCE, emotion=emotion, **given.given(without=("mood",))))
 
     async def update(self, given: args.UpdateTenths) -> Json:
         """Write the next version of a memory, and its links."""
@@ -150,16 +155,24 @@ class Tools:
         return _stored(await self.memory.update(given.id, **values))
 
     async def recall(self, given: args.Recall) -> Json:
-        """What is found for a query, best first, with a grade."""
+        """What is found for a query, best first, with a grade; what is known of the user, where that is asked."""
+        if asks_for_profile(given.query):
+            profile = await self.memory.get_memory_context(
+                given.query,
+                max_tokens=given.limit * TOKENS_PER_HIT,
+                mood=await self._mood(given.mood),
+                **given.filters(),
+            )
+            return self._found(profile.evidence, profile.hits[: given.limit])
         result = await self.memory.search(
             given.query, k=given.limit, recipe=self.recipe, expand_links=given.expand_links,
             mood=await self._mood(given.mood), emotion_weight=given.emotion_weight, **given.filters(),
         )  # fmt: skip
-        most = answers.share(len(result))
-        return {
-            "evidence": result.evidence,
-            "found": [answers.hit_line(hit, most, self._importance) for hit in result],
-        }
+        return self._found(result.evidence, result)
+
+    def _found(self, evidence: Evidence, hits: Sequence[Hit]) -> Json:
+        most = answers.share(len(hits))
+        return {"evidence": evidence, "found": [answers.hit_line(hit, most, self._importance) for hit in hits]}
 
     async def list_memories(self, given: args.ListMemories) -> Json:
         """Memories in order."""

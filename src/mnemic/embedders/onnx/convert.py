@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation, in float32.
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation, in float32 or int8.
 
 Only standard operators of opset 20 are used. The numbers are the published weights, with two constants folded in: the token
 type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 
-__all__ = ["CONVERTER", "OUTPUT", "Weights", "minilm"]
+__all__ = ["CONVERTER", "CONVERTER_INT8", "OUTPUT", "Weights", "minilm"]
 
-CONVERTER = "mnemic-minilm-1"
+CONVERTER, CONVERTER_INT8 = "mnemic-minilm-1", "mnemic-minilm-int8-1"
 """Changed whenever the output of `minilm` changes: cached files of another converter are not used."""
 
 OUTPUT = "embedding"
@@ -30,20 +30,59 @@ HEAD_WIDTH = WIDTH // HEADS
 EPSILON = 1e-12
 MASKED = 1e9  # subtracted from the score of a padded position: its softmax is exactly 0
 
+WORD_LEVELS, LAYER_LEVELS = 127, 63
+"""Largest integers of int8 weights. Those of layers have 7 bits: sums of two products with 8 bits overflow on processors
+without VNNI, and vectors would depend on the machine."""
+
 Weights: TypeAlias = Mapping[str, NDArray[np.float32]]
 
 
-def minilm(weights: Weights) -> Message:
+class _Network(Graph):
+    """A graph with lookups and linear layers in float32."""
+
+    def lookup(self, name: str, table: NDArray[np.float32], ids: str) -> str:
+        """The rows of a table."""
+        return self.node("Gather", self.constant(name, table), ids)
+
+    def product(self, name: str, matrix: NDArray[np.float32], values: str) -> str:
+        """`values @ matrix.T`; the matrix is transposed here once instead of in every run."""
+        return self.node("MatMul", values, self.constant(name, matrix.T))
+
+
+class _Int8Network(_Network):
+    """The same with weights of one byte, each row with a scale; values are quantised in each run, as one tensor."""
+
+    def lookup(self, name: str, table: NDArray[np.float32], ids: str) -> str:
+        rows, scales = _quantised(table, WORD_LEVELS)
+        found = self.node("Cast", super().lookup(name, rows, ids), to=FLOAT)
+        return self.node("Mul", found, super().lookup(f"{name}.scale", scales[:, None], ids))
+
+    def product(self, name: str, matrix: NDArray[np.float32], values: str) -> str:
+        rows, scales = _quantised(matrix, LAYER_LEVELS)
+        quantised, scale, zero = self.nodes("DynamicQuantizeLinear", values, results=3)
+        product = self.node("MatMulInteger", quantised, self.constant(name, rows.T), zero)
+        both = self.node("Mul", scale, self.constant(f"{name}.scale", scales))
+        return self.node("Mul", self.node("Cast", product, to=FLOAT), both)
+
+
+def _quantised(rows: NDArray[np.float32], levels: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
+    """Rows as integers from -levels to levels, and the scale of each row."""
+    scales = np.maximum(np.abs(rows).max(axis=1), np.float32(EPSILON)) / np.float32(levels)
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales
+
+
+def minilm(weights: Weights, *, int8: bool = False) -> Message:
     """Build the network as an ONNX model file.
 
     Args:
         weights: the tensors of the published `model.safetensors`, by their names.
+        int8: store them as integers of one byte, and multiply these.
 
     Returns:
         The file's content. Inputs `input_ids` and `attention_mask` (int64, [batch, tokens]), output `OUTPUT`
         (float32, [batch, 384]).
     """
-    graph = Graph("all-MiniLM-L6-v2")
+    graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
     hidden = _embeddings(graph, weights, ids)
@@ -53,12 +92,12 @@ def minilm(weights: Weights) -> Message:
         hidden = _attention(graph, weights, prefix + "attention.", hidden, padding)
         hidden = _feed_forward(graph, weights, prefix, hidden)
     _pooling(graph, hidden, mask)
-    return graph.model(producer=CONVERTER)
+    return graph.model(producer=CONVERTER_INT8 if int8 else CONVERTER)
 
 
-def _embeddings(graph: Graph, weights: Weights, ids: str) -> str:
+def _embeddings(graph: _Network, weights: Weights, ids: str) -> str:
     """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalised."""
-    words = graph.node("Gather", graph.constant("words", weights["embeddings.word_embeddings.weight"]), ids)
+    words = graph.lookup("words", weights["embeddings.word_embeddings.weight"], ids)
     positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
     zero = _integers(graph, 0)
     tokens = graph.node("Shape", ids, start=1, end=2)
@@ -73,7 +112,7 @@ def _padding(graph: Graph, mask: str) -> str:
     return graph.node("Mul", absent, graph.constant("masked", np.array(MASKED, dtype=np.float32)))
 
 
-def _attention(graph: Graph, weights: Weights, prefix: str, hidden: str, padding: str) -> str:
+def _attention(graph: _Network, weights: Weights, prefix: str, hidden: str, padding: str) -> str:
     """Self-attention with its residual connection: [batch, tokens, width] -> the same shape."""
     query, key, value = _query_key_value(graph, weights, prefix + "self.", hidden)
     scores = graph.node("MatMul", _heads(graph, query), _heads(graph, key, transposed=True))
@@ -84,7 +123,7 @@ def _attention(graph: Graph, weights: Weights, prefix: str, hidden: str, padding
     return _layer_norm(graph, weights, prefix + "output.LayerNorm", graph.node("Add", mixed, hidden))
 
 
-def _query_key_value(graph: Graph, weights: Weights, prefix: str, hidden: str) -> list[str]:
+def _query_key_value(graph: _Network, weights: Weights, prefix: str, hidden: str) -> list[str]:
     """The three projections as one multiplication, split afterwards."""
     scale = np.float32(1 / math.sqrt(HEAD_WIDTH))
     matrices = [weights[f"{prefix}{part}.weight"] for part in ("query", "key", "value")]
@@ -101,7 +140,7 @@ def _heads(graph: Graph, values: str, *, transposed: bool = False) -> str:
     return graph.node("Transpose", split, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
 
-def _feed_forward(graph: Graph, weights: Weights, prefix: str, hidden: str) -> str:
+def _feed_forward(graph: _Network, weights: Weights, prefix: str, hidden: str) -> str:
     """Two linear layers with GELU between them, and their residual connection."""
     wide = graph.node("Gelu", _linear(graph, weights, prefix + "intermediate.dense", hidden))
     narrow = _linear(graph, weights, prefix + "output.dense", wide)
@@ -116,13 +155,13 @@ def _pooling(graph: Graph, hidden: str, mask: str) -> None:
     graph.output(OUTPUT, FLOAT, ["batch", WIDTH])
 
 
-def _linear(graph: Graph, weights: Weights, name: str, values: str) -> str:
+def _linear(graph: _Network, weights: Weights, name: str, values: str) -> str:
     return _affine(graph, name, weights[f"{name}.weight"], weights[f"{name}.bias"], values)
 
 
-def _affine(graph: Graph, name: str, matrix: NDArray[np.float32], bias: NDArray[np.float32], values: str) -> str:
-    """`values @ matrix.T + bias`; the matrix is transposed here once instead of in every run."""
-    product = graph.node("MatMul", values, graph.constant(f"{name}.weight", matrix.T))
+def _affine(graph: _Network, name: str, matrix: NDArray[np.float32], bias: NDArray[np.float32], values: str) -> str:
+    """`values @ matrix.T + bias`."""
+    product = graph.product(f"{name}.weight", matrix, values)
     return graph.node("Add", product, graph.constant(f"{name}.bias", bias))
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.cache import ModelFiles, sha256
-from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, model_files
+from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, default_model, model_files
 from mnemic.embedders.prompts import Prompts, checked_prompts
-from mnemic.errors import EmbedderUnavailable
+from mnemic.errors import ConfigurationError, EmbedderUnavailable
 from mnemic.onnx.folder import is_hub_name, model_folder
 from mnemic.services.arguments import whole
 from mnemic.services.processes import PerProcess
@@ -50,6 +50,9 @@ class OnnxEmbedder:
     hub. Others are downloaded into the cache once, at the current commit of their revision. Texts are cut to their first
     20,000 characters and then to `max_tokens`. Thread-safe, and usable after a fork.
 
+    With ``int8`` the default model has weights of one byte: less than half of the memory and about half of the processor
+    time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch.
+
     Args:
         model: None for the default; a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``; or a
             repository of the model hub with these files, ``owner/name`` or ``owner/name@revision``. Supported are models
@@ -62,6 +65,7 @@ class OnnxEmbedder:
         batch_size: maximum texts per run, 1 to 4,096.
         max_tokens: maximum word pieces of a text, 8 to 512 for the default model. None is 256 for that, and for others the
             limit in their files, at most 512.
+        int8: weights of one byte, of the default model.
         offline: never use the network.
         progress: show a progress bar for downloads; None shows it on a terminal only.
     """
@@ -75,6 +79,7 @@ class OnnxEmbedder:
         threads: int = 1,
         batch_size: int = 32,
         max_tokens: int | None = None,
+        int8: bool = False,
         offline: bool = False,
         progress: bool | None = None,
     ) -> None:
@@ -82,20 +87,25 @@ class OnnxEmbedder:
         self._name = name
         self._prompts = None if prompts is None else checked_prompts(prompts)
         self._threads = whole("threads", threads, 1, 256)
-        self._batch_size = whole("batch_size", batch_size, 1, 4096)
+        self._batch_size = 1 if int8 else whole("batch_size", batch_size, 1, 4096)
         longest = LONGEST_DEFAULT if model is None else LONGEST
         self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, longest)
+        if int8 and model is not None:
+            raise ConfigurationError("int8 is a form of the default model. Leave out model, or int8.")
+        self._int8 = int8
         self._offline = offline
         self._progress = progress
         self._model = PerProcess(self._load)
         self._refusal: tuple[float, str] | None = None
 
     def __repr__(self) -> str:
+        if self._int8:
+            return "OnnxEmbedder(int8=True)"
         return f"OnnxEmbedder({'' if self._source is None else repr(fspath(self._source))})"
 
     @property
     def id(self) -> str:
-        """``all-MiniLM-L6-v2``, the given name, or ``onnx:`` with the name on the hub or a hash of the folder's model.
+        """``all-MiniLM-L6-v2``, with ``-int8`` if so; the given name; or ``onnx:`` with a name on the hub or a hash.
 
         Raises:
             EmbedderUnavailable: the model of the folder is needed for the id, and cannot be loaded.
@@ -148,7 +158,7 @@ class OnnxEmbedder:
 
     def _files(self) -> ModelFiles:
         if self._source is None:
-            files = default_model(offline=self._offline, progress=self._progress)
+            files = default_model(offline=self._offline, progress=self._progress, int8=self._int8)
         else:
             folder = model_folder(self._source, offline=self._offline, progress=self._progress)
             hub = is_hub_name(self._source)
@@ -162,7 +172,7 @@ class OnnxEmbedder:
 
     def _identify(self) -> str:
         if self._source is None:
-            return MODEL_NAME + self._variant()
+            return (INT8_NAME if self._int8 else MODEL_NAME) + self._variant()
         if is_hub_name(self._source):  # available without the model
             return f"onnx:{fspath(self._source)}{self._variant()}"
         vector, files = self.embed([PROBE])[0], self._files()

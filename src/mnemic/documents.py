@@ -1,0 +1,168 @@
+"""Documents as messages: the pieces of a text, each with its file, heading, page and position."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mnemic.errors import InvalidInput
+from mnemic.text.sentences import sentences
+from mnemic.types import Message
+
+__all__ = ["read", "split"]
+
+MAX_CHARACTERS = 1000
+"""About what the default model reads of a text: 256 word pieces."""
+MARKDOWN, PLAIN = (".md", ".markdown"), (".txt", ".text")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*?)[ \t]*#*[ \t]*")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_IN_LINES = re.compile(r"^[ \t]*(?:[-*+|>]|\d{1,3}[.)]|```|~~~)", re.MULTILINE)
+"""Lists, tables and code: their lines are kept."""
+_JOINTS = ("\n\n", "\n", " ", "")
+"""What stands between blocks, between lines or sentences, between words, and between characters."""
+
+
+def read(path: str | Path, *, project: str | None = None, max_characters: int = MAX_CHARACTERS) -> list[Message]:
+    """The pieces of a text file (``.txt``) or of a Markdown file (``.md``), in UTF-8, dated by its last change.
+
+    Args:
+        path: the file; where it lies is its identity, so that reading it again gives equal pieces the same ids.
+        project: the project that the pieces are for; the same file has other ids in another.
+        max_characters: see ``split``.
+
+    Raises:
+        InvalidInput: the file is of another kind, cannot be read, or contains no text.
+    """
+    file = Path(path)
+    if file.suffix.lower() not in (*MARKDOWN, *PLAIN):
+        raise InvalidInput(
+            f"{file.name} is no .txt or .md file. Convert it first (a PDF with pdftotext, which keeps its pages), or give "
+            "its text to mnemic.documents.split()."
+        )
+    try:
+        text, changed = file.read_text(encoding="utf-8-sig"), file.stat().st_mtime
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
+    place = f"{project or ''}\0{file.resolve()}"
+    found = split(
+        text, document=f"doc_{_digest(place)}", file=file.name,
+        markdown=file.suffix.lower() in MARKDOWN, sent_at=datetime.fromtimestamp(changed, UTC), max_characters=max_characters,
+    )  # fmt: skip
+    if not found:
+        raise InvalidInput(f"{path} contains no text.")
+    return found
+
+
+def split(
+    text: str,
+    *,
+    document: str,
+    file: str | None = None,
+    markdown: bool = True,
+    sent_at: datetime | None = None,
+    max_characters: int = MAX_CHARACTERS,
+) -> list[Message]:
+    r"""The pieces of a document, for ``Memory.add``.
+
+    A piece ends where a section or a page does, else between paragraphs, else between sentences, and begins with the headings
+    of its section. Its role and its source are ``document``: it is found by a search, and never taken for what a person said.
+
+    Args:
+        text: the document; a form feed begins a page.
+        document: its id. The id of a piece is made of it and of the piece's text: what did not change has the same id
+            when a document is split again, and is stored once.
+        file: a name to show, the speaker of its pieces; default the id.
+        markdown: whether lines that begin with ``#`` are headings.
+        sent_at: its time; default the time when it is added.
+        max_characters: most characters of a piece, at least 100.
+
+    Returns:
+        Messages whose metadata has ``document``, ``file``, ``position`` (from 1) and, where there is one, ``heading``
+        and ``page``. A piece that a document repeats is one message.
+
+    Raises:
+        InvalidInput: ``max_characters`` is less than 100, or ``document`` is empty.
+
+    Example:
+        >>> from mnemic import documents
+        >>> [piece] = documents.split("# Setup\n\nRun make demo.", document="readme")
+        >>> piece.content
+        'Setup\n\nRun make demo.'
+    """
+    if max_characters < 100 or not document:
+        raise InvalidInput("max_characters must be at least 100, and document must not be empty.")
+    pages = text.replace("\r\n", "\n").split("\f")
+    found: dict[str, Message] = {}
+    headings: list[str] = []
+    for number, page in enumerate(pages, 1):
+        for section in _sections(page) if markdown else [page]:
+            body = section
+            if markdown and (match := _HEADING.fullmatch(section.partition("\n")[0])):
+                headings[len(match[1]) - 1 :] = [""] * (len(match[1]) - 1 - len(headings)) + [match[2]]
+                body = section.partition("\n")[2]
+            heading = " > ".join(filter(None, headings))
+            above = f"{heading}\n\n" if heading and len(heading) < max_characters // 2 else ""
+            for piece in _packed(body.strip(), max_characters - len(above)):
+                metadata: dict[str, Any] = {"document": document, "file": file or document, "position": len(found) + 1}
+                metadata |= {"heading": heading} if heading else {}
+                metadata |= {"page": number} if len(pages) > 1 else {}
+                message = Message(
+                    role="document", source="document", name=file or document, content=above + piece, sent_at=sent_at,
+                    id=f"{document}_{_digest(above + piece)}", metadata=metadata,
+                )  # fmt: skip
+                found.setdefault(message.content, message)
+    return list(found.values())
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+
+
+def _grouped(text: str, *, at_headings: bool) -> Iterator[str]:
+    """The text cut before each heading, or at blank lines; code blocks stay whole."""
+    held: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if not fence and (_HEADING.fullmatch(line) if at_headings else not line.strip()) and held:
+            yield "\n".join(held)
+            held = []
+        if mark:
+            fence = "" if fence == mark[1] else fence or mark[1]
+        held.append(line)
+    yield "\n".join(held)
+
+
+def _sections(text: str) -> Iterator[str]:
+    return _grouped(text, at_headings=True)
+
+
+def _parts(text: str, level: int, most: int) -> list[str]:
+    """The parts of a text: its blocks, its lines or sentences, its words, or runs of characters."""
+    if level == 0:
+        return [block.strip("\n") for block in _grouped(text, at_headings=False) if block.strip()]
+    if level == 1:
+        return [line for line in text.split("\n") if line.strip()] if _IN_LINES.search(text) else sentences(text)
+    return text.split() if level == 2 else [text[start : start + most] for start in range(0, len(text), most)]
+
+
+def _packed(text: str, most: int, level: int = 0) -> list[str]:
+    """The text in pieces of at most so many characters, each as long as its parts allow."""
+    if len(text) <= most:
+        return [text] if text else []
+    found: list[str] = []
+    held, joint = "", " " if level == 1 and not _IN_LINES.search(text) else _JOINTS[level]
+    for part in _parts(text, level, most):
+        if held and len(held) + len(joint) + len(part) <= most:
+            held += joint + part
+            continue
+        found += [held] if held else []
+        *whole, held = _packed(part, most, level + 1) or [""]
+        found += whole
+    return [*found, held] if held else found

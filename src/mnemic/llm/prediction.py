@@ -1,0 +1,84 @@
+"""Task: predict episodes from their titles and what is known, before they are read.
+
+The first of the two calls of Nemori (arXiv 2508.03341): the model does not see the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput
+from mnemic.llm.answers import plain
+from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
+from mnemic.llm.schema import Items, Number, Schema, Text
+from mnemic.llm.task import Answer, Task
+from mnemic.types import MemoryRecord
+
+__all__ = ["MOST_EPISODES", "Prediction", "task", "titled"]
+
+MOST_EPISODES = 12
+
+INSTRUCTIONS = f"""\
+Predict what episodes of a conversation say, from their titles and the known statements alone: for each episode, by its
+number, one or two plain sentences with what you would expect to be said. What you cannot know is not part of it.
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction(Answer):
+    """What was expected of each episode, in order; empty where the model said nothing."""
+
+    texts: tuple[str, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was expected of any."""
+        return not any(self.texts)
+
+
+class ExpectedEpisode(Schema):
+    """One prediction."""
+
+    episode: Number
+    prediction: Text
+
+
+class ExpectedEpisodes(Schema):
+    """The predictions of a batch."""
+
+    predictions: Items[ExpectedEpisode] = Field(max_length=MOST_EPISODES)
+
+
+def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[Prediction]:
+    """Ask what is expected of 1 to 12 episodes.
+
+    Raises:
+        InvalidInput: there are none, or more.
+    """
+    if not 0 < len(titles) <= MOST_EPISODES:
+        raise InvalidInput(f"{len(titles)} episodes cannot be predicted in one question; give 1 to {MOST_EPISODES}.")
+    count = len(titles)
+    return Task(
+        stage="predict",
+        instructions=INSTRUCTIONS,
+        prompt=f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode.",
+        schema=ExpectedEpisodes,
+        read=lambda answer: _read(answer, count),
+    )
+
+
+def titled(titles: Sequence[str]) -> str:
+    """Texts by the number of their episode, one line each."""
+    return "\n".join(f"episode {number}: {' '.join(plain(title).split())}" for number, title in enumerate(titles, 1))
+
+
+def _read(answer: ExpectedEpisodes, count: int) -> Prediction:
+    found: dict[int, str] = {}
+    for one in answer.predictions:
+        if 1 <= one.episode <= count:
+            found.setdefault(one.episode, " ".join(one.prediction.split()))
+    texts = tuple(found.get(number, "") for number in range(1, count + 1))
+    return Prediction(texts=texts, dropped=len(answer.predictions) - len(found))
