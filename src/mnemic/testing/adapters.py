@@ -356,7 +356,7 @@ class AdapterConformance:
         )
         for exam in exams:
             memory.remember(exam)
-        script, mood = Script("a"), memory.emotion(felt)
+        script, mood = Script("a"), memory.admin.emotion(felt)
         chat = self.conversation(memory, script, session=SESSION, max_tokens=85, mood=mood, emotion_weight=1.0)
         await self.turn(chat, "How was the exam?")
         assert [text for text in exams if text in script.shown] == [exams[first]]

@@ -122,7 +122,7 @@ class Tools:
         """The mood that words show."""
         if isinstance(given, Emotion):
             return given
-        return "session" if given == "session" else await self.memory.emotion(given) if given else None
+        return "session" if given == "session" else await self.memory.admin.emotion(given) if given else None
 
     def _importance(self, share: float) -> float:
         return max(1, round(share * 10)) if self.tenths else round(share, 3)
