@@ -59,7 +59,7 @@ def test_a_document_carries_the_hit(filled: Memory) -> None:
     assert found[0].metadata.pop("score") > 0
     assert found[0].metadata == {
         "kind": "message", "session": "s1", "speaker": "Ana", "role": "user", "sent_at": "2026-01-01T00:00:00+00:00",
-        "source": "direct_user", "trust": 1.0, "message_ids": "m1", "n": 1,
+        "source": "direct_user", "trust": 1.0, "message_ids": "m1", "status": "short_term", "n": 1,
     }  # fmt: skip
 
 

@@ -335,7 +335,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable, match="file"):
         MnemicStore(tmp_path / "file", fields=())
-    with pytest.raises(ConfigurationError, match="Memory or the folder"):
+    with pytest.raises(ConfigurationError, match="Memory or the location"):
         MnemicStore(3)  # type: ignore[arg-type]
     store = MnemicStore(tmp_path / "new", fields=())
     store.close()
