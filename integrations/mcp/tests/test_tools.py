@@ -14,7 +14,6 @@ from mnemic import (
     AsyncMemory,
     ConfigurationError,
     Consolidator,
-    InvalidInput,
     Memory,
     Message,
     Project,
