@@ -21,13 +21,11 @@ __all__ = ["MnemicRetriever"]
 
 def _document(hit: Hit) -> Document:
     """A hit as a document, quoted: documents go into prompts as they are."""
-    flat = {name: _scalar(value) for name, value in hit_metadata(hit).items() if name != KEPT}
+    flat = {name: _scalar(value) for name, value in hit_metadata(hit, lists=",".join).items() if name != KEPT}
     return Document(id=hit.id, page_content=quoted(hit), metadata=flat)
 
 
 def _scalar(value: object) -> str | float | bool:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ",".join(value)
     return value if isinstance(value, (str, int, float, bool)) else json.dumps(value, ensure_ascii=False)
 
 
