@@ -159,7 +159,7 @@ def draw(memory: Memory, tiers: list[dict[str, int]], folder: Path) -> None:
     axes.legend()
     figure.savefig(folder / "tiers.svg", metadata={"Date": None})
 
-    felt = [(m.content, memory.emotion(m.content)) for m in memory.messages(role="user")]
+    felt = [(m.content, memory.admin.emotion(m.content)) for m in memory.messages(role="user")]
     figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
     axes.scatter([mood.valence for _, mood in felt], [mood.arousal for _, mood in felt])
     for text, mood in felt:

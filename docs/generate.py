@@ -16,7 +16,7 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 # Page, the source it is made from, and the names on it; "*" stands for every public class and function.
 PAGES = """
 Memory      src/mnemic                       Memory Links Sessions Trust Admin Filters SearchFilters Description AsyncMemory quoted
-Adapters    src/mnemic/adapters              ScopeSource bound checked_memory checked_location as_async checked_filters checked_options Thread ThreadMessage with_tools Words Marks words_of evidence unstored contains Conversation session_messages session_words shown_in_session Recall Count recall_failures_logged remember recall forget is_search_answer blocking run_of OpenRuns log_rejected Binding bind location_of
+Adapters    src/mnemic/adapters              ScopeSource bound checked_memory checked_location as_async checked_filters checked_options Thread ThreadMessage with_tools Words Marks words_of sent_at evidence unstored contains Conversation session_messages session_words shown_in_session Recall Count recall_failures_logged hit_metadata remember recall Search forget is_search_answer SessionStart session_start blocking run_of OpenRuns log_rejected Binding bind location_of
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView StoredVector
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
@@ -31,7 +31,7 @@ Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmb
 Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
 Signals     src/mnemic/recall/signals.py     *
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Lock
-Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite AdapterConformance Script message memory_record
+Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite AdapterConformance ToolConformance ToolAnswer Script message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicChatMessageHistory MnemicMemory mnemic_tools MnemicIdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec MnemicIdleConsolidation
 PydanticAI  integrations/pydantic_ai/src     MnemicCapability mnemic_toolset

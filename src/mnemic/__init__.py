@@ -5,8 +5,9 @@ Names are loaded when they are first used: importing the package costs next to n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from mnemic.services.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mnemic.adapters.binding import ScopeSource, bound, checked_options
@@ -176,7 +177,7 @@ _HOME = {
         "VerifyReport",
     ),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+__getattr__, _ = lazy_names(__name__, {name: module for module, names in _HOME.items() for name in names})
 
 __version__ = "0.1.0"
 
@@ -270,14 +271,6 @@ __all__ = [
     "project",
     "quoted",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'mnemic' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Administration of a record: checks, copies, moves, and the erasure of a user."""
+"""Administration of a record: checks, copies, moves, the erasure of a user, and what its models say of a text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mnemic.ingest import fields
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, retention
 from mnemic.protocols import Embedder
-from mnemic.recall import validation
+from mnemic.recall import mood, validation
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.transfer import backup, export
-from mnemic.types import Erasure, Event, Kind, Scope, StoredVector, VerifyReport
+from mnemic.types import Emotion, Erasure, Event, Kind, Scope, StoredVector, VerifyReport
 
 __all__ = ["Admin"]
 
@@ -36,6 +36,17 @@ class Admin:
         and ``timezone``.
         """
         return replace(self._runtime.settings, timezone=self._zone)
+
+    def emotion(self, text: str) -> Emotion:
+        """The mood of a text: valence, arousal and confidence.
+
+        Made for a few sentences of English. With the default embedder it uses the meaning as well as the words.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        embedder, said = self._runtime.indexer.embedder, validation.identifier(text)
+        return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.

@@ -164,6 +164,10 @@ class AsyncAdmin(_Part):
         """See ``Admin.settings``."""
         return self._part.settings
 
+    async def emotion(self, text: str) -> Emotion:
+        """See ``Admin.emotion``."""
+        return await self._call(self._part.emotion, text)
+
     async def verify(self, *, deep: bool = True) -> VerifyReport:
         """See ``Admin.verify``."""
         return await self._call(self._part.verify, deep=deep)
@@ -538,10 +542,6 @@ class AsyncMemory:
     async def history(self, id: str) -> builtins.list[Event]:
         """See ``Memory.history``."""
         return await self._run(self._memory.history, id)
-
-    async def emotion(self, text: str) -> Emotion:
-        """See ``Memory.emotion``."""
-        return await self._run(self._memory.emotion, text)
 
     async def stats(self) -> Stats:
         """See ``Memory.stats``."""

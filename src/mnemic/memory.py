@@ -27,7 +27,6 @@ from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,
     Description,
-    Emotion,
     Episode,
     Erasure,
     Event,
@@ -633,7 +632,7 @@ class Memory:
             recent: the last turns before the query, oldest first. They give context to a short query, such as "and the
                 second step?", and count less for a longer one.
             now: time of the question; default the present.
-            mood: rank records of a similar mood first: an ``Emotion`` (see ``emotion``), a function that returns one at
+            mood: rank records of a similar mood first: an ``Emotion`` (see ``admin.emotion``), a function that returns one at
                 each call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the
                 query breaks ties.
             emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns it off.
@@ -730,20 +729,6 @@ class Memory:
             NotFound: this user has no such record.
         """
         return [*self._runtime.store.history(self._scope.user, validation.identifier(id))]
-
-    def emotion(self, text: str) -> Emotion:
-        """The mood of a text: valence, arousal and confidence.
-
-        Made for a few sentences of English. With the default embedder it uses the meaning as well as the words.
-
-        Raises:
-            InvalidInput: the text is not a string.
-        """
-        from mnemic.recall import mood
-
-        embedder = self._runtime.indexer.embedder
-        said = validation.identifier(text)
-        return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
 
     def stats(self) -> Stats:
         """Counts of this user's records, pending work, and the size of the store."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from tests.internals import store_of
 
-from mnemic import UNSET, AsyncMemory, InvalidInput, Memory, NotFound, UnknownArgument
+from mnemic import UNSET, AsyncMemory, ConfigurationError, InvalidInput, Memory, NotFound, UnknownArgument
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -40,6 +41,21 @@ def test_what_a_memory_cannot_be_without_is_not_cleared(memory, field):
     with pytest.raises(InvalidInput):
         memory.update(held.id, **{field: None})
     assert memory.get(held.id).version == 1
+
+
+@pytest.mark.parametrize("face", [Memory, AsyncMemory])
+async def test_no_location_is_that_of_the_environment(face, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path / "named", None):
+        monkeypatch.setenv("MNEMIC_DIR", str(folder or ""))
+        for given in ((), (None,)):  # an optional setting of a program may be None
+            opened = face(*given, embedder="hashing")
+            assert Path(opened.location) == (folder or tmp_path / "memory")
+            closed = opened.close()
+            if closed is not None:
+                await closed
+    with pytest.raises(ConfigurationError, match="location must be a folder"):
+        face("", embedder="hashing")
 
 
 def test_an_asynchronous_handle_tells_none_from_not_given(memory):
@@ -99,6 +115,7 @@ def test_a_missing_argument_is_pythons_own_error(memory, monkeypatch):
         ("serch", "search"),
         ("export", "admin.export()"),
         ("graph", "links.graph()"),
+        ("emotion", "admin.emotion()"),
     ],
 )
 def test_an_unknown_method_names_the_nearest(memory, name, meant):

@@ -90,7 +90,7 @@ CONTEXTS = [context, langchain_memory, langchain_middleware, llama_index_chat_me
 def test_contexts(memories, first, ask):
     found = []
     for case, memory in zip(CASES, memories, strict=True):
-        ask(memory, case["query"], {"mood": lambda: memory.emotion(case["mood"])})  # noqa: B023 - called at once
+        ask(memory, case["query"], {"mood": lambda: memory.admin.emotion(case["mood"])})  # noqa: B023 - called at once
         found.append(first[0] == case["wanted"])
     assert sum(found) >= LEAST
 
@@ -127,14 +127,14 @@ SEARCHES = [search, recall_tool, langchain_retriever, langchain_tools, llama_ind
 @pytest.mark.parametrize("ask", SEARCHES, ids=lambda ask: ask.__name__)
 def test_searches(memories, ask):
     asked = zip(CASES, memories, strict=True)
-    found = [ask(m, case["query"], {"mood": m.emotion(case["mood"])}) == case["wanted"] for case, m in asked]
+    found = [ask(m, case["query"], {"mood": m.admin.emotion(case["mood"])}) == case["wanted"] for case, m in asked]
     assert sum(found) >= LEAST
 
 
 def test_without_a_mood_nothing_changes(memories):
     for case, memory in zip(CASES, memories, strict=True):
         plain = [hit.text for hit in memory.search(case["query"])]
-        memory.search(case["query"], mood=memory.emotion(case["mood"]))
+        memory.search(case["query"], mood=memory.admin.emotion(case["mood"]))
         assert [hit.text for hit in memory.search(case["query"], mood=None)] == plain
         assert [hit.text for hit in memory.search(case["query"], emotion_weight=0)] == plain
 

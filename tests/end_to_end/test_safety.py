@@ -716,7 +716,7 @@ class TestSecrets:
             memory.add([{"role": "user", "content": f"token {TOKEN}"}, {"role": "user", "content": f"again {TOKEN}"}])
             memory.remember(f"key {TOKEN}")
             memory.search(f"what is {TOKEN}?")
-            memory.emotion(f"I hate {TOKEN}")
+            memory.admin.emotion(f"I hate {TOKEN}")
             memory.admin.reembed()
         assert len(seen) >= 5
         assert not [text for text in seen if TOKEN in text]

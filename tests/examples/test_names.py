@@ -9,9 +9,8 @@ import pytest
 
 import mnemic
 import mnemic.documents
-from mnemic import AsyncMemory, Memory
 from mnemic.cli.parser import COMMANDS
-from mnemic_mcp.tools import _PROFILES, Tools
+from mnemic_mcp.tools import _PROFILES
 
 PAGE = Path(__file__).parents[2] / "docs/guides/names.md"
 ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
@@ -27,13 +26,7 @@ def test_the_page_is_long():
 def test_what_is_named_exists(token):
     name = token.removeprefix("tool ").strip("`")
     if token.startswith("tool "):
-        with Memory(":memory:", user="ana", embedder="hashing") as memory:
-            tools = Tools(
-                memory=AsyncMemory.of(memory) if hasattr(AsyncMemory, "of") else memory,
-                project=None,
-                min_evidence="weak",
-            )
-            assert name in {tool.name for profile in _PROFILES.values() for tool in profile(tools)}
+        assert name in {tool.name for profile in _PROFILES.values() for tool in profile}
         return
     if name.startswith("mnemic "):
         assert name.split()[1] in COMMANDS

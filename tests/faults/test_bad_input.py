@@ -143,7 +143,7 @@ def test_preferences_links_and_sessions(trial):
         trial.attempt(
             case, lambda v=case.value: memory.links.add("canary", other, "references", reason=v), InvalidInput
         )
-        trial.attempt(case, lambda v=case.value: memory.emotion(v), InvalidInput)
+        trial.attempt(case, lambda v=case.value: memory.admin.emotion(v), InvalidInput)
 
 
 def test_processing_what_was_said(tmp_path):

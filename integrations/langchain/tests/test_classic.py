@@ -241,7 +241,7 @@ def test_a_mood_says_what_comes_first(memory: Memory) -> None:
     memory.remember(glad)
     memory.remember(sad)
     for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        asked: dict[str, Any] = {"mood": lambda words=words: memory.emotion(words), "emotion_weight": 1.0}
+        asked: dict[str, Any] = {"mood": lambda words=words: memory.admin.emotion(words), "emotion_weight": 1.0}
         kept = MnemicMemory(memory=memory, max_tokens=85, **asked)
         shown = kept.load_memory_variables({"input": "How was the exam?"})["memory_context"]
         assert [text for text in (glad, sad) if text in shown] == [wanted]

@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Remove
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_mnemic import MnemicMemory, MnemicMiddleware
+from langchain_mnemic import MnemicMemory, MnemicMiddleware, mnemic_tools
 from mnemic import Memory
-from mnemic.testing.adapters import AdapterConformance, Script
+from mnemic.testing import AdapterConformance, Script, ToolAnswer, ToolConformance
 
 
 class Scripted(GenericFakeChatModel):
@@ -153,3 +153,10 @@ class TestClassic(AdapterConformance):
 
     async def test_ids_reveal_no_secret(self, memory: Memory) -> None:
         pytest.skip("Messages of a history have no ids of a framework; those of the record are random.")
+
+
+class TestTools(ToolConformance):
+    async def call(self, memory: Memory, tool: str, **arguments: Any) -> ToolAnswer:
+        tools = {made.name: made for made in mnemic_tools(memory)}
+        message = await tools[tool].ainvoke({"type": "tool_call", "name": tool, "args": arguments, "id": "call"})
+        return ToolAnswer(message.text, refused=message.status == "error")

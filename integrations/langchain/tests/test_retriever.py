@@ -59,7 +59,7 @@ def test_a_document_carries_the_hit(filled: Memory) -> None:
     assert found[0].metadata.pop("score") > 0
     assert found[0].metadata == {
         "kind": "message", "session": "s1", "speaker": "Ana", "role": "user", "sent_at": "2026-01-01T00:00:00+00:00",
-        "source": "direct_user", "trust": 1.0, "message_ids": "m1", "n": 1,
+        "source": "direct_user", "trust": 1.0, "message_ids": "m1", "status": "short_term", "n": 1,
     }  # fmt: skip
 
 
@@ -220,10 +220,14 @@ def test_what_is_asked_for_is_given_however_it_is_graded(memory: Memory) -> None
 
 
 def test_metadata_is_flat(memory: Memory) -> None:
-    memory.add("I moved to Lisbon.", metadata={"place": {"city": "Lisbon"}, "kind": "letter", "read": True})
+    memory.add(
+        "I moved to Lisbon.",
+        metadata={"place": {"city": "Lisbon"}, "kind": "letter", "read": True, "seen": ["a,b", "c"]},
+    )
     (document,) = MnemicRetriever(memory=memory).invoke("Lisbon")
     assert document.metadata["place"] == '{"city": "Lisbon"}'
     assert document.metadata["read"] is True
+    assert document.metadata["seen"] == '["a,b", "c"]'
     assert document.metadata["kind"] == "message"
     assert all(isinstance(value, (str, int, float, bool)) for value in document.metadata.values())
 

@@ -335,11 +335,35 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreUnavailable, match="file"):
         MnemicStore(tmp_path / "file", fields=())
-    with pytest.raises(ConfigurationError, match="Memory or the folder"):
+    with pytest.raises(ConfigurationError, match="Memory or the location"):
         MnemicStore(3)  # type: ignore[arg-type]
     store = MnemicStore(tmp_path / "new", fields=())
     store.close()
     store.close()
+
+
+def test_no_location_is_that_of_a_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path / "named", tmp_path / "memory"):
+        monkeypatch.setenv("MNEMIC_DIR", str(folder) if folder.name == "named" else "")
+        with MnemicStore(fields=()) as store, Memory(embedder="hashing") as memory:
+            store.put(("a",), "k", {"text": folder.name})
+            assert Path(memory.location) == folder
+        assert {file.name for file in folder.iterdir()} >= {"store.db", "mnemic.db"}
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["mysql://root:hunter2@host/db", "sqlite:///store.db", "https://host/memory", "", Path("postgresql://host/db")],
+)
+def test_other_addresses_are_refused_and_make_nothing(
+    location: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"Give a folder|must be a folder|as a string") as caught:
+        MnemicStore(location, embedder="hashing")
+    assert "hunter2" not in str(caught.value)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_databases_that_cannot_be_opened() -> None:

@@ -11,8 +11,9 @@ from llama_index.core.memory.memory import InsertMethod
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock
-from mnemic.testing.adapters import AdapterConformance
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicToolSpec
+from mnemic import MnemicError
+from mnemic.testing import AdapterConformance, ToolAnswer, ToolConformance
 
 
 class ScriptedLLM(MockFunctionCallingLLM):
@@ -96,3 +97,12 @@ class TestMemoryBlock(TestChatMemory):
 
     async def clear(self, conversation):
         pytest.skip("A block is not told of a reset; idle work summarises the session.")
+
+
+class TestTools(ToolConformance):
+    async def call(self, memory, tool, **arguments):
+        tools = {made.metadata.name: made for made in MnemicToolSpec(memory).to_tool_list()}
+        try:
+            return ToolAnswer((await tools[tool].acall(**arguments)).content)
+        except (MnemicError, TypeError) as error:  # which agents show the model
+            return ToolAnswer(str(error), refused=True)

@@ -129,7 +129,7 @@ def test_an_error_names_all_that_is_wrong_and_the_nearest_name():
         "recall: query is required; limit must be greater than or equal to 1, not 0; expand_links must be a valid integer, "
         "unable to parse string as an integer, not 'many'. Nothing was done."
     )
-    with pytest.raises(InvalidInput, match=r"not \['tag'\]\. Did you mean 'tags'\?"):
+    with pytest.raises(InvalidInput, match=r"'tag' is unknown, did you mean 'tags' \(there are since, "):
         Recall.read("recall", {"query": "x", "tag": "flat"})
 
 

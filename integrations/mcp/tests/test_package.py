@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import mnemic
 import mnemic_mcp
 from mnemic.runtime.config import read_config
 from mnemic_mcp.options import PROFILES, parsed
@@ -31,10 +32,10 @@ def test_only_the_standard_library_is_loaded_before_stdout_is_protected():
         "import sys, mnemic_mcp.__main__; print({m.partition('.')[0] for m in sys.modules} - sys.stdlib_module_names)"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", PATHS + code], capture_output=True, text=True, check=True)
-    assert {*re.findall(r"\w+", done.stdout)} <= {"__main__", "mnemic_mcp"}
+    assert {*re.findall(r"\w+", done.stdout)} <= {"__main__", "mnemic", "mnemic_mcp"}
 
 
-PATHS = f"import sys; sys.path.append({str(Path(mnemic_mcp.__file__).parents[1])!r})\n"
+PATHS = f"import sys; sys.path += {[str(Path(package.__file__).parents[1]) for package in (mnemic, mnemic_mcp)]!r}\n"
 
 
 def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

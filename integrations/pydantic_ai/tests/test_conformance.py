@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mnemic import Memory
-from mnemic.testing.adapters import AdapterConformance, Script
-from pydantic_ai_mnemic import MnemicCapability
+from mnemic.testing import AdapterConformance, Script, ToolAnswer, ToolConformance
+from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
 
 
 def texts(messages: list[ModelMessage], info: AgentInfo) -> list[str]:
@@ -89,3 +89,18 @@ class TestCapability(AdapterConformance):
 
 class TestInstructions(TestCapability):
     inject = "instructions"
+
+
+class TestTools(ToolConformance):
+    async def call(self, memory: Memory, tool: str, **arguments: Any) -> ToolAnswer:
+        answers: list[Any] = []
+
+        async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            answers.append(messages[-1].parts[-1])
+            return ModelResponse([ToolCallPart(tool, arguments) if len(answers) == 1 else TextPart("ok")])
+
+        await Agent(FunctionModel(answer), toolsets=[mnemic_toolset(memory)]).run("go")
+        part = answers[-1]
+        if isinstance(part, ToolReturnPart):
+            return ToolAnswer(part.model_response_str(), refused=part.outcome != "success")
+        return ToolAnswer(part.model_response(), refused=True)

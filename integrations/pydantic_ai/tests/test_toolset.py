@@ -149,7 +149,7 @@ def test_a_mood_ranks_what_is_recalled(memory, scripted):
     memory.remember(sad)
     for felt, first in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
         model = scripted(ToolCallPart("recall", {"query": "How was the exam?"}), "ok")
-        run(memory, model, mood=lambda felt=felt: memory.emotion(felt), emotion_weight=1.0).run_sync("go")
+        run(memory, model, mood=lambda felt=felt: memory.admin.emotion(felt), emotion_weight=1.0).run_sync("go")
         assert returned(model)[0].content["results"][0]["text"] == first
     with pytest.raises(ConfigurationError, match="mood"):
         mnemic_toolset(memory, mood="sad")

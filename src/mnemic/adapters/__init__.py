@@ -4,9 +4,11 @@ An adapter translates: it turns the messages of its framework into ``ThreadMessa
 prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
-- which messages of a thread are new to the record, and their ids: ``Thread``, ``evidence``, ``unstored``, ``Conversation``;
+- which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
+  ``Conversation``;
 - which tools an answer was given with: ``with_tools``;
-- what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``;
+- what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
+  ``hit_metadata``;
 - the tools ``remember``, ``recall`` and ``forget``: ``mnemic.adapters.tools``;
 - when a framework is idle: ``OpenRuns``, ``run_of``.
 
@@ -28,6 +30,7 @@ from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
 from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
 from mnemic.adapters.handles import Binding, bind, location_of
 from mnemic.adapters.injection import Count, Recall, recall_failures_logged
+from mnemic.adapters.results import hit_metadata
 from mnemic.adapters.threads import (
     Clean,
     Marks,
@@ -36,6 +39,7 @@ from mnemic.adapters.threads import (
     Words,
     contains,
     evidence,
+    sent_at,
     unstored,
     with_tools,
     words_of,
@@ -44,7 +48,7 @@ from mnemic.adapters.threads import (
 __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
-    "checked_options", "contains", "evidence", "location_of", "log_rejected",
-    "recall_failures_logged", "run_of", "session_messages", "session_words", "shown_in_session", "unstored", "with_tools",
-    "words_of",
+    "checked_options", "contains", "evidence", "hit_metadata", "location_of", "log_rejected",
+    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "unstored",
+    "with_tools", "words_of",
 ]  # fmt: skip

@@ -9,10 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from mnemic import paths
 from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall import validation
+from mnemic.runtime.factory import check_location
 from mnemic.types import Scope, SearchFilters
 
 __all__ = [
@@ -40,20 +42,21 @@ _ANY_SCOPE = Scope(user="-", project="-", session="-")
 _FILTERS: frozenset[str] = SearchFilters.__required_keys__ | SearchFilters.__optional_keys__
 
 
-def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
+def bound(memory: Handle, scope: ScopeSource, origin: object, *, session: str | None = None) -> Handle:
     """The handle for one call, scoped by the program and never by a model.
 
     Args:
         memory: the handle the adapter was made with; names missing from ``scope`` are taken from it.
         scope: a value, or a function called with ``origin``.
         origin: the call context of the framework: its runtime, config or context.
+        session: the framework's thread, for a handle and a scope that name no session.
 
     Raises:
         InvalidInput: the scope is not usable, cannot be derived from ``origin``, or names a user that is None.
     """
-    if scope is None:
-        return memory
-    return memory.scoped(**names_of(_call_scope(scope, origin) if callable(scope) else scope))
+    if scope is not None:
+        memory = memory.scoped(**names_of(_call_scope(scope, origin) if callable(scope) else scope))
+    return memory if session is None or memory.scope.session is not None else memory.scoped(session=session)
 
 
 def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: object) -> object:
@@ -99,13 +102,17 @@ def checked_memory(memory: object) -> Memory:
 
 
 def checked_location(memory: object) -> Memory | str | Path:
-    """The handle that an adapter is made with, or the location of a record.
+    """The handle that an adapter is made with, or the location of a record; that of ``Memory()`` for None.
 
     Raises:
         ConfigurationError: it is something else.
     """
+    if memory is None:
+        return paths.memory_dir()
     if not isinstance(memory, (Memory, str, Path)):
-        raise _not_a_memory("an open Memory or the folder of one", memory)
+        raise _not_a_memory("an open Memory or the location of one", memory)
+    if not isinstance(memory, Memory):
+        check_location(memory)
     return memory
 
 

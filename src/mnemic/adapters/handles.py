@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from mnemic import paths
 from mnemic.adapters.binding import checked_location, names_of
 from mnemic.errors import ConfigurationError, StoreClosed
 from mnemic.memory import Memory
@@ -64,7 +63,7 @@ def bind(
             "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
             'of one, or scope={"user": ...} for $MNEMIC_DIR or ./memory.'
         )
-    given = checked_location(paths.memory_dir() if memory is None else memory)
+    given = checked_location(memory)
     with _LOCK:
         root = given if isinstance(given, Memory) else _opened(given, options or {}, record)
         name = next((name for name, known in _HANDLES.items() if known is root), uuid.uuid4().hex)

@@ -71,6 +71,12 @@ class Recall:
         )  # fmt: skip
         self.max_tokens, self._profile = max_tokens, profile
 
+    @classmethod
+    def of(cls, owner: object) -> Recall:
+        """For a framework's class that has the arguments as its fields, under the same names."""
+        names = ("max_tokens", "min_evidence", "filters", "profile", "recipe", "mood", "emotion_weight")
+        return cls(**{name: getattr(owner, name) for name in names})
+
     async def text(
         self,
         memory: AsyncMemory,

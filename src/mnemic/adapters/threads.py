@@ -21,7 +21,8 @@ from mnemic.types import Message, Scope
 from mnemic.types.literals import TOOLS_USED
 
 __all__ = [
-    "Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "unstored", "with_tools", "words_of",
+    "Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "sent_at", "unstored", "with_tools",
+    "words_of",
 ]  # fmt: skip
 
 MAX_ID = 1_000
@@ -92,6 +93,17 @@ def _use(result: ThreadMessage, names: Mapping[str, str]) -> dict[str, str]:
     at = result.sent_at and result.sent_at.isoformat(timespec="seconds")
     note = {"name": result.name or names.get(result.call or "", "tool"), "outcome": result.outcome, "at": at}
     return {key: value for key, value in note.items() if value}
+
+
+def sent_at(extra: Mapping[str, object]) -> datetime | None:
+    """The time of a message of a framework whose messages have none: ``extra["sent_at"]`` in ISO 8601, for replayed
+    conversations.
+    """
+    value = extra.get("sent_at")
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:  # a key of another program
+        return None
 
 
 def _digest(text: str) -> str:

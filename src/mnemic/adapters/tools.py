@@ -9,13 +9,15 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
+from mnemic.adapters.binding import checked_options
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
+from mnemic.memory import Memory
 from mnemic.recall.context import quoted
 from mnemic.recall.profile import asks_for_profile
-from mnemic.types import Hit, Receipt
+from mnemic.types import Hit, Mood, Receipt
 
-__all__ = ["forget", "is_search_answer", "recall", "remember"]
+__all__ = ["Search", "forget", "is_search_answer", "recall", "remember"]
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
@@ -64,6 +66,28 @@ async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any
         return {"evidence": found.evidence, "results": [_hit(hit) for hit in found.hits[:most]]}
     result = await memory.search(query, **given)
     return {"evidence": result.evidence, "results": [_hit(hit) for hit in result]}
+
+
+class Search:
+    """The tool ``recall`` of an adapter: ``recall`` with what the program fixed.
+
+    Args:
+        max_results: most results, whatever the model asks for.
+        mood: what to rank by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1.
+
+    Raises:
+        ConfigurationError: an argument cannot be used.
+    """
+
+    def __init__(self, *, max_results: int = 50, mood: Mood = None, emotion_weight: float = 0.3) -> None:
+        checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
+        self._ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
+        self._most = max_results
+
+    async def __call__(self, memory: AsyncMemory, query: str, limit: int, **given: Any) -> dict[str, Any]:
+        """At most ``limit`` results; see ``recall``."""
+        return await recall(memory, query, k=min(limit, self._most), **self._ranked, **given)
 
 
 async def forget(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli.output import warn
 from mnemic.errors import ConfigurationError, StoreUnavailable
-from mnemic.runtime.projects import project
+from mnemic.runtime.projects import Project, chosen_project
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -130,11 +130,9 @@ def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
     )  # fmt: skip
 
 
-def _project(name: str | None) -> str | None:
-    """The project of the option; ``auto`` is that of the working folder, ``off`` is none."""
-    if name == "auto":
-        here = project()
-        if not here.marker:
-            warn(f"{here.root} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
-        return here.id if here.marker else None
-    return None if name == "off" else name
+def _project(name: str | None) -> Project | str | None:
+    """The project of the option."""
+    found = chosen_project(name)
+    if name == "auto" and found is None:
+        warn(f"{Path.cwd()} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
+    return found

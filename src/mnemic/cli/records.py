@@ -124,7 +124,7 @@ def context(given: Namespace) -> Answer:
 
 
 def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
-    mood = memory.emotion(given.mood) if given.mood not in (None, "session") else given.mood
+    mood = memory.admin.emotion(given.mood) if given.mood not in (None, "session") else given.mood
     names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
     return {"mood": mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
 

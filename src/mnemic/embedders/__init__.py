@@ -6,10 +6,12 @@ package loads neither numpy nor a model runtime.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mnemic.services.lazy import lazy_names
+
 if TYPE_CHECKING:
+    from mnemic.embedders.background import BackgroundEmbedder
     from mnemic.embedders.cached import CachedEmbedder
     from mnemic.embedders.checks import checked
     from mnemic.embedders.hashing import HashingEmbedder
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
 
 __all__ = [
+    "BackgroundEmbedder",
     "CachedEmbedder",
     "HashingEmbedder",
     "OnnxEmbedder",
@@ -28,24 +31,16 @@ __all__ = [
     "embedder_from",
 ]
 
-_HOMES = {
-    "CachedEmbedder": "cached",
-    "HashingEmbedder": "hashing",
-    "OnnxEmbedder": "onnx",
-    "RemoteEmbedder": "remote",
-    "SentenceTransformerEmbedder": "sentence_transformers",
-    "checked": "checks",
-    "embedder_from": "resolve",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "BackgroundEmbedder": ".background",
+        "CachedEmbedder": ".cached",
+        "HashingEmbedder": ".hashing",
+        "OnnxEmbedder": ".onnx",
+        "RemoteEmbedder": ".remote",
+        "SentenceTransformerEmbedder": ".sentence_transformers",
+        "checked": ".checks",
+        "embedder_from": ".resolve",
+    },
+)

@@ -95,20 +95,15 @@ def _micros(what: str, value: object, zone: tzinfo) -> int | None:
     return to_micros(value, zone)
 
 
-def _cosine(what: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN fails too
-        raise InvalidInput(f"{what} must be a number from -1 to 1, not {shown(value)}.")
-    return float(value)
-
-
-def _share(what: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
+def _number(what: str, value: object, low: int = 0) -> float:
+    """A number from 0, or another lowest one, to 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= 1:  # NaN fails too
+        raise InvalidInput(f"{what} must be a number from {low} to 1, not {shown(value)}.")
     return float(value)
 
 
 def _share_or_none(what: str, value: object) -> float | None:
-    return None if value is None else _share(what, value)
+    return None if value is None else _number(what, value)
 
 
 def _mood(value: object) -> Emotion | Literal["session"] | None:
@@ -122,6 +117,9 @@ def _mood(value: object) -> Emotion | Literal["session"] | None:
             'mood must be an Emotion(valence=..., arousal=...), "session", or a function that gives one of these, not '
             f"{shown(value)}."
         )
+    if value is not None:
+        for name, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
+            _number(f"mood.{name}", getattr(value, name), low)
     return value
 
 
@@ -225,8 +223,8 @@ def query(
         expand_query=bool(expand_query),
         recent=_strings("recent", recent) or (),
         mood=_mood(mood),
-        emotion_weight=_share("emotion_weight", emotion_weight),
-        untrusted_share=_share("untrusted_share", filters.get("untrusted_share", UNTRUSTED_SHARE)),
+        emotion_weight=_number("emotion_weight", emotion_weight),
+        untrusted_share=_number("untrusted_share", filters.get("untrusted_share", UNTRUSTED_SHARE)),
         expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
-        min_similarity=None if lowest is None else _cosine("min_similarity", lowest),
+        min_similarity=None if lowest is None else _number("min_similarity", lowest, -1),
     )

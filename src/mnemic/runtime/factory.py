@@ -100,9 +100,16 @@ def _open_index(store: SqliteStore | PostgresStore, index: VectorIndex) -> Vecto
     return index
 
 
-def _check_location(location: object) -> None:
+def check_location(location: object) -> None:
+    """Check that a location is a folder, ``":memory:"`` or the address of a database.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
     if not isinstance(location, (str, Path)) or not str(location):
-        raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
+        raise ConfigurationError(
+            f'The location must be a folder, ":memory:" or postgresql://..., not {shown(location, 60)}.'
+        )
     if isinstance(location, Path) and str(location).startswith(("postgresql:/", "postgres:/")):
         raise ConfigurationError(
             "A Path cannot hold the address of a database: it drops one of the slashes. Give the address as a string."
@@ -146,7 +153,7 @@ def open_runtime(
         ConfigurationError: an argument is not understood.
         StoreError: the record cannot be opened.
     """
-    _check_location(location)
+    check_location(location)
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
     second = reranker_from(reranker)

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from mnemic.errors import InvalidInput
 from mnemic.text.markup import unlinked, unmarked, visible
 
-__all__ = ["Project", "front_matter", "project", "project_id"]
+__all__ = ["Project", "chosen_project", "front_matter", "project", "project_id"]
 
 FILES = ("CLAUDE.md", "AGENTS.md")
 MOST_READ = 64 * 1024
@@ -173,6 +173,16 @@ def _one_line(text: str, most: int) -> str:
         return line
     cut = line[:most].rsplit(" ", 1)[0] if " " in line[:most] else line[: most - 1]
     return f"{cut.rstrip(' ,;:.')}…"
+
+
+def chosen_project(name: str | None) -> Project | str | None:
+    """The project that an option names: ``auto`` is that of the working folder if it is one, ``off`` and None are none."""
+    if name in (None, "off"):
+        return None
+    here = project()
+    if name == "auto":
+        return here if here.marker else None
+    return here if name == here.id else name
 
 
 # Git

@@ -34,6 +34,7 @@ _METHODS: Mapping[str, str] = {
     "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "graph": "links.graph()",
     "quarantine": "trust.quarantine()", "verify": "admin.verify()", "flush": "admin.flush()", "log": "admin.log()",
     "backup": "admin.backup()", "export": "admin.export()", "reembed": "admin.reembed()", "erase_user": "admin.erase_user()",
+    "emotion": "admin.emotion()",
 }  # fmt: skip
 """Method names of other libraries, and our equivalent."""
 

@@ -15,8 +15,7 @@ folder and, with the mark ``engine``, on the PostgreSQL server of a fixture ``po
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import pytest
@@ -24,7 +23,7 @@ import pytest
 from mnemic.errors import ConfigurationError, MnemicError, StoreUnavailable
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
-from mnemic.runtime.settings import Idle
+from mnemic.testing.records import OnEachStore
 from mnemic.types import MemoryRecord
 from mnemic.types.literals import SESSION_SUMMARY
 
@@ -97,7 +96,7 @@ def _not_offered() -> NoReturn:
     pytest.skip("The framework has no such turn.")
 
 
-class AdapterConformance:
+class AdapterConformance(OnEachStore):
     """What every adapter promises: each message is stored once and none is lost, recalled text is never stored, users are
     isolated, and memory never stops an agent.
 
@@ -158,19 +157,7 @@ class AdapterConformance:
     async def end(self, conversation: Any) -> None:
         """The program ends, or the user leaves."""
 
-    # Fixtures
-
-    @pytest.fixture(params=["folder", pytest.param("postgres", marks=pytest.mark.engine)])
-    def memory(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
-        """An empty memory of the user ``ana``."""
-        place = tmp_path / "memory"
-        if request.param == "postgres":
-            try:
-                place = request.getfixturevalue("postgres_url")
-            except pytest.FixtureLookupError:
-                pytest.skip("There is no fixture postgres_url.")
-        with Memory(place, user="ana", embedder="hashing", idle=Idle(idle_seconds=3600)) as opened:
-            yield opened
+    # What is in the record
 
     def stored(self, memory: Memory, session: str = SESSION) -> list[str]:
         """The messages of a session, as ``role: text``."""
@@ -356,7 +343,7 @@ class AdapterConformance:
         )
         for exam in exams:
             memory.remember(exam)
-        script, mood = Script("a"), memory.emotion(felt)
+        script, mood = Script("a"), memory.admin.emotion(felt)
         chat = self.conversation(memory, script, session=SESSION, max_tokens=85, mood=mood, emotion_weight=1.0)
         await self.turn(chat, "How was the exam?")
         assert [text for text in exams if text in script.shown] == [exams[first]]

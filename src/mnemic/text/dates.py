@@ -7,9 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 
-__all__ = ["MONTHS", "Period", "may_name_a_date", "mentioned_periods", "named_periods", "relative_periods"]
+__all__ = [
+    "MONTHS",
+    "Period",
+    "may_name_a_date",
+    "mentioned_periods",
+    "named_periods",
+    "named_time",
+    "relative_periods",
+]
 
 Period = tuple[int, int]
 
@@ -44,6 +53,7 @@ _HINT = re.compile(rf"\d|{_ANY}|yesterday|tomorrow|weekend|last |next |ago")
 _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "several": 4}
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _AGO = re.compile(rf"\b(\d{{1,4}}|{'|'.join(_COUNT)}) (?:of )?(day|week|month|year)s? ago")
+_HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
 _WEEKDAY = re.compile(r"last (?:mon|tues|wednes|thurs|fri|satur|sun)day")
 
 # Words and the days they mean, from and to, counted from the day they are said; wide enough for loose speech.
@@ -150,3 +160,45 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
     if named:
         return [period for one in named for period in _periods(one, years)]
     return relative_periods(lowered, asked)
+
+
+_IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
+"""A date with other marks is ISO 8601 or means different days to different people."""
+
+
+def named_time(text: str, now: datetime) -> datetime:
+    """The time that a whole text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning.
+
+    Args:
+        text: in which a month without a year is the last one.
+        now: from which words count, in their time zone.
+
+    Raises:
+        ValueError: it names none.
+    """
+    text = text.strip()
+    for whole in (text, f"{text}-01"):  # a month
+        with suppress(ValueError):
+            return datetime.fromisoformat(whole)
+    with suppress(ValueError, OverflowError):
+        return _in_words(text.lower(), now)
+    raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
+
+
+def _in_words(text: str, now: datetime) -> datetime:
+    """The time that words name.
+
+    Raises:
+        ValueError: they name none.
+        OverflowError: it is too long ago.
+    """
+    if text == "now":
+        return now
+    if found := _HOURS_AGO.fullmatch(text):
+        return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
+    today = now.date().toordinal()
+    starts = [today] if text == "today" else []
+    if _IN_WORDS.fullmatch(text):
+        starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
+    day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
+    return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)

@@ -58,7 +58,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Emotion:
-    """Valence and arousal in -1..1 with a confidence in 0..1."""
+    """Valence and arousal in -1..1 with a confidence in 0..1; a mood outside of these is refused where it is used."""
 
     valence: float
     arousal: float

@@ -88,6 +88,8 @@ def test_filters_are_checked(memory):
 def test_handles(memory):
     assert checked_memory(memory) is memory
     assert checked_location("./memory") == "./memory"
+    with pytest.raises(ConfigurationError, match="Give a folder"):
+        checked_location("redis://host")
     for wrong in (AsyncMemory.over(memory), "./memory", None):
         with pytest.raises(ConfigurationError, match="memory must be"):
             checked_memory(wrong)

@@ -1,8 +1,11 @@
 """A mood in recall: named, asked for at each call, or read off the session."""
 
+import math
+
 import pytest
 
-from mnemic import Emotion, InvalidInput, Memory, checked_options
+from mnemic import ConfigurationError, Emotion, InvalidInput, Memory, checked_options
+from mnemic.adapters import Recall
 
 GLAD, SAD = "The exam made me proud, I am so happy!", "The exam made me cry, I feel miserable."
 LOW = Emotion(valence=-0.6, arousal=-0.4)
@@ -50,6 +53,19 @@ def test_what_is_no_mood_is_refused(memory):
     for wrong in ("sad", 0.5, lambda: "sad"):
         with pytest.raises(InvalidInput, match="mood must be"):
             memory.get_memory_context("How was the exam?", mood=wrong)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [("valence", 1.5), ("arousal", -2), ("arousal", math.nan), ("confidence", -0.1), ("valence", "high")],
+)
+def test_a_mood_off_the_plane_is_refused_whoever_gives_it(memory, place, wrong):
+    mood = Emotion(**{"valence": 0.5, "arousal": 0.5, place: wrong})
+    for ask in (memory.search, memory.get_memory_context):
+        with pytest.raises(InvalidInput, match=rf"mood\.{place} must be a number from"):
+            ask("How was the exam?", mood=mood)
+    with pytest.raises(ConfigurationError, match=place):
+        Recall(max_tokens=100, mood=mood)
 
 
 def test_an_adapter_takes_a_function_without_calling_it():

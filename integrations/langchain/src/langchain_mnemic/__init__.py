@@ -5,9 +5,10 @@ Names are loaded when they are first used; ``MnemicMemory`` alone needs ``langch
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from mnemic.services.lazy import lazy_names
 
 if TYPE_CHECKING:
     from langchain_mnemic.classic import MnemicMemory
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
     from langchain_mnemic.store import MnemicStore
     from langchain_mnemic.tools import mnemic_tools
 
-_MODULE_OF = {
-    "MnemicIdleConsolidation": "langchain_mnemic.idle",
-    "MnemicChatMessageHistory": "langchain_mnemic.history",
-    "MnemicMemory": "langchain_mnemic.classic",
-    "MnemicMiddleware": "langchain_mnemic.middleware",
-    "MnemicRetriever": "langchain_mnemic.retriever",
-    "MnemicStore": "langchain_mnemic.store",
-    "mnemic_tools": "langchain_mnemic.tools",
-}
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "MnemicIdleConsolidation": ".idle",
+        "MnemicChatMessageHistory": ".history",
+        "MnemicMemory": ".classic",
+        "MnemicMiddleware": ".middleware",
+        "MnemicRetriever": ".retriever",
+        "MnemicStore": ".store",
+        "mnemic_tools": ".tools",
+    },
+)
 
 __version__ = "0.1.0"
 
@@ -36,15 +40,3 @@ __all__ = [
 ]  # fmt: skip
 if find_spec("langchain_classic") is not None:  # "import *" takes what there is; the name alone says what to install
     __all__ += ["MnemicMemory"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'langchain_mnemic' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*_MODULE_OF, *globals()})

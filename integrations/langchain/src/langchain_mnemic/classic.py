@@ -123,10 +123,7 @@ class MnemicMemory(BaseMemory):
         super().model_post_init(context)
         self._handle = bound(checked_memory(self.memory), self.scope, None)
         name = self.session or self._handle.scope.session or f"session_{uuid.uuid4().hex}"
-        self._recall = Recall(
-            max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
-            recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
-        )  # fmt: skip
+        self._recall = Recall.of(self)
         self._history = MnemicChatMessageHistory(self._handle, name, idle=self.idle)
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any, cast
 
@@ -22,7 +21,7 @@ from langchain_core.messages import (
 )
 
 from mnemic import InvalidInput, Message, pieces
-from mnemic.adapters import Clean, ThreadMessage
+from mnemic.adapters import Clean, ThreadMessage, sent_at
 from mnemic.adapters.tools import is_search_answer
 
 __all__ = ["KEPT", "entry", "restored", "text_of", "thread_message"]
@@ -93,15 +92,6 @@ def _role(message: BaseMessage) -> str:
     return _ROLES[message.type]
 
 
-def _sent_at(message: BaseMessage) -> datetime | None:
-    """``additional_kwargs["sent_at"]`` in ISO 8601, for replayed conversations: LangChain's messages have no time."""
-    value = message.additional_kwargs.get("sent_at")
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:  # a key of another program
-        return None
-
-
 def _is_notice(message: AIMessage, text: str) -> bool:
     """Whether an answer is a notice of LangChain's middleware: by its words, and without what models return."""
     from_model = message.response_metadata or (message.id or "").startswith(LC_ID_PREFIX)
@@ -123,8 +113,8 @@ def thread_message(message: BaseMessage, *, store_tools: bool) -> ThreadMessage:
     )
     data = message.model_dump(mode="json", include={"id", "tool_call_id", "status"}, exclude_defaults=True)
     return ThreadMessage(
-        role=_role(message), text=text, key=message.id, stored=stored, name=message.name, sent_at=_sent_at(message),
-        metadata={KEPT: {"type": message.type, "data": data}}, **_tools(message),
+        role=_role(message), text=text, key=message.id, stored=stored, name=message.name,
+        sent_at=sent_at(message.additional_kwargs), metadata={KEPT: {"type": message.type, "data": data}}, **_tools(message),
     )  # fmt: skip
 
 
@@ -166,7 +156,7 @@ def entry(message: BaseMessage, clean: Clean) -> ThreadMessage:
             f"A {type(message).__name__} cannot be written as JSON: {error}. Nothing was stored."
         ) from error
     return ThreadMessage(
-        role=_role(message), text=text, key=message.id, name=message.name or None, sent_at=_sent_at(message),
+        role=_role(message), text=text, key=message.id, name=message.name or None, sent_at=sent_at(message.additional_kwargs),
         metadata={KEPT: {"type": message.type, "data": data}},
     )  # fmt: skip
 

@@ -159,9 +159,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _here(self, memory: adapters.Handle, runtime: Runtime[Any]) -> adapters.Handle:
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
-        handle = adapters.bound(memory, self._scope, runtime)
-        thread = _thread_id(runtime) if handle.scope.session is None else None
-        return handle if thread is None else handle.scoped(session=thread)
+        return adapters.bound(memory, self._scope, runtime, session=_thread_id(runtime))
 
     def _thread(self, state: MnemicState, scope: Scope) -> adapters.Thread:
         messages = [thread_message(message, store_tools=self._store_tools) for message in state["messages"]]

@@ -14,24 +14,15 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, Mood, Recipe, ScopeSource, quoted
-from mnemic.adapters import bound, checked_filters, checked_memory, checked_options
+from mnemic.adapters import bound, checked_filters, checked_memory, checked_options, hit_metadata
 
 __all__ = ["MnemicRetriever"]
 
 
 def _document(hit: Hit) -> Document:
     """A hit as a document, quoted: documents go into prompts as they are."""
-    own = {
-        "score": hit.score, "kind": hit.kind, "session": hit.session, "speaker": hit.speaker, "role": hit.role,
-        "source": hit.source, "trust": hit.trust, "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
-        "message_ids": ",".join(hit.message_ids), "via": ",".join(hit.via), "superseded_by": ",".join(hit.superseded_by),
-    }  # fmt: skip
-    given = {name: _scalar(value) for name, value in hit.metadata.items() if name != KEPT}
-    return Document(
-        id=hit.id,
-        page_content=quoted(hit),
-        metadata={**given, **{name: value for name, value in own.items() if value not in (None, "")}},
-    )
+    flat = {name: _scalar(value) for name, value in hit_metadata(hit, lists=",".join).items() if name != KEPT}
+    return Document(id=hit.id, page_content=quoted(hit), metadata=flat)
 
 
 def _scalar(value: object) -> str | float | bool:
@@ -43,8 +34,9 @@ class MnemicRetriever(BaseRetriever):
 
     A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata is flat,
     as vector stores want it: the record's own (nested values as JSON text), ``score`` (0 to 1), ``kind``, ``session``,
-    ``speaker``, ``role``, ``source``, ``trust``, ``sent_at`` and, joined by commas, ``message_ids``, ``via`` (memories made
-    from it that bear on the query) and ``superseded_by`` (those that replaced it). What a hit has not is left out.
+    ``project``, ``speaker``, ``role``, ``source``, ``trust``, ``status``, ``type``, ``importance``, ``sent_at``, ``valid_at``
+    and, joined by commas, ``tags``, ``message_ids``, ``similar``, ``via`` (memories made from it that bear on the query) and
+    ``superseded_by`` (those that replaced it). What a hit has not is left out.
 
     Filters and arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
 

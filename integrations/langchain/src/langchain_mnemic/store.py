@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -22,11 +21,12 @@ from mnemic import (
     Memory,
     MissingExtra,
     SecretPolicy,
-    StoreCorrupt,
     StoreUnavailable,
 )
 from mnemic.adapters import checked_location
 from mnemic.embedders import embedder_from
+from mnemic.stores.sqlite.database import make_private, translate
+from mnemic.stores.sqlite.store import prepared
 
 try:
     from langgraph.store.sqlite import SqliteStore
@@ -76,7 +76,8 @@ class MnemicStore(BaseStore):
 
     Args:
         location: a folder, made when missing; the address of a PostgreSQL database; an open ``Memory``, whose location is
-            taken (without a password: that of a database comes from PGPASSWORD or ``~/.pgpass``); or ``":memory:"``.
+            taken (without a password: that of a database comes from PGPASSWORD or ``~/.pgpass``); or ``":memory:"``. None is
+            that of ``Memory()``: ``$MNEMIC_DIR``, else ``./memory``.
         embedder: as for ``Memory``; None is the model on this machine.
         fields: paths of the texts to search by, such as ``"text"`` or ``"notes[*].body"``; ``"$"`` is the whole value. Empty:
             nothing is embedded, and a query does not rank.
@@ -102,7 +103,7 @@ class MnemicStore(BaseStore):
 
     def __init__(
         self,
-        location: str | Path | Memory = "./memory",
+        location: str | Path | Memory | None = None,
         *,
         embedder: str | Embedder | None = None,
         fields: Sequence[str] = ("$",),
@@ -114,7 +115,7 @@ class MnemicStore(BaseStore):
         self.ttl_config = ttl
         self._secrets = secrets if isinstance(secrets, SecretPolicy) else SecretPolicy(action=secrets)
         model = embedder_from(embedder) if fields else None
-        opened = _opened_postgres if place.startswith("postgresql:/") else _opened_sqlite
+        opened = _opened_postgres if "://" in place else _opened_sqlite
         self._store, self._close = opened(place, model, _index(model, fields), ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -250,10 +251,12 @@ def _opened_sqlite(
     place: str, model: Embedder | None, index: Any, ttl: TTLConfig | None
 ) -> tuple[SqliteStore, Callable[[], None]]:
     """The store of a folder, and how it is closed."""
-    file = place if place == IN_MEMORY else str(Path(place).expanduser().absolute() / FILE)
-    with _opening(file):
-        if file != IN_MEMORY:
-            _make_private(Path(file))
+    file = place
+    try:
+        if place != IN_MEMORY:
+            path = prepared(Path(place).expanduser().absolute()).with_name(FILE)
+            make_private(path)
+            file = str(path)
         connection = _connected(file)
         try:
             store = SqliteStore(connection, index=index, ttl=ttl)
@@ -265,29 +268,13 @@ def _opened_sqlite(
         except BaseException:
             connection.close()
             raise
-    return store, lambda: _close(store, connection)
-
-
-@contextmanager
-def _opening(file: str) -> Generator[None]:
-    try:
-        yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreCorrupt(
-            f"The store {file} is damaged or is no SQLite file ({error}). Restore a copy of it."
-        ) from error
-    except (apsw.Error, OSError) as error:
+    except apsw.Error as error:
+        raise translate(error, file) from error
+    except OSError as error:
         raise StoreUnavailable(
-            f"The store {file} cannot be opened: {error}. Check the rights of file and folder."
+            f"The store {file} cannot be opened: {error}. Check the rights of its folder."
         ) from error
-
-
-def _make_private(file: Path) -> None:
-    """Create the folder and the file for their owner alone."""
-    if not file.parent.exists():
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (file.parent / ".gitignore").write_text("*\n")
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    return store, lambda: _close(store, connection)
 
 
 def _close(store: SqliteStore, connection: Any) -> None:

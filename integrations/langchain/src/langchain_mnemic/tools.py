@@ -12,8 +12,8 @@ from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from mnemic import AsyncMemory, InvalidInput, Memory, Mood, NotFound, ScopeSource
-from mnemic.adapters import Handle, blocking, bound, checked_memory, checked_options
-from mnemic.adapters.tools import forget, recall, remember
+from mnemic.adapters import Handle, blocking, bound, checked_memory
+from mnemic.adapters.tools import Search, forget, remember
 
 __all__ = ["mnemic_tools"]
 
@@ -124,12 +124,11 @@ def mnemic_tools(
     Raises:
         ConfigurationError: ``memory`` is not a ``Memory``, or another argument cannot be used.
     """
-    checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
-    ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
+    search = Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
     face = AsyncMemory.over(checked_memory(memory))
 
     async def found(memory: AsyncMemory, query: str, limit: int = 10) -> Any:
-        answer = await recall(memory, query, k=min(limit, max_results), **ranked)
+        answer = await search(memory, query, limit)
         return json.dumps(answer, ensure_ascii=False), answer["results"]
 
     def made(name: str, about: str, schema: type[BaseModel], call: Callable[..., Coroutine[Any, Any, Any]]) -> BaseTool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
 from pydantic import (
     AfterValidator,
+    AliasChoices,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from mnemic import Emotion, InvalidInput, types
-from mnemic.text.dates import named_periods
+from mnemic.text.dates import named_time
 from mnemic.types import LinkType, MemoryType, Reach, Status
 
 __all__ = [
@@ -36,45 +36,12 @@ CATEGORIES = (
 )  # fmt: skip
 """The categories that a description names; any other word is one as well."""
 
-_HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
-_IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
-"""A date with other marks is ISO 8601 or means different days to different people."""
-
-
-_OTHER_NAMES = {"memory_type": "type", "emotional_context": "mood"}
-"""Other names of arguments."""
-
 
 def _moment(given: object, info: ValidationInfo) -> object:
     """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""
     if not isinstance(given, str):
         return given
-    text = given.strip()
-    for whole in (text, f"{text}-01"):  # a month
-        with suppress(ValueError):
-            return datetime.fromisoformat(whole)
-    with suppress(ValueError, OverflowError):
-        return _in_words(text.lower(), datetime.now(info.context)) if text else None
-    raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
-
-
-def _in_words(text: str, now: datetime) -> datetime:
-    """The time that words name.
-
-    Raises:
-        ValueError: they name none.
-        OverflowError: it is too long ago.
-    """
-    if text == "now":
-        return now
-    if found := _HOURS_AGO.fullmatch(text):
-        return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
-    today = now.date().toordinal()
-    starts = [today] if text == "today" else []
-    if _IN_WORDS.fullmatch(text):
-        starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
-    day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
-    return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
+    return named_time(given, datetime.now(info.context)) if given.strip() else None
 
 
 def _from_text(otherwise: Callable[[str], object]) -> BeforeValidator:
@@ -104,20 +71,13 @@ def _without_quadrant(given: object) -> object:
     return {name: value for name, value in cast("dict[str, object]", given).items() if name != "quadrant"}
 
 
-def _in_range(mood: Emotion | str) -> Emotion | str:
-    if isinstance(mood, Emotion) and not (
-        abs(mood.valence) <= 1 and abs(mood.arousal) <= 1 and 0 <= mood.confidence <= 1
-    ):
-        raise ValueError("must have a valence and an arousal from -1 to 1")
-    return mood
-
-
 def _time(description: str) -> Any:
     return BeforeValidator(_moment), WithJsonSchema({"type": "string", "description": description})
 
 
 _ONE_OR_MORE = _from_text(lambda text: [text] if text.strip() else None)
 _SEPARATED = _from_text(lambda text: [word.strip() for word in text.split(",") if word.strip()])
+_MEMORY_TYPE = Field(validation_alias=AliasChoices("type", "memory_type"))
 _OBJECT = _from_text(lambda text: text)
 
 
@@ -126,7 +86,9 @@ def _choice(*words: str) -> Any:
     return _ONE_OR_MORE, WithJsonSchema({"type": "string", "enum": [*words]})
 
 
-Types: TypeAlias = Annotated[list[MemoryType] | None, *_choice("episodic", "semantic", "procedural", "emotional")]
+Types: TypeAlias = Annotated[
+    list[MemoryType] | None, _MEMORY_TYPE, *_choice("episodic", "semantic", "procedural", "emotional")
+]
 Statuses: TypeAlias = Annotated[list[Status] | None, *_choice("short_term", "long_term", "archived")]
 Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
 Category: TypeAlias = Annotated[str | None, BeforeValidator(lambda given: _category(given) or given)]
@@ -145,8 +107,8 @@ Links: TypeAlias = Annotated[
 
 Mood: TypeAlias = Annotated[
     Emotion | str,
+    Field(validation_alias=AliasChoices("mood", "emotional_context")),
     BeforeValidator(_without_quadrant),
-    AfterValidator(_in_range),
     _OBJECT,
     WithJsonSchema({"type": "string", "description": "How the user feels, in words."}),
 ]
@@ -165,26 +127,16 @@ class Arguments(BaseModel):
         Raises:
             InvalidInput: one is unknown, missing or not valid.
         """
-        known = [*cls.model_fields]
-        given = {cls._name(name): value for name, value in given.items()}
-        if unknown := sorted({*given} - {*known}):
-            near = get_close_matches(unknown[0], known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InvalidInput(f"{tool} takes {known}, not {unknown}.{hint} Nothing was done.")
         values = {name: value for name, value in given.items() if value is not None}
+        known = [*cls.model_fields]
         if "category" in known and "category" not in values and (meant := _category(values.get("type"))):
             values["category"] = meant
             del values["type"]
         try:
             return cls.model_validate(values, context=zone)
         except ValidationError as error:
-            wrong = "; ".join(_complaint(one) for one in error.errors(include_url=False, include_context=False))
+            wrong = "; ".join(_complaint(one, known) for one in error.errors(include_url=False, include_context=False))
             raise InvalidInput(f"{tool}: {wrong}. Nothing was done.") from error
-
-    @classmethod
-    def _name(cls, name: str) -> str:
-        other = _OTHER_NAMES.get(name)
-        return other if other in cls.model_fields else name
 
     @classmethod
     def published(cls, defaults: Mapping[str, object]) -> dict[str, Any]:
@@ -211,11 +163,14 @@ def _compact(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in whole.items() if name not in left_out and value not in (None, "")}
 
 
-def _complaint(error: Mapping[str, Any]) -> str:
+def _complaint(error: Mapping[str, Any], known: list[str]) -> str:
     """One error of validation, in a sentence."""
     place = ".".join(map(str, cast("tuple[object, ...]", error["loc"]))) or "the arguments"
     if error["type"] == "missing":
         return f"{place} is required"
+    if error["type"] == "extra_forbidden" and place not in known:
+        near = get_close_matches(place, known, n=1)
+        return f"{place!r} is unknown{f', did you mean {near[0]!r}' if near else ''} (there are {', '.join(known)})"
     said = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     return f"{place} {said}, not {error['input']!r:.60}"
 
@@ -262,7 +217,9 @@ class Remember(Arguments):
 
     content: Content
     key: Annotated[str | None, Field(description="What it is a value of, such as 'meetings.time'.")] = None
-    type: Annotated[MemoryType, Field(description="What happened, what is so, how to do it, how it felt.")] = "semantic"
+    type: Annotated[
+        MemoryType, _MEMORY_TYPE, Field(description="What happened, what is so, how to do it, how it felt.")
+    ] = "semantic"
     category: Annotated[Category, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
     tags: Words = None
     importance: Importance = None
@@ -287,7 +244,7 @@ class UpdateTenths(Arguments):
 
     id: str
     content: Content | None = None
-    type: MemoryType | None = None
+    type: Annotated[MemoryType | None, _MEMORY_TYPE] = None
     category: Category = None
     tags: Words = None
     importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None

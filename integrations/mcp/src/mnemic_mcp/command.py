@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, new_session, project
+from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, new_session
+from mnemic.embedders import BackgroundEmbedder
 from mnemic.runtime.config import Config, read_config
-from mnemic_mcp.embedder import BackgroundEmbedder
+from mnemic.runtime.projects import chosen_project
 from mnemic_mcp.options import Options
 from mnemic_mcp.server import memory_server
 
@@ -45,7 +46,7 @@ def run(options: Options, output: TextIOWrapper) -> int:
 
 
 def _run(options: Options, output: TextIOWrapper) -> int:
-    here = _project(options.project)
+    here = chosen_project(options.project)
     if options.http is not None:
         from mnemic_mcp import http
 
@@ -71,16 +72,6 @@ async def _serve_stdio(server: Server[Any], output: TextIOWrapper) -> None:
     """Serve the client behind stdin, answering on ``output`` instead of stdout, until stdin ends."""
     async with stdio_server(stdout=anyio.wrap_file(output)) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-def _project(name: str) -> str | Project | None:
-    """The project of the option."""
-    if name == "off":
-        return None
-    here = project()
-    if name == "auto":
-        return here if here.marker else None
-    return here if name == here.id else name
 
 
 def _opened(options: Options, settings: Config, here: str | Project | None) -> tuple[Memory, Callable[[], object]]:

@@ -74,8 +74,7 @@ def memory_server(
         recipe: how searches and contexts rank.
 
     Raises:
-        ConfigurationError: there is no such profile, or no such grade.
-        InvalidInput: there is no such recipe.
+        ConfigurationError: there is no such profile, grade or recipe.
     """
     handle = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
     do = Tools(memory=handle, project=project, min_evidence=min_evidence, recipe=recipe, tenths=profile == "ooda")
@@ -83,7 +82,7 @@ def memory_server(
 
     async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
-            return await _called(tools, params.name, params.arguments or {})
+            return await _called(tools, do, params.name, params.arguments or {})
 
     @_protected
     async def read_resource(params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -99,7 +98,7 @@ def memory_server(
 
     return Server(
         "mnemic", title="Mnemic", version=__version__, instructions=GUIDE,
-        on_list_tools=_always(types.ListToolsResult(tools=[_entry(tool) for tool in tools.values()])),
+        on_list_tools=_always(types.ListToolsResult(tools=[_entry(tool, do) for tool in tools.values()])),
         on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
         on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),
         on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
@@ -114,17 +113,17 @@ def _always(answer: R) -> Handler[R]:
     return handler
 
 
-def _entry(tool: Tool) -> types.Tool:
-    schema = tool.arguments.published(tool.defaults)
+def _entry(tool: Tool, do: Tools) -> types.Tool:
+    schema = tool.arguments.published(do.thresholds)
     return types.Tool(name=tool.name, description=tool.description, input_schema=schema, annotations=tool.hints)
 
 
-async def _called(tools: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> types.CallToolResult:
+async def _called(tools: Mapping[str, Tool], do: Tools, name: str, given: Mapping[str, Any]) -> types.CallToolResult:
     """The answer of a tool for programs and, as text, for models; its errors are answers that a model can act on."""
     if name not in tools:
         return _refused(f"There is no tool {name!r:.60}. There are: {', '.join(tools)}.")
     try:
-        answer = await tools[name].answer(given)
+        answer = await tools[name].answer(do, given)
     except MnemicError as error:
         return _refused(str(error))
     except Exception:

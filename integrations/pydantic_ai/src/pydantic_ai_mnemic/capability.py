@@ -148,10 +148,7 @@ class MnemicCapability(AbstractCapability[Any]):
         """The handle of this run: the user and project of the scope, the session of the conversation unless one is given."""
         if (known := self._handles.get(ctx.run_id or "")) is not None:
             return known
-        handle = bound(self._face, self._scope, ctx)
-        if handle.scope.session is not None or ctx.conversation_id is None:
-            return handle
-        return handle.scoped(session=ctx.conversation_id)
+        return bound(self._face, self._scope, ctx, session=ctx.conversation_id)
 
     # After the answer
 

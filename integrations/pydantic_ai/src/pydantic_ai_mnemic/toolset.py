@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Literal
@@ -10,11 +10,9 @@ from typing import Any, Literal
 from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, checked_options, tools
+from mnemic.adapters import as_async, bound, tools
 
 __all__ = ["mnemic_toolset"]
-
-MAX_RESULTS = 50
 
 
 @contextmanager
@@ -29,8 +27,8 @@ def _readable() -> Generator[None]:
 class _Tools:
     """The tools of one toolset; their docstrings are what the model reads."""
 
-    def __init__(self, memory: AsyncMemory, scope: ScopeSource, ranked: Mapping[str, Any]) -> None:
-        self._memory, self._scope, self._ranked = memory, scope, ranked
+    def __init__(self, memory: AsyncMemory, scope: ScopeSource, search: tools.Search) -> None:
+        self._memory, self._scope, self._search = memory, scope, search
 
     async def remember(
         self,
@@ -76,8 +74,7 @@ class _Tools:
         """
         handle = bound(self._memory, self._scope, ctx)
         with _readable():
-            most = min(limit, MAX_RESULTS)
-            return await tools.recall(handle, query, k=most, since=since, until=until, **self._ranked)
+            return await self._search(handle, query, limit, since=since, until=until)
 
     async def forget(
         self,
@@ -127,6 +124,5 @@ def mnemic_toolset(
         >>> sorted(toolset.tools)
         ['forget', 'recall', 'remember']
     """
-    ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
-    do = _Tools(as_async(memory), scope, ranked)
+    do = _Tools(as_async(memory), scope, tools.Search(mood=mood, emotion_weight=emotion_weight))
     return FunctionToolset([do.remember, do.recall, do.forget], id=id)

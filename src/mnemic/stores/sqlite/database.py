@@ -241,6 +241,12 @@ def translate(error: apsw.Error, where: str) -> errors.StoreError:
             return errors.StoreError(f"{where}: SQLite refused the operation: {type(error).__name__}: {error}.")
 
 
+def make_private(file: Path) -> None:
+    """Create a missing file for its owner alone; SQLite gives its other files the mode of the first."""
+    if not file.exists():
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+
+
 def _file_identity(path: Path) -> tuple[int, int] | None:
     """Device and inode of a file; None if it does not exist."""
     try:
@@ -522,8 +528,8 @@ class Database:
         return db
 
     def _connect_writable(self) -> SqliteConnection:
-        if self.path is not None and not self.path.exists():  # SQLite gives its other files the mode of the first
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        if self.path is not None:
+            make_private(self.path)
         db = cast("SqliteConnection", _Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
         _write_ahead(db)

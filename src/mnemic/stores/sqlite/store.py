@@ -20,7 +20,7 @@ from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
 
-__all__ = ["FILE_NAME", "InMemoryStore", "SqliteStore"]
+__all__ = ["FILE_NAME", "InMemoryStore", "SqliteStore", "prepared"]
 
 FILE_NAME = "mnemic.db"
 
@@ -40,8 +40,12 @@ def _readable(folder: str | Path) -> Path:
     return path
 
 
-def _prepare(folder: Path) -> Path:
-    """Create the folder, private and ignored by git; returns the path of the file."""
+def prepared(folder: Path) -> Path:
+    """Create the folder, private and ignored by git; returns the path of the file.
+
+    Raises:
+        StoreUnavailable: it cannot be created or written.
+    """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
@@ -101,7 +105,7 @@ class SqliteStore(SqlStore[Database]):
                 f"{folder} is an unfinished copy: its backup is running, or was interrupted. Nothing was changed. Repeat the "
                 "backup, which removes the incomplete copy."
             )
-        return _prepare(folder)
+        return prepared(folder)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and that its files are in place; ``deep`` also checks the full text."""
@@ -165,7 +169,7 @@ class _Copy(SqliteStore):
 
     @staticmethod
     def _file(folder: Path) -> Path:
-        return _prepare(folder)
+        return prepared(folder)
 
     def _idle(self) -> bool:
         return False

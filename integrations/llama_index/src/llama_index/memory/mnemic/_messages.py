@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Annotated, TypeAlias, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from pydantic import BeforeValidator
 
 from mnemic import Memory, Message
-from mnemic.adapters import Thread, ThreadMessage, evidence, with_tools
+from mnemic.adapters import Thread, ThreadMessage, checked_location, evidence, sent_at, with_tools
 
-__all__ = ["as_chat", "cleaned", "copied", "is_call", "text_of", "thread_message", "thread_of"]
+__all__ = ["Place", "as_chat", "cleaned", "copied", "is_call", "text_of", "thread_message", "thread_of"]
+
+Place: TypeAlias = Annotated[
+    Memory | str | Path | None, BeforeValidator(lambda given: None if given is None else checked_location(given))
+]
+"""An open memory, or the location of one."""
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 """Roles of people and models; the others (system, tool ...) are not evidence."""
@@ -67,15 +73,6 @@ def _without_code(text: str) -> str:
     return kept + text[at:]
 
 
-def _sent_at(message: ChatMessage) -> datetime | None:
-    """``additional_kwargs["sent_at"]`` in ISO 8601, for replayed conversations: LlamaIndex's messages have no time."""
-    value = message.additional_kwargs.get("sent_at")
-    try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:  # a key of another program
-        return None
-
-
 def thread_message(message: ChatMessage) -> ThreadMessage:
     """A message of a thread. Tool calls, the results of tools, instructions and messages without text are not evidence."""
     role, text = ROLES.get(message.role.value), _evidence_text(message)
@@ -83,7 +80,7 @@ def thread_message(message: ChatMessage) -> ThreadMessage:
     name, call = message.additional_kwargs.get("name"), message.additional_kwargs.get("tool_call_id")
     return ThreadMessage(
         role=role or message.role.value, text=text, stored=role is not None and bool(text.strip()) and not calls,
-        name=name if isinstance(name, str) else None, sent_at=_sent_at(message),
+        name=name if isinstance(name, str) else None, sent_at=sent_at(message.additional_kwargs),
         call=None if call is None else str(call), calls=dict(map(_call, calls)),
     )  # fmt: skip
 

@@ -16,14 +16,13 @@ from llama_index.core.bridge.pydantic import (
     Field,
     PrivateAttr,
     field_serializer,
-    field_validator,
     model_validator,
 )
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 from pydantic import FieldSerializationInfo, SkipValidation
 
-from llama_index.memory.mnemic._messages import as_chat, cleaned, copied, text_of, thread_message, thread_of
+from llama_index.memory.mnemic._messages import Place, as_chat, cleaned, copied, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
 from mnemic import Memory, Mood, Recipe, Scope, adapters
 
@@ -89,7 +88,7 @@ class MnemicChatMemory(BaseMemory):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    memory: Memory | str | Path | None = None
+    memory: Place = None
     scope: SkipValidation[Scope | dict[str, str] | None] = None
     session_id: str | None = None
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
@@ -127,18 +126,10 @@ class MnemicChatMemory(BaseMemory):
             del given["tokenizer_fn"]
         return given
 
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else adapters.checked_location(value)
-
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        self._recall = adapters.Recall(
-            max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
-            recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
-        )  # fmt: skip
+        self._recall = adapters.Recall.of(self)
         self._count = counter(self.tokenizer_fn)
         bound = adapters.bind(self.memory, self.scope, options=self.options, record=self.record)
         self._root, self.record, scope = bound.root, bound.record, bound.memory.scope

@@ -8,17 +8,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, takewhile
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import SkipValidation
 
-from llama_index.memory.mnemic._messages import cleaned, text_of, thread_message, thread_of
+from llama_index.memory.mnemic._messages import Place, cleaned, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
 from mnemic import Memory, Mood, Recipe, Scope, adapters
 
@@ -72,7 +71,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     name: str = "long_term_memory"
     description: str | None = "Messages and memories of earlier conversations."
     priority: int = 1
-    memory: Memory | str | Path | None = Field(default=None, exclude=True)
+    memory: Place = Field(default=None, exclude=True)
     scope: SkipValidation[Scope | dict[str, str] | None] = None
     max_tokens: int = Field(default=2_000, ge=0)
     min_evidence: Literal["strong", "weak", "none"] = "weak"
@@ -94,18 +93,10 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _found: tuple[tuple[str, str, list[adapters.Words]], str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, Callable[..., str]] = PrivateAttr(default_factory=OrderedDict)
 
-    @field_validator("memory", mode="before")
-    @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else adapters.checked_location(value)
-
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
         super().model_post_init(context)
-        self._recall = adapters.Recall(
-            max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
-            recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
-        )  # fmt: skip
+        self._recall = adapters.Recall.of(self)
         self._count = counter(self.tokenizer_fn)
         bound = adapters.bind(self.memory, self.scope, options=self.options)
         self._handle, self._root = bound.memory, bound.root

@@ -11,7 +11,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from mnemic import AsyncMemory, Hit, Memory, Mood, Recipe, Scope, quoted
-from mnemic.adapters import bind, checked_filters, checked_options
+from mnemic.adapters import bind, checked_filters, checked_options, hit_metadata
 
 __all__ = ["MnemicRetriever"]
 
@@ -79,16 +79,7 @@ class MnemicRetriever(BaseRetriever):
 
 def _node(hit: Hit) -> NodeWithScore:
     """A hit as a node, quoted: nodes go into prompts as they are."""
-    plain = ("kind", "source", "trust", "session", "project", "role", "status", "type", "importance")
-    moments = {"sent_at": hit.sent_at, "valid_at": hit.valid_at}
-    lists = ("tags", "message_ids", "similar", "via", "superseded_by")
-    own: dict[str, Any] = {
-        **{name: getattr(hit, name) for name in plain},
-        "speaker": hit.speaker and quoted(hit.speaker),
-        **{name: moment and moment.isoformat() for name, moment in moments.items()},
-        **{name: [*getattr(hit, name)] or None for name in lists},
-    }
-    metadata = {**hit.metadata, **{name: value for name, value in own.items() if value is not None}}
+    metadata = {name: value for name, value in hit_metadata(hit).items() if name != "score"}
     node = TextNode(
         id_=hit.id,
         text=quoted(hit),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from mnemic import AsyncMemory, Memory, Mood, Scope
-from mnemic.adapters import bind, blocking, checked_options, tools
+from mnemic.adapters import bind, blocking, tools
 
 __all__ = ["MnemicToolSpec"]
 
@@ -51,11 +51,9 @@ class MnemicToolSpec(BaseToolSpec):
         mood: Mood = None,
         emotion_weight: float = 0.3,
     ) -> None:
-        checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
-        self._ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
+        self._search = tools.Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
         bound = bind(memory, scope, options=options)
         self._memory, self._root, self._face = bound.memory, bound.root, AsyncMemory.over(bound.memory)
-        self._max_results = max_results
 
     def remember(
         self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
@@ -88,8 +86,7 @@ class MnemicToolSpec(BaseToolSpec):
         return await self._found(self._face, query, limit)
 
     async def _found(self, memory: AsyncMemory, query: str, limit: int) -> str:
-        found = await tools.recall(memory, query, k=min(limit, self._max_results), **self._ranked)
-        return json.dumps(found, ensure_ascii=False)
+        return json.dumps(await self._search(memory, query, limit), ensure_ascii=False)
 
     def forget(self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False) -> str:
         """Take memories out of every later search: those that clearly bear on a description, or those with ids.

@@ -1,17 +1,18 @@
-"""The default model, loaded in the background: questions asked before it is there are answered by keyword."""
+"""A model that is loaded in the background: questions asked before it is there are answered by keyword."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from mnemic import EmbedderError, EmbedderUnavailable, OnnxEmbedder
+from mnemic.errors import EmbedderError, EmbedderUnavailable
+from mnemic.protocols import InputKind
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from mnemic.embedders.onnx import OnnxEmbedder
+    from mnemic.protocols import Vectors
 
 __all__ = ["BackgroundEmbedder"]
 
@@ -61,7 +62,7 @@ class BackgroundEmbedder:
             self._ended.set()
         then()
 
-    def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"] = "document") -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
         """Embed texts.
 
         Raises:
@@ -70,5 +71,4 @@ class BackgroundEmbedder:
         """
         if not self._ended.wait(0 if kind == "query" else self._patience):
             raise EmbedderUnavailable("The model is still being loaded; what is stored now gets its vector later.")
-        vectors: Any = self._inner.embed(texts, kind=kind)
-        return vectors
+        return self._inner.embed(texts, kind=kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mnemic import CachedEmbedder, EmbedderUnavailable, HashingEmbedder, Memory
-from mnemic_mcp.embedder import BackgroundEmbedder
+from mnemic.embedders import BackgroundEmbedder
 
 
 class Slow(HashingEmbedder):

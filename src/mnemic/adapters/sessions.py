@@ -1,0 +1,88 @@
+"""What a session should know at its start, within a budget, for clients that show it as values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mnemic.aio import AsyncMemory
+from mnemic.types import Link, MemoryContext, MemoryRecord
+
+__all__ = ["LINE", "SessionStart", "session_start"]
+
+LINE = 240
+"""Characters of a memory at the start of a session."""
+TRUSTED = 0.5
+"""Least trust of what a session starts with."""
+CHARACTERS_PER_TOKEN = 4
+TOKENS_PER_LINE = 45
+MOST_LINES = 10
+MOST_CENTRAL = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStart:
+    """What a session should know at its start.
+
+    Attributes:
+        important: memories, most important first.
+        recent: the newest of the others.
+        said: the latest messages.
+        links: the links around the important memories, counted by type.
+        central: the memories with the most of these links, and how many.
+        token_count: of all, about.
+        truncated: whether more is remembered.
+    """
+
+    important: Sequence[MemoryRecord]
+    recent: Sequence[MemoryRecord]
+    said: MemoryContext
+    links: Mapping[str, int]
+    central: Sequence[tuple[MemoryRecord, int]]
+    token_count: int
+    truncated: bool
+
+
+async def session_start(memory: AsyncMemory, max_tokens: int) -> SessionStart:
+    """A third of the budget is for what is important, a third for what came last, and the rest for the latest messages."""
+    first = await memory.list(order="importance", limit=MOST_LINES, min_trust=TRUSTED)
+    important = _fitting(first, max_tokens // 3)
+    shown = {record.id for record in important}
+    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1, min_trust=TRUSTED)
+    recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 3)
+    listed = _tokens([*important, *recent])
+    said = await memory.get_memory_context(kinds=("message",), max_tokens=max(max_tokens - listed, 1))
+    links, central = await _linked(memory, first)
+    return SessionStart(
+        important=important, recent=recent, said=said, links=links, central=central, token_count=said.token_count + listed,
+        truncated=said.truncated or len(latest) > len(important) + len(recent),
+    )  # fmt: skip
+
+
+def _fitting(records: Iterable[MemoryRecord], max_tokens: int) -> list[MemoryRecord]:
+    """The first records of which lines fit about so many tokens."""
+    found: list[MemoryRecord] = []
+    for record in records:
+        if _tokens([*found, record]) > max_tokens:
+            break
+        found.append(record)
+    return found
+
+
+def _tokens(records: Sequence[MemoryRecord]) -> int:
+    return sum(min(len(record.content), LINE) // CHARACTERS_PER_TOKEN + TOKENS_PER_LINE for record in records)
+
+
+async def _linked(
+    memory: AsyncMemory, records: Sequence[MemoryRecord]
+) -> tuple[Mapping[str, int], Sequence[tuple[MemoryRecord, int]]]:
+    """The links around records by type, and the memories with the most."""
+    known = {record.id: record for record in records}
+    links: set[Link] = set()
+    for record in records:
+        near = await memory.links.graph(record.id, depth=1)
+        links |= {*near.links}
+        known |= {r.id: r for r in near.memories if r.expired_at is None and r.trust >= TRUSTED}
+    ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
+    return Counter(link.type for link in links), [(known[id_], n) for id_, n in ends.most_common(MOST_CENTRAL)]
