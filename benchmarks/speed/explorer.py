@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -34,12 +35,19 @@ DEFINITIONS = {
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 BATCH = 1_000
 CATEGORIES = ("preference", "decision", "person", "place", "plan", "habit", "rare")
-WORDS = [a + b for a in "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split() for b in "lan mer nid pol rus tik".split()]
+_PARTS = [
+    a + b for a in "ba ce di fo gu ha je ki lo mu na pe".split() for b in ("lan", "mer", "nid", "pol", "rus", "tik")
+]
+WORDS = [a + b for a in _PARTS for b in _PARTS]
+COMMON = [*accumulate(1 / (rank + 3) for rank in range(len(WORDS)))]
+"""Cumulative weights: the n-th word is about 1/n as frequent as the first, as in any language."""
+QUESTION = f"q={WORDS[40]}+{WORDS[700]}+{WORDS[2000]}"
+TAGS = WORDS[:100]
 
 
 def fill(memory: Memory, messages: int, memories: int) -> None:
     """Messages in sessions and episodes of forty; memories of all categories, some replaced, linked, forgotten, felt or used."""
-    chance = random.Random(1)  # noqa: S311 - the same record in every run
+    chance = random.Random(1)
     apply, embedder, user = memory._runtime.store.apply, HashingEmbedder(), memory.scope.user
     for begin in range(0, messages, BATCH):
         said = [said_at(chance, n) for n in range(begin, min(begin + BATCH, messages))]
@@ -49,18 +57,20 @@ def fill(memory: Memory, messages: int, memories: int) -> None:
         texts = [sentence(chance, n) for n in range(begin, min(begin + BATCH, memories))]
         vectors = embedder.embed(texts)
         ids = range(begin, begin + len(texts))
-        made = [memory_of(chance, n, memories, text, vector) for n, text, vector in zip(ids, texts, vectors, strict=True)]
+        made = [
+            memory_of(chance, n, memories, text, vector) for n, text, vector in zip(ids, texts, vectors, strict=True)
+        ]
         links = [PutLink(link=Link(source=f"f{n}", target=f"f{n + 1}", type="references")) for n in ids[::20]]
         ends = [Supersede(id=f"f{n}", by=f"f{n + 1}", at=BEGIN + timedelta(days=300)) for n in ids[3::50]]
         apply(user, [*made, *links, *ends, *(Archive(id=f"f{n}") for n in ids[9::50])], model=embedder.id)
     memory.consolidate(min_age_hours=0, importance_threshold=0.1)
     for _ in range(100):
-        memory.search(" ".join(chance.choices(WORDS, k=4)))
+        memory.search(" ".join(chance.choices(WORDS, cum_weights=COMMON, k=4)))
 
 
 def sentence(chance: random.Random, n: int) -> str:
     """Some twenty words and a number: no two are equal."""
-    return f"{n} {' '.join(chance.choices(WORDS, k=20))}."
+    return f"{n} {' '.join(chance.choices(WORDS, cum_weights=COMMON, k=20))}."
 
 
 def said_at(chance: random.Random, n: int) -> dict[str, Any]:
@@ -82,9 +92,11 @@ def episode_of(said: Sequence[Mapping[str, Any]]) -> AddEpisode:
 def memory_of(chance: random.Random, n: int, count: int, text: str, vector: NDArray[np.float32]) -> AddMemory:
     """A memory; each third has a feeling, each tenth metadata, each hundredth is pinned."""
     at = BEGIN + timedelta(days=600 * n / count)
-    emotion = Emotion(valence=chance.uniform(-1, 1), arousal=chance.uniform(-1, 1), confidence=0.8) if n % 3 == 0 else None
+    emotion = (
+        Emotion(valence=chance.uniform(-1, 1), arousal=chance.uniform(-1, 1), confidence=0.8) if n % 3 == 0 else None
+    )
     return add_memory(
-        text, vector=vector, id=f"f{n}", category=CATEGORIES[min(chance.randrange(60), 6)], tags=tuple(chance.sample(WORDS, 2)),
+        text, vector=vector, id=f"f{n}", category=CATEGORIES[min(chance.randrange(60), 6)], tags=tuple(chance.sample(TAGS, 2)),
         metadata={"n": n} if n % 10 == 0 else {}, speaker=chance.choice(("Ana", "Bot")), emotion=emotion, pinned=n % 100 == 0,
         importance=chance.uniform(0.2, 0.9), created_at=at, updated_at=at, said_at=at, valid_at=at,
     )  # fmt: skip
@@ -92,13 +104,13 @@ def memory_of(chance: random.Random, n: int, count: int, text: str, vector: NDAr
 
 def views(memory: Memory) -> dict[str, str]:
     """The pages by name."""
-    memories, words = "/records?kind=memory", "&q=balan+cemer+dinid"
+    memories, words = "/records?kind=memory", f"&{QUESTION}"
     id_ = "f40"
     pages = {
         "now": "/", "timeline": "/timeline", "timeline, as of": "/timeline?at=300&known=100",
         "timeline, from, to": "/timeline?since=2024-03-01&until=2024-05-01", "recall": "/recall",
-        "recall, a question": "/recall?q=balan+cemer+dinid", "recall, two recipes": "/recall?q=balan+cemer+dinid&other=rrf&k=50",
-        "memories": memories, "memories, search": memories + words, "memories, search, tag": f"{memories}{words}&tag=balan",
+        "recall, a question": f"/recall?{QUESTION}", "recall, two recipes": f"/recall?{QUESTION}&other=rrf&k=50",
+        "memories": memories, "memories, search": memories + words, "memories, search, tag": f"{memories}{words}&tag={TAGS[0]}",
         "memories, page 300": f"{memories}&offset=15000", "messages": "/records?kind=message",
         "messages, search": "/records?kind=message" + words, "messages, deep": "/records?kind=message&before=2024-02-01",
         "messages, session": "/records?kind=message&session=s7", "messages, speaker": "/records?kind=message&speaker=Ana",
@@ -108,9 +120,9 @@ def views(memory: Memory) -> dict[str, str]:
         "audit, operation": "/audit?operation=promote", "audit, deep": "/audit?before=500",
     }  # fmt: skip
     filters = (
-        "type=semantic", "type=emotional", "category=rare", "category=nothing", "tag=balan", "tag=nothing", "status=archived",
+        "type=semantic", "type=emotional", "category=rare", "category=nothing", f"tag={TAGS[0]}", "tag=nothing", "status=archived",
         "status=long_term", "status=long_term&order=importance", "ended=1", "order=oldest", "order=importance",
-        "order=importance&offset=15000", "order=importance&category=rare", "order=importance&tag=balan", "min_importance=0.5",
+        "order=importance&offset=15000", "order=importance&category=rare", f"order=importance&tag={TAGS[0]}", "min_importance=0.5",
         "min_importance=0.99", "min_importance=0.5&order=importance", "speaker=Ana", "session=s7", "since=2024-03-01",
         "until=2024-03-01", "order=importance&ended=1&type=semantic",
     )  # fmt: skip
