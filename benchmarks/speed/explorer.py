@@ -34,7 +34,7 @@ DEFINITIONS = {
 }
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 BATCH = 1_000
-CATEGORIES = ("preference", "decision", "person", "place", "plan", "habit", "rare")
+CATEGORIES = ("preference", "decision", "person", "place", "plan", "habit")
 _PARTS = [
     a + b for a in "ba ce di fo gu ha je ki lo mu na pe".split() for b in ("lan", "mer", "nid", "pol", "rus", "tik")
 ]
@@ -96,7 +96,7 @@ def memory_of(chance: random.Random, n: int, count: int, text: str, vector: NDAr
         Emotion(valence=chance.uniform(-1, 1), arousal=chance.uniform(-1, 1), confidence=0.8) if n % 3 == 0 else None
     )
     return add_memory(
-        text, vector=vector, id=f"f{n}", category=CATEGORIES[min(chance.randrange(60), 6)], tags=tuple(chance.sample(TAGS, 2)),
+        text, vector=vector, id=f"f{n}", category=chance.choice(CATEGORIES) if n % 60 else "rare", tags=tuple(chance.sample(TAGS, 2)),
         metadata={"n": n} if n % 10 == 0 else {}, speaker=chance.choice(("Ana", "Bot")), emotion=emotion, pinned=n % 100 == 0,
         importance=chance.uniform(0.2, 0.9), created_at=at, updated_at=at, said_at=at, valid_at=at,
     )  # fmt: skip
