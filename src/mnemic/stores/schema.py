@@ -203,9 +203,9 @@ RECORDS = Table(
         AND related_files IS NOT NULL AND related_entities IS NOT NULL AND updated_at IS NOT NULL)""",
     ),
     indexes=(
-        Index("messages_by_time", "user_id, said_at", "kind = 'message'"),
-        # The last columns of this one and of memories_by_tier are there for the counts, which read no row.
-        Index("messages_by_session", "user_id, session, said_at, status", "kind = 'message'"),
+        # Its last column, and those of memories_by_tier, are there for the counts, which read no row.
+        Index("messages_by_time", "user_id, said_at, status", "kind = 'message'"),
+        Index("messages_by_session", "user_id, session, said_at", "kind = 'message'"),
         Index("messages_waiting", "user_id, project, session, said_at", f"waits = 1 AND {LIVE}"),
         Index("messages_by_episode", "episode", "episode IS NOT NULL"),
         Index("episodes_by_begin", "user_id, said_at", "kind = 'episode'"),
@@ -272,7 +272,11 @@ EVENTS = Table(
     # so it has no foreign key to it.
     "events",
     _columns("sequence:s user_id:i at:i operation:t doc:d? id:t? version:i? detail:t='{}'"),
-    indexes=(Index("events_by_user", "user_id, sequence"), Index("events_by_doc", "doc")),
+    indexes=(
+        Index("events_by_user", "user_id, sequence"),
+        Index("events_by_operation", "user_id, operation, sequence"),
+        Index("events_by_doc", "doc"),
+    ),
 )
 PENDING = Table(
     "pending",
@@ -392,11 +396,12 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
         yield "DROP TABLE weights"
         yield from (f"ALTER TABLE {table} DROP COLUMN importance" for table in ("promotions", "members"))
         yield "DROP INDEX memories_by_importance"
-        wider = ("messages_by_session", "memories_by_tier")
+        wider = ("messages_by_time", "memories_by_tier")
         yield from (f"DROP INDEX {name}" for name in wider)
         yield from (
             _create_index(RECORDS, index) for index in RECORDS.indexes if index.name in (*wider, "records_by_project")
         )
+        yield from (_create_index(EVENTS, index) for index in EVENTS.indexes if index.name == "events_by_operation")
         yield create_table(QUESTIONS, engine)
         yield from (_create_index(QUESTIONS, index) for index in QUESTIONS.indexes)
 

@@ -175,14 +175,20 @@ class Lifecycle(Reader[Database]):
         limit: int | None,
     ) -> tuple[Event, ...]:
         """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
-        among = "" if operations is None else f" AND operation IN {AMONG}"
         where = f"""sequence < ? AND (operation = 'erase' OR
-            EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG})){among}
-            ORDER BY sequence DESC LIMIT ?"""
+            EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
+        last, most = "ORDER BY sequence DESC LIMIT ?", ALL if limit is None else limit
         with self._snapshot(user) as (db, number):
-            named = () if operations is None else (db.dialect.bind_list(operations),)
-            values = (before, db.dialect.bind_list(kinds), *named, ALL if limit is None else limit)
-            return events(db, number, where, values)
+            values = (before, db.dialect.bind_list(kinds))
+            if operations is None:
+                return events(db, number, f"{where} {last}", (*values, most))
+            # one by one: each is read in the order of its index
+            found = [
+                event
+                for operation in dict.fromkeys(operations)
+                for event in events(db, number, f"operation = ? AND {where} {last}", (operation, *values, most))
+            ]
+            return tuple(sorted(found, key=lambda event: -event.sequence)[:most])
 
     def questions(self, user: str) -> list[Question]:
         """The questions that are kept of a user, the last first."""

@@ -146,9 +146,10 @@ class SqliteDialect:
         return {}
 
     def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the JSON list of tags; values are bound."""
+        """A condition on the JSON list of tags; values are bound. Only a text that contains one is parsed."""
+        among = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return sql, [json.dumps(list(tags))]
+        return f"({among or 1}) AND {sql}", [*map(to_json, tags), json.dumps(list(tags))]
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""
@@ -159,8 +160,9 @@ class SqliteDialect:
         return sql, [to_json([value]), key]
 
     def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the key; an index finds the few records with metadata."""
-        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
+        """A condition on the key; an index finds the few records with metadata, and only a text with the key is parsed."""
+        sql = f"EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)"
+        return f"metadata != '{{}}' AND instr({table}.metadata, ?) AND {sql}", [to_json(key), key]
 
 
 BUSY_SECONDS = 30.0
