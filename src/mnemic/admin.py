@@ -18,7 +18,7 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.transfer import backup, export
-from mnemic.types import Emotion, Erasure, Event, Kind, Scope, StoredVector, VerifyReport
+from mnemic.types import Emotion, Erasure, Event, Kind, Question, Scope, StoredVector, VerifyReport
 
 __all__ = ["Admin"]
 
@@ -86,6 +86,13 @@ class Admin:
             limit=validation.most(limit),
         )
         return [*found]
+
+    def questions(self) -> list[Question]:
+        """The last questions of this user, the last first; none unless ``RetentionPolicy.questions`` keeps some.
+
+        They are neither exported nor moved to another record.
+        """
+        return self._runtime.store.lifecycle.questions(self._scope.user)
 
     def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None

@@ -40,6 +40,7 @@ from mnemic.types import (
     Message,
     Mood,
     ProcessReport,
+    Question,
     Receipt,
     Receipts,
     Scope,
@@ -186,6 +187,10 @@ class AsyncAdmin(_Part):
     ) -> builtins.list[Event]:
         """See ``Admin.log``."""
         return await self._call(self._part.log, kinds=kinds, operations=operations, before=before, limit=limit)
+
+    async def questions(self) -> builtins.list[Question]:
+        """See ``Admin.questions``."""
+        return await self._call(self._part.questions)
 
     async def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
@@ -15,7 +16,7 @@ from mnemic import paths
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ingest import add, fields
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
-from mnemic.recall import search, validation
+from mnemic.recall import profile, search, validation
 from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
@@ -39,6 +40,7 @@ from mnemic.types import (
     Message,
     Mood,
     ProcessReport,
+    Query,
     Receipt,
     Receipts,
     RecordFilter,
@@ -651,7 +653,9 @@ class Memory:
             expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             filters=self._filters(Memory.search, filters, SearchFilters.__annotations__),
         )  # fmt: skip
-        return search.search(self._runtime, self._scope, checked)
+        found = search.search(self._runtime, self._scope, checked)
+        self._keep(checked)
+        return found
 
     def get_memory_context(
         self,
@@ -684,7 +688,16 @@ class Memory:
             query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=given, recipe=recipe, now=now,
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
         )  # fmt: skip
-        return assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
+        found = assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
+        if checked is not None:
+            self._keep(checked)
+        return found
+
+    def _keep(self, query: Query) -> None:
+        if self._runtime.settings.retention.questions:
+            from mnemic.lifecycle import retention
+
+            retention.keep_question(self._runtime, self._scope, query)
 
     def list(
         self,
@@ -700,6 +713,10 @@ class Memory:
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
         most = validation.most(limit)
+        if order == "importance":
+            told = replace(wanted, since=None, until=None)
+            created, count = (wanted.since, wanted.until), sys.maxsize if most is None else most
+            return profile.most_important(self._runtime, self._scope, told, count, skip=skip, created=created)
         self._runtime.uses.settle(self._scope.user)
         return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
 

@@ -209,6 +209,28 @@ class TestRemembering:
         assert [r.content for r in memory.list(types=["procedural"])] == ["fact 1"]
         assert memory.list(limit=0) == []
 
+    def test_the_order_of_importance_has_the_same_filters(self, memory):
+        """It is worked out in memory, the other orders by the database."""
+        for n in range(40):
+            memory.remember(
+                f"fact {n}", importance=(n * 7 % 40) / 40, type=("semantic", "procedural")[n % 2], category="abc"[n % 3],
+                tags=[f"t{n % 4}"], metadata={"n": n % 5}, key=f"k{n // 2}" if n < 10 else None,
+            )  # fmt: skip
+        ids = [record.id for record in memory.list(order="oldest", limit=None, include_expired=True)]
+        memory.forget(ids=ids[12:16])
+        memory.trust.quarantine(ids[16:18])
+        middle = memory.get(ids[20]).created_at
+        for filters in (
+            {}, {"types": ["procedural"]}, {"category": "b"}, {"tags": ["t1", "t2"]}, {"metadata": {"n": 3}}, {"since": middle},
+            {"until": middle}, {"at": middle}, {"known_at": middle}, {"include_expired": True}, {"min_importance": 0.5},
+            {"status": ["archived"]}, {"status": ["quarantined"]}, {"status": ["archived", "short_term"]}, {"role": "user"},
+            {"exclude": ids[30:]}, {"speaker": "Eva"}, {"min_trust": 0.9}, {"reach": "user"},
+        ):  # fmt: skip
+            wanted = sorted(memory.list(limit=None, **filters), key=lambda record: -record.importance)
+            found = memory.list(order="importance", limit=None, **filters)
+            assert [record.id for record in found] == [record.id for record in wanted], filters
+            assert memory.list(order="importance", limit=3, offset=2, **filters) == found[2:5]
+
 
 class TestSearching:
     @pytest.fixture
@@ -322,7 +344,7 @@ class TestSearching:
         "bad",
         [{"k": 0}, {"k": 1.5}, {"k": True}, {"k": "3"}, {"reach": "galaxy"}, {"kinds": "message"}, {"kinds": ["thought"]},
          {"types": ["odd"]}, {"tags": "x"}, {"tags": [1]}, {"metadata": [1]}, {"status": ["gone"]}, {"since": "2024"},
-         {"recipe": "best"}, {"min_similarity": 2}, {"min_similarity": float("nan")}, {"reach": "session"},
+         {"recipe": "best"}, {"min_similarity": 2}, {"min_similarity": float("nan")}, {"reach": "user"},
          {"reach": "project"}, {"role": 1}, {"session": 1}, {"now": 5}],
         ids=str,
     )  # fmt: skip

@@ -23,11 +23,8 @@ psycopg = pytest.importorskip("psycopg")
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
 from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
 from mnemic.stores.postgres.connection import to_postgres  # noqa: E402
-from mnemic.stores.postgres.dialect import (  # noqa: E402
-    LATEST,
-    escaped,
-    unescaped,
-)
+from mnemic.stores.postgres.dialect import escaped, unescaped  # noqa: E402
+from mnemic.stores.schema import LATEST  # noqa: E402
 from mnemic.stores.sql.changes import lock_user  # noqa: E402
 
 pytestmark = pytest.mark.engine

@@ -144,7 +144,7 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
 
 
 KINDS = {"message": 0, "episode": 1, "memory": 2}
-STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
+STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3, "quarantined": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 MEMO = 32  # cached masks per snapshot; filters repeat often

@@ -1,15 +1,18 @@
-"""Retention: archives expired records, except messages that a live memory cites."""
+"""Retention: archives expired records, except messages that a live memory cites, and keeps the last questions."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
+from mnemic.errors import StoreError, StoreReadOnly
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import RetentionPolicy
+from mnemic.runtime.usage import is_counted
 from mnemic.text.clock import now, to_micros
-from mnemic.types import Archive, Scope
+from mnemic.types import Archive, Emotion, KeepQuestions, Query, Question, Scope
 
-__all__ = ["retire"]
+__all__ = ["keep_question", "retire"]
 
 BATCH = 500
 
@@ -28,4 +31,16 @@ def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
     for start in range(0, len(ids), BATCH):
         changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + BATCH]]
         runtime.store.apply(scope.user, changes)
+    with suppress(StoreReadOnly):
+        runtime.store.apply(scope.user, [KeepQuestions(asked=(), most=policy.questions)])
     return len(ids)
+
+
+def keep_question(runtime: Runtime, scope: Scope, query: Query) -> None:
+    """Keep a question; one that cannot be written is left out, and its answer stands."""
+    if not is_counted() or not query.text.strip():
+        return
+    mood = query.mood if isinstance(query.mood, Emotion) else None
+    asked = Question(text=query.text, asked_at=now(), project=scope.project, session=scope.session, mood=mood)
+    with suppress(StoreError):
+        runtime.store.apply(scope.user, [KeepQuestions(asked=(asked,), most=runtime.settings.retention.questions)])

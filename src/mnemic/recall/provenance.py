@@ -105,7 +105,11 @@ class Visibility:
             return superseding, successors
         for row in rows.tolist():
             doc = int(columns.doc[row])
-            memory = self._most_relevant(view, question, [doc, *validity.made.get(doc, ())])
+            own = [doc, *validity.made.get(doc, ())]
+            # most have one memory or none, and no successor
+            if len(own) <= 2 - (doc in validity.origins) and validity.successors.keys().isdisjoint(own):
+                continue
+            memory = self._most_relevant(view, question, own)
             filters = question.query.filters
             if later := validity.superseding(doc, filters.at, filters.known_at):
                 superseding[row] = later

@@ -323,7 +323,7 @@ def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: Vi
     allowed = view.columns.mask(filters)
     hidden = view.columns.validity.hidden(filters, to_micros(now()))
     allowed[view.columns.rows_of(hidden)] = False
-    if filters.known_at is not None:
+    if filters.known_at is not None and filters.kinds != ("memory",):
         allowed[view.columns.rows_of(runtime.store.relations.stored_after(view.user, filters.known_at))] = False
     if filters.without_stored() != filters:
         named = np.zeros(len(view.columns), np.bool_)

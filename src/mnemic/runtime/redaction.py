@@ -26,6 +26,7 @@ from mnemic.types import (
     Consolidate,
     Episode,
     Indexing,
+    KeepQuestions,
     Link,
     MemoryRecord,
     Message,
@@ -167,6 +168,10 @@ def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
     return (replace(record, **changed), tuple(kinds)) if changed else (record, ())
 
 
+QUESTION = 2_000
+"""Characters kept of a question."""
+
+
 class RedactingStore:
     """A store wrapper that redacts every change, whether it comes from rules or from a language model."""
 
@@ -196,6 +201,9 @@ class RedactingStore:
                 return replace(change, link=_link(policy, link)) if link.reason else change
             case Archive(reason=reason) | Supersede(reason=reason) if reason:
                 return replace(change, reason=policy.redacted(reason)[0])
+            case KeepQuestions(asked=asked):
+                clean = tuple(replace(one, text=policy.redacted(one.text)[0][:QUESTION]) for one in asked)
+                return replace(change, asked=clean)
             case Consolidate(promotions=promotions, contradictions=links):
                 revised = tuple(
                     p if p.revised is None else replace(p, revised=cast("Revise", self._clean(p.revised)))

@@ -139,6 +139,8 @@ class RetentionPolicy:
             pinned or long-term ones; ``None`` keeps all. Superseded and expired memories neither count nor are archived
             for it.
         session_summary_days: days that session summaries are kept.
+        questions: how many of a user's last questions are kept, 0 to 1,000, so that the explorer can ask them again: each
+            search then writes its text, without secrets, its time, scope and mood. Erasing anything of the user erases them.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -147,11 +149,13 @@ class RetentionPolicy:
     message_days: float | None = None
     memory_limit: int | None = None
     session_summary_days: float = 7.0
+    questions: int = 0
 
     def __post_init__(self) -> None:
         if self.message_days is not None:
             _number(self, "message_days", 0, LONGEST, above=True)
         _number(self, "session_summary_days", 0, LONGEST, above=True)
+        _whole(self, "questions", 0, 1_000)
         if self.memory_limit is not None:
             _whole(self, "memory_limit", 1, 2**53)
 

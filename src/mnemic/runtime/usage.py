@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Delivered",
     "Uses",
+    "is_counted",
     "uncounted",
 ]
 
@@ -75,6 +76,11 @@ def uncounted() -> Generator[None]:
         _UNCOUNTED.reset(before)
 
 
+def is_counted() -> bool:
+    """Whether what is found now counts as a use."""
+    return not _UNCOUNTED.get()
+
+
 class Uses:
     """Buffered use counts by user and doc; thread-safe."""
 
@@ -90,7 +96,7 @@ class Uses:
 
     def note(self, user: str, docs: Iterable[int]) -> None:
         """Count one use of each record."""
-        if _UNCOUNTED.get():
+        if not is_counted():
             return
         with self._lock:
             for doc in docs:

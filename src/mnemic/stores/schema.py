@@ -14,12 +14,13 @@ from mnemic import errors
 from mnemic.services.processes import cached_property
 
 __all__ = [
-    "EPISODES", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS", "Column",
-    "Engine", "Index", "Reference", "Table", "View", "check_version", "create_table", "definitions", "views",
+    "EPISODES", "LATEST", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS",
+    "Column", "Engine", "Index", "Reference", "Table", "View", "check_version", "create_table", "definitions", "migration",
+    "views",
 ]  # fmt: skip
 
-OLDEST = 6
-"""The number of the first migration; earlier ones belong to unreleased versions."""
+OLDEST, LATEST = 6, 7
+"""The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
 
@@ -202,16 +203,17 @@ RECORDS = Table(
         AND related_files IS NOT NULL AND related_entities IS NOT NULL AND updated_at IS NOT NULL)""",
     ),
     indexes=(
-        Index("messages_by_time", "user_id, said_at", "kind = 'message'"),
+        # Its last column, and those of memories_by_tier, are there for the counts, which read no row.
+        Index("messages_by_time", "user_id, said_at, status", "kind = 'message'"),
         Index("messages_by_session", "user_id, session, said_at", "kind = 'message'"),
         Index("messages_waiting", "user_id, project, session, said_at", f"waits = 1 AND {LIVE}"),
         Index("messages_by_episode", "episode", "episode IS NOT NULL"),
         Index("episodes_by_begin", "user_id, said_at", "kind = 'episode'"),
         Index("episodes_by_end", "user_id, ended_at", "kind = 'episode'"),
         Index("memories_by_time", "user_id, created_at", "kind = 'memory'"),
-        Index("memories_by_importance", "user_id, importance", "kind = 'memory'"),
-        Index("memories_by_tier", "user_id, status", "kind = 'memory' AND expired_at IS NULL"),
+        Index("memories_by_tier", "user_id, status, type, category, expired_at", "kind = 'memory'"),
         Index("memories_by_key", "user_id, key", "key IS NOT NULL"),
+        Index("records_by_project", "user_id, project", "project IS NOT NULL"),
         Index("memories_with_metadata", "user_id", "kind = 'memory' AND metadata != '{}'", engine="sqlite"),
         # Deduplicates concurrent inserts of one fact: two writers could both pass a check before the insert.
         Index(
@@ -270,7 +272,11 @@ EVENTS = Table(
     # so it has no foreign key to it.
     "events",
     _columns("sequence:s user_id:i at:i operation:t doc:d? id:t? version:i? detail:t='{}'"),
-    indexes=(Index("events_by_user", "user_id, sequence"), Index("events_by_doc", "doc")),
+    indexes=(
+        Index("events_by_user", "user_id, sequence"),
+        Index("events_by_operation", "user_id, operation, sequence"),
+        Index("events_by_doc", "doc"),
+    ),
 )
 PENDING = Table(
     "pending",
@@ -317,10 +323,8 @@ def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") 
     )
 
 
-PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t importance:r revised:i?", "doc")
-MEMBERS = _outcome_table(
-    "members", "number, doc", "number:i doc:d status:t importance:r descends:i turned:i", "doc", of="number"
-)
+PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t revised:i?", "doc")
+MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d status:t descends:i turned:i", "doc", of="number")
 MOVED_LINKS = _outcome_table(
     "moved_links", "number, source, target, type",
     "number:i source:d target:d type:t strength:r reason:t created_at:i moved:i", "source", "target", of="number",
@@ -328,8 +332,7 @@ MOVED_LINKS = _outcome_table(
 DECIDED_LINKS = _outcome_table(
     "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
 )
-WEIGHTS = _outcome_table("weights", "doc", "doc:d before:r after:r", "doc")
-OUTCOMES = (PROMOTIONS, MEMBERS, MOVED_LINKS, DECIDED_LINKS, WEIGHTS)
+OUTCOMES = (PROMOTIONS, MEMBERS, MOVED_LINKS, DECIDED_LINKS)
 """The undo data of consolidations."""
 
 
@@ -339,25 +342,33 @@ def _vector_table(name: str) -> Table:
     return Table(name, columns, key="user_id, doc", references=_record_references(), clustered=True)
 
 
+QUESTIONS = Table(
+    # The last questions of a user, if they are kept.
+    "questions",
+    _columns("number:s user_id:i at:i text:t project:t? session:t? valence:r? arousal:r?"),
+    references=(Reference("user_id", "users", "user_id"),),
+    indexes=(Index("questions_by_user", "user_id, number"),),
+)
+
 VECTORS, VECTORS_NEXT = _vector_table("vectors"), _vector_table("vectors_next")
 
 TABLES = (
     USERS, RECORDS, VERSIONS, LINEAGE, LINKS, EVENTS, PENDING, ACCESS, JUDGED, CONSOLIDATIONS, *OUTCOMES,
-    VECTORS, VECTORS_NEXT,
+    QUESTIONS, VECTORS, VECTORS_NEXT,
 )  # fmt: skip
 """All tables that every engine has, in the order of their references."""
 
 
-def check_version(where: str, version: int, newest: int) -> None:
+def check_version(where: str, version: int) -> None:
     """Refuse a record whose schema this version cannot read; 0 is an empty record.
 
     Raises:
         SchemaTooNew: a newer version wrote it.
         SchemaTooOld: an unreleased version wrote it.
     """
-    if version > newest:
+    if version > LATEST:
         raise errors.SchemaTooNew(
-            f"{where} has schema {version}; this version of Mnemic knows {newest}. Nothing was changed. Upgrade with: "
+            f"{where} has schema {version}; this version of Mnemic knows {LATEST}. Nothing was changed. Upgrade with: "
             "pip install -U mnemic"
         )
     if 0 < version < OLDEST:
@@ -376,6 +387,23 @@ def definitions(engine: Engine) -> Iterator[str]:
             if index.engine in (None, engine.name):
                 yield _create_index(table, index)
     yield from views()
+
+
+def migration(version: int, engine: Engine) -> Iterator[str]:
+    """The statements that bring a record from a schema, at least ``OLDEST``, to the latest one."""
+    if version < 7:
+        # Importance is worked out on reading since: what consolidation did to it needs no undo.
+        yield "DROP TABLE weights"
+        yield from (f"ALTER TABLE {table} DROP COLUMN importance" for table in ("promotions", "members"))
+        yield "DROP INDEX memories_by_importance"
+        wider = ("messages_by_time", "memories_by_tier")
+        yield from (f"DROP INDEX {name}" for name in wider)
+        yield from (
+            _create_index(RECORDS, index) for index in RECORDS.indexes if index.name in (*wider, "records_by_project")
+        )
+        yield from (_create_index(EVENTS, index) for index in EVENTS.indexes if index.name == "events_by_operation")
+        yield create_table(QUESTIONS, engine)
+        yield from (_create_index(QUESTIONS, index) for index in QUESTIONS.indexes)
 
 
 def views() -> Iterator[str]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mnemic.types.literals import LinkType
-from mnemic.types.records import Emotion, Episode, Link, MemoryRecord, Message
+from mnemic.types.records import Emotion, Episode, Link, MemoryRecord, Message, Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "Erase",
     "EraseUser",
     "Indexing",
+    "KeepQuestions",
     "MarkConsolidating",
     "MarkProcessed",
     "Promotion",
@@ -215,6 +216,14 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepQuestions:
+    """Add questions that were asked, each once, and keep only the ``most`` last ones of the user."""
+
+    asked: tuple[Question, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
     """Erase records with all rows that refer to them.
 
@@ -251,6 +260,7 @@ Change: TypeAlias = (
     | MarkConsolidating
     | Undo
     | Touch
+    | KeepQuestions
     | SetEmotions
     | Quarantine
     | Release

@@ -22,6 +22,7 @@ __all__ = [
     "Link",
     "MemoryRecord",
     "Message",
+    "Question",
     "Scope",
     "Stored",
     "StoredVector",
@@ -213,6 +214,17 @@ class Stored:
     status: str
     project: str | None
     episode: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that was asked of the memory, and where; ``mood`` is None unless one was given as values."""
+
+    text: str
+    asked_at: datetime
+    project: str | None = None
+    session: str | None = None
+    mood: Emotion | None = None
 
 
 class StoredVector(NamedTuple):

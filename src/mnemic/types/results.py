@@ -169,7 +169,8 @@ class MemoryContext:
 
     ``text`` is the verbatim evidence by day; ``prompt`` adds annotations if there is room: supersession, titles and summaries
     of episodes (empty if there is nothing to add, or no room). Neither exceeds the budget; ``token_count`` counts the tokens of
-    ``text`` by the handle's tokenizer. ``truncated``: hits were left out. ``hits`` are those shown in both.
+    ``text`` by the handle's tokenizer. ``truncated``: hits were left out. ``hits`` are those shown in both, ``found`` all from
+    which they were chosen, best first.
     """
 
     text: str
@@ -179,6 +180,7 @@ class MemoryContext:
     token_count: int = 0
     truncated: bool = False
     evidence: Evidence = "none"
+    found: SearchResult = field(default_factory=SearchResult, repr=False, compare=False)
     render: Callable[[Style], str] = field(default=_empty, repr=False, compare=False)
 
     def to_prompt(self, style: Style | None = None) -> str:

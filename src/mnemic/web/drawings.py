@@ -51,10 +51,9 @@ def _svg(width: float, height: float, title: str, parts: Iterable[str], name: st
 
 
 def _titled(href: str, title: str, shape: str) -> str:
-    """A shape (``<name .../>``) with a title, linked to a page if there is one."""
-    name = shape[1 : shape.index(" ")]
-    titled = f"{shape[:-2]}><title>{escape(title)}</title></{name}>"
-    return f'<a href="{escape(href)}" aria-label="{escape(title)}">{titled}</a>' if href else titled
+    """Shapes with a title, linked to a page if there is one."""
+    parts = f"<title>{escape(title)}</title>{shape}"
+    return f'<a href="{escape(href)}">{parts}</a>' if href else f"<g>{parts}</g>"
 
 
 def _short(text: str, most: int = LABEL) -> str:
@@ -83,7 +82,7 @@ def timeline(
     top = 26
     for tick in ticks:
         shape = f'<rect class="tick {tick.kind}" x="{x(tick.at):.1f}" y="{top}" width="3" height="14" rx="1"/>'
-        parts.append(_titled(tick.href, _short(tick.label, 200), shape))
+        parts.append(_titled(tick.href, _short(tick.label, 120), shape))
     top += 24
     free: list[float] = []
     for bar in bars:

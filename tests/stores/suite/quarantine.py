@@ -74,7 +74,7 @@ class QuarantinePromises:
         assert store.knowledge.episodes("ana", live, limit=None, newest=False) == []
         assert [m.id for m in store.list_memories("ana", live, order="oldest", limit=None, offset=0)] == ["alone"]
         rows = rows_of(store.catalog(number_of(store), after=-1, event=-1))
-        assert sorted(rows.status) == ["archived"] * 4 + ["short_term"] * 2
+        assert sorted(rows.status) == ["quarantined"] * 4 + ["short_term"] * 2
         (event,) = (e for e in store.history("ana", "r2") if e.operation == "archive")
         assert event.detail["quarantine"]
         assert event.detail["reason"] == "a strange page"

@@ -77,7 +77,7 @@ def build_context(
     background = _background(runtime, scope, found.hits)
     return replace(
         found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
-        prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
+        found=result, prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 

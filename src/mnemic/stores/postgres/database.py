@@ -21,7 +21,7 @@ from mnemic.services.processes import process_lock
 from mnemic.stores import schema
 from mnemic.stores.postgres.address import Address, address_of, scrubbed
 from mnemic.stores.postgres.connection import Driver, PostgresConnection, run
-from mnemic.stores.postgres.dialect import LATEST, MIGRATIONS, adapters
+from mnemic.stores.postgres.dialect import POSTGRES, adapters, create_record
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
@@ -164,7 +164,7 @@ def prepare(driver: Driver, address: Address) -> Ready:
             f"{address.name} runs PostgreSQL before 13, which is too old. Upgrade the server."
         )
     version = version_of(driver, address)
-    if version < LATEST:
+    if version < schema.LATEST:
         with driver.transaction():
             driver.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
             _migrate(driver, address, version_of(driver, address))
@@ -184,12 +184,12 @@ def version_of(driver: Driver, address: Address) -> int:
             f"The schema of {address.name} belongs to another program. Choose another one: ?schema=name."
         )
     version = int(held["schema_version"])
-    schema.check_version(address.name, version, LATEST)
+    schema.check_version(address.name, version)
     return version
 
 
 def _migrate(driver: Driver, address: Address, version: int) -> None:
-    if version == LATEST:
+    if version == schema.LATEST:
         return
     if not _one(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
         run(driver, f"CREATE SCHEMA {quoted(address.schema)}")
@@ -200,14 +200,14 @@ def _migrate(driver: Driver, address: Address, version: int) -> None:
         try:
             db.execute('CREATE TABLE header(key text COLLATE "C" PRIMARY KEY, value text COLLATE "C")')
             db.execute("INSERT INTO header VALUES('application', 'mnemic'), ('schema_version', '0')")
-            MIGRATIONS[0](db)
+            create_record(db)
         except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject) as error:
             raise errors.StoreCorrupt(
                 f"The schema of {address.name} holds tables of another program. Choose another one: ?schema=name."
             ) from error
-    for migrate in MIGRATIONS[max(version + 1 - schema.OLDEST, 1) :]:
-        migrate(db)
-    db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(LATEST),))
+    for statement in schema.migration(version, POSTGRES) if version else ():
+        db.execute(statement)
+    db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(schema.LATEST),))
 
 
 def search_path(address: Address, ready: Ready) -> str:

@@ -9,7 +9,7 @@ import struct
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
-__all__ = ["LATEST", "MIGRATIONS", "Half", "PostgresDialect", "adapters", "escaped", "facets_of", "unescaped"]
+__all__ = ["POSTGRES", "Half", "PostgresDialect", "adapters", "create_record", "escaped", "facets_of", "unescaped"]
 
 # PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and
 # DLE (U+0010) as DLE 1.
@@ -133,8 +133,6 @@ def adapters(halfvec: int) -> adapt.AdaptersMap:
     return found
 
 
-Migration = Callable[[Connection], None]
-
 TEXT = 'text COLLATE "C"'  # ordered by its bytes, as in SQLite, whatever the locale of the server
 POSTGRES = schema.Engine(
     "postgres",
@@ -158,17 +156,11 @@ _OWN = (
 )
 
 
-def m006_record(db: Connection) -> None:
-    """The first schema."""
+def create_record(db: Connection) -> None:
+    """Create all tables but the header, and write the fence into it."""
     for statement in (*schema.definitions(POSTGRES), *_OWN):
         db.execute(statement)
     db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
-
-
-MIGRATIONS: tuple[Migration, ...] = (m006_record,)
-"""Migrations from number ``schema.OLDEST`` on."""
-LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
-"""The number of the last migration."""
 
 
 def _facet(*parts: object) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreUnavailable
 from mnemic.stores.postgres.database import Database, SessionLock, VectorCounts, probe
-from mnemic.stores.postgres.dialect import LATEST, Half
+from mnemic.stores.postgres.dialect import Half
 from mnemic.stores.postgres.erasure import Erasure
 from mnemic.stores.postgres.integrity import PostgresIntegrity
 from mnemic.stores.sql.connection import Connection
@@ -162,7 +162,7 @@ class PostgresStore(SqlStore[Database]):
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
-        super().__init__(Database(url, durability=durability), LATEST, PostgresIntegrity())
+        super().__init__(Database(url, durability=durability), PostgresIntegrity())
 
     @staticmethod
     def at(url: str) -> tuple[str, bool]:

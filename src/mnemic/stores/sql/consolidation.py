@@ -49,7 +49,6 @@ class Member:
 
     doc: int
     status: str
-    importance: float
     descends: int
     turned: int
 
@@ -84,7 +83,6 @@ class StoredPromotion:
     number: int
     doc: int
     status: str
-    importance: float
     revised: int | None
     undone: bool
     members: tuple[Member, ...]
@@ -104,7 +102,7 @@ class StoredPromotion:
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
     """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
-    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.importance, p.revised, c.undone_at FROM promotions p
+    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at FROM promotions p
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
@@ -113,7 +111,7 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
     links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
     return [
         StoredPromotion(
-            *row[:6], undone=row[6] is not None, members=tuple(members[row[:2]]), links=tuple(links[row[:2]])
+            *row[:5], undone=row[5] is not None, members=tuple(members[row[:2]]), links=tuple(links[row[:2]])
         )
         for row in found
     ]  # fmt: skip
@@ -136,7 +134,7 @@ def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
 
 def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
     """Store a promotion; its consolidation must exist."""
-    _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.importance, p.revised)
+    _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.revised)
     for member in p.members:
         _put(db, MEMBERS, user, p.consolidation, p.number, *astuple(member))
     put_links(db, user, p)
@@ -239,44 +237,44 @@ def _mark_judged(t: Transaction, id: str) -> None:
     t.event("weigh", doc, id, version)
 
 
-def _require_live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, float, int]:
-    """Doc, status, importance and version of a live memory.
+def _require_live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, int]:
+    """Doc, status and version of a live memory.
 
     Raises:
         Conflict: it was archived, expired or changed since the consolidation read it.
     """
-    sql = "SELECT doc, status, importance, version, expired_at FROM memories WHERE user_id = ? AND id = ?"
+    sql = "SELECT doc, status, version, expired_at FROM memories WHERE user_id = ? AND id = ?"
     row = t.db.execute(sql, (t.user, id)).fetchone()
-    if row is None or rows.public_status(row[1]) == "archived" or row[4] is not None:
+    if row is None or rows.public_status(row[1]) == "archived" or row[3] is not None:
         raise Conflict(
             f"The memory {id!r} was forgotten or replaced during consolidation. Nothing was stored; try again."
         )
     sql = "SELECT 1 FROM events WHERE doc = ? AND sequence > ? AND operation IN ('update', 'enrich')"
     if began is not None and t.db.execute(sql, (row[0], began)).fetchall():
         raise Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
-    return row[0], row[1], row[2], row[3]
+    return row[0], row[1], row[2]
 
 
 def _promote(
     t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
-    doc, status, importance, version = _require_live(t, promotion.id, began)
+    doc, status, version = _require_live(t, promotion.id, began)
     absorbed = [(id_, *_require_live(t, id_, began)) for id_ in promotion.absorbed]
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
         version = promotion.revised.record.version
-    for id_, member, tier, _, its_version in absorbed:
+    for id_, member, tier, its_version in absorbed:
         t.db.execute("UPDATE records SET tier_before = ?, status = 'archived' WHERE doc = ?", (_tier(tier), member))
         t.event("absorb", member, id_, its_version, into=promotion.id, consolidation=consolidation)
     turned = {member for id_, member, *_ in absorbed if _reverse_lineage(t, doc, member, id_)}
     undo = StoredPromotion(
-        consolidation, number, doc, _tier(status), importance, None if promotion.revised is None else version,
+        consolidation, number, doc, _tier(status), None if promotion.revised is None else version,
         undone=False,
         members=tuple(
-            Member(member, _tier(tier), held, int(_add_lineage(t, doc, member)), int(member in turned))
-            for _, member, tier, held, _ in absorbed
+            Member(member, _tier(tier), int(_add_lineage(t, doc, member)), int(member in turned))
+            for _, member, tier, _ in absorbed
         ),
         links=(),
     )  # fmt: skip

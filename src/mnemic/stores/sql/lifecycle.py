@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import previous, promotions
 from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
-from mnemic.text.clock import now, to_micros
-from mnemic.types import Candidates, Event, Kind, MemoryRecord
+from mnemic.text.clock import from_micros, now, to_micros
+from mnemic.types import Candidates, Emotion, Event, KeepQuestions, Kind, MemoryRecord, Question, Receipt
 
-__all__ = ["CandidateCache", "Lifecycle"]
+__all__ = ["CandidateCache", "Lifecycle", "keep_questions"]
 
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
@@ -114,6 +115,25 @@ _VALID = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?2)
     AND (delete_after IS NULL OR delete_after > ?2)"""
 
 
+def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
+    """Add questions to the last ones of a user; nothing follows them, so they leave no event."""
+    for asked in change.asked:
+        mood = (asked.mood.valence, asked.mood.arousal) if asked.mood else (None, None)
+        where = (asked.project, asked.session)
+        again = """DELETE FROM questions WHERE user_id = ? AND text = ? AND project IS NOT DISTINCT FROM ?
+            AND session IS NOT DISTINCT FROM ?"""
+        t.db.execute(again, (t.user, asked.text, *where))
+        row = (t.user, to_micros(asked.asked_at), asked.text, *where, *mood)
+        t.db.execute(f"INSERT INTO questions({_QUESTION}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
+    older = """DELETE FROM questions WHERE user_id = ?1 AND number NOT IN
+        (SELECT number FROM questions WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
+    t.db.execute(older, (t.user, change.most))
+    return Receipt(id="", outcome="stored")
+
+
+_QUESTION = "user_id, at, text, project, session, valence, arousal"
+
+
 class Lifecycle(Reader[Database]):
     """Queries of consolidation and retention, and the lock that admits one consolidating process."""
 
@@ -155,14 +175,32 @@ class Lifecycle(Reader[Database]):
         limit: int | None,
     ) -> tuple[Event, ...]:
         """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
-        among = "" if operations is None else f" AND operation IN {AMONG}"
         where = f"""sequence < ? AND (operation = 'erase' OR
-            EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG})){among}
-            ORDER BY sequence DESC LIMIT ?"""
+            EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
+        last, most = "ORDER BY sequence DESC LIMIT ?", ALL if limit is None else limit
         with self._snapshot(user) as (db, number):
-            named = () if operations is None else (db.dialect.bind_list(operations),)
-            values = (before, db.dialect.bind_list(kinds), *named, ALL if limit is None else limit)
-            return events(db, number, where, values)
+            values = (before, db.dialect.bind_list(kinds))
+            if operations is None:
+                return events(db, number, f"{where} {last}", (*values, most))
+            # one by one: each is read in the order of its index
+            found = [
+                event
+                for operation in dict.fromkeys(operations)
+                for event in events(db, number, f"operation = ? AND {where} {last}", (operation, *values, most))
+            ]
+            return tuple(sorted(found, key=lambda event: -event.sequence)[:most])
+
+    def questions(self, user: str) -> list[Question]:
+        """The questions that are kept of a user, the last first."""
+        sql = f"SELECT {_QUESTION} FROM questions WHERE user_id = ? ORDER BY number DESC"
+        with self._of(user) as (db, number):
+            return [
+                Question(
+                    text=text, asked_at=from_micros(at), project=project, session=session,
+                    mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
+                )
+                for _, at, text, project, session, valence, arousal in db.execute(sql, (number,))
+            ]  # fmt: skip
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
+from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
@@ -169,7 +170,7 @@ _NUMBERS: dict[str, Any] = {
     "salience": np.float32, "boost": np.float32, "last_use": np.int64, "moment": np.int64, "offset": np.int64,
 }  # fmt: skip
 _CATALOG = {
-    "doc": "doc", "kind": "kind", "status": "CASE status WHEN 'quarantined' THEN 'archived' ELSE status END",
+    "doc": "doc", "kind": "kind", "status": "status",
     "session": "session", "project": "project", "time": "coalesce(said_at, created_at)",
     "label": "CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END", "speaker": "speaker",
     "length": "length", "traits": "traits",
@@ -361,8 +362,12 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
     ]
     if filters.tags is not None:
         found.insert(0, ("tags", *dialect.has_tags(user, table, filters.tags)))
+    if filters.tags is not None or filters.category is not None or filters.min_importance is not None:
+        found.append(("kind", "kind = 'memory'", ()))  # others have none: a smaller index is read
     if filters.min_importance is not None:
         found.append(("importance", f"{importance_sql(table)} >= ?", (to_micros(now()), filters.min_importance)))
+    if "quarantined" in (filters.status or ()):  # archived in the catalog
+        found.append(_among(dialect, "status", filters.status or ()))
     return found + _compared(
         ("trust", ">=", filters.min_trust), ("category", "=", filters.category), ("speaker", "=", filters.speaker),
     )  # fmt: skip
@@ -456,21 +461,14 @@ def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
     )
 
 
-_ORDERS = {
-    "newest": "created_at DESC, doc DESC",
-    "oldest": "created_at, doc",
-    "importance": f"{importance_sql(MEMORIES.name)} DESC, doc DESC",
-}
-
-
 def list_memories(
     db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
-    """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
+    """Memories by the time they were created, ``newest`` or ``oldest`` first."""
     where, values = _filtered(db.dialect, user, MEMORIES, filters)
-    rest = f"{where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?"
-    moment = [to_micros(now())] if order == "importance" else []
-    return _values(db, rows.select(db, MEMORIES, rest, (*values, *moment, ALL if limit is None else limit, offset)))
+    direction = "DESC" if order == "newest" else "ASC"
+    rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
+    return _values(db, rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset)))
 
 
 def list_by_time(
@@ -506,7 +504,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
     )  # fmt: skip
 
 
-def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
+def stats(db: Connection, user: str, location: str) -> Stats:
     """Counts of one user; size, model and schema describe the whole record."""
     number = number_of(db, user)
 
@@ -514,36 +512,39 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
         return dict(db.execute(sql, (number,)).fetchall())
 
     held = header(db)
-    types, categories = _current_kinds(db, number)
+    memories = db.execute(_MEMORIES, (number,)).fetchall()
+    current = [row for row in memories if row[0] not in ("archived", "quarantined")]
     return Stats(
-        messages=count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1").get("short_term", 0),
+        messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
         episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=rows.counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
-        types=types, categories=categories,
+        memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
+        types=_summed((type_, found) for _, type_, _, _, found in current),
+        categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
         sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
-        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")[1],
+        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
         pending={
             **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
                 AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
             **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
                 HAVING count(*) > 0"""),
         },
-        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=schema_version,
+        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
         bytes_on_disk=size(db), location=location,
     )  # fmt: skip
 
 
-def _current_kinds(db: Connection, number: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Counts of current memories by type and by category, the most frequent first."""
-    sql = f"""SELECT type, category, count(*) FROM memories WHERE user_id = ? AND {LIVE} AND expired_at IS NULL
-        GROUP BY 1, 2 ORDER BY 1, 2"""
-    types, categories = Counter[str](), Counter[str]()
-    for type_, category, found in db.execute(sql, (number,)).fetchall():
-        types[type_] += found
-        if category is not None:
-            categories[category] += found
-    return dict(types.most_common()), dict(categories.most_common())
+# Grouped in the order of the index that covers it.
+_MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE expired_at IS NULL) FROM memories
+    WHERE user_id = ? GROUP BY status, type, category"""
+
+
+def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Sums by name, the largest first, those of one size by name."""
+    found = Counter[str]()
+    for name, count in counts:
+        found[name] += count
+    return dict(sorted((+found).items(), key=lambda one: (-one[1], one[0])))
 
 
 Level = tuple[str | None, str | None]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from mnemic import types
 from mnemic.stores.schema import MESSAGES
-from mnemic.stores.sql import changes, consolidation, queries
+from mnemic.stores.sql import changes, consolidation, lifecycle, queries
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.integrity import Integrity
@@ -36,6 +36,7 @@ _APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt
     types.MarkConsolidating: consolidation.mark_consolidating,
     types.Undo: consolidation.undo,
     types.Touch: consolidation.record_access,
+    types.KeepQuestions: lifecycle.keep_questions,
     types.SetEmotions: changes.set_emotions,
     types.Quarantine: changes.quarantine,
     types.Release: changes.release,
@@ -46,7 +47,8 @@ def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str
     """Apply changes in order, inside the caller's transaction."""
     number = changes.lock_known_user(db, user)
     if number is None:
-        if all(isinstance(change, types.Touch) for change in wanted):  # late: the name of an erased user stays away
+        # late ones: the name of an erased user stays away
+        if all(isinstance(change, types.Touch | types.KeepQuestions) for change in wanted):
             return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
         number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)
@@ -58,13 +60,12 @@ class SqlStore(Reader[D]):
 
     Args:
         database: connections to it.
-        schema_version: the number of its last migration.
         integrity: the checks of its engine.
     """
 
-    def __init__(self, database: D, schema_version: int, integrity: Integrity) -> None:
+    def __init__(self, database: D, integrity: Integrity) -> None:
         super().__init__(database)
-        self._schema_version, self._integrity = schema_version, integrity
+        self._integrity = integrity
         self.location = database.name
 
     def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:
@@ -154,7 +155,7 @@ class SqlStore(Reader[D]):
     def stats(self, user: str) -> types.Stats:
         """Counts of a user's records and pending work."""
         with self._db.read() as db, db:
-            return queries.stats(db, user, self.location, self._schema_version)
+            return queries.stats(db, user, self.location)
 
     def verify(self, *, deep: bool = True) -> types.VerifyReport:
         """Check every invariant of the record; ``deep`` also checks texts, full text, vectors and what filters use."""

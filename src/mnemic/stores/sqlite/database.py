@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "APPLICATION_ID", "FULLTEXT", "LATEST", "MIGRATIONS", "Database", "ReadOnlyFile", "SqliteConnection", "SqliteDialect",
+    "APPLICATION_ID", "FULLTEXT", "Database", "ReadOnlyFile", "SqliteConnection", "SqliteDialect",
     "translate",
 ]  # fmt: skip
 
@@ -60,8 +60,6 @@ class SqliteConnection(Connection, Protocol):
 
 APPLICATION_ID = 0x4D4E454D  # "MNEM": identifies Mnemic files
 
-Migration = Callable[[SqliteConnection], None]
-
 SQLITE = schema.Engine(
     "sqlite",
     {
@@ -81,18 +79,13 @@ FULLTEXT = (
 """The full-text tables: derived from the texts, and rebuilt if they are wrong."""
 
 
-def m006_record(db: SqliteConnection) -> None:
-    """The first schema."""
-    db.execute("CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID")
-    db.execute("INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))")
-    for statement in (*schema.definitions(SQLITE), *FULLTEXT):
-        db.execute(statement)
-
-
-MIGRATIONS: tuple[Migration, ...] = (m006_record,)
-"""Migrations from number ``schema.OLDEST`` on."""
-LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
-"""The number of the last migration."""
+_CREATION = (
+    "CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    "INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))",
+    *schema.definitions(SQLITE),
+    *FULLTEXT,
+)
+"""The statements that make a record."""
 
 
 class SqliteDialect:
@@ -153,9 +146,10 @@ class SqliteDialect:
         return {}
 
     def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the JSON list of tags; values are bound."""
+        """A condition on the JSON list of tags; values are bound. Only a text that contains one is parsed."""
+        among = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return sql, [json.dumps(list(tags))]
+        return f"({among or 1}) AND {sql}", [*map(to_json, tags), json.dumps(list(tags))]
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""
@@ -166,8 +160,9 @@ class SqliteDialect:
         return sql, [to_json([value]), key]
 
     def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the key; an index finds the few records with metadata."""
-        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
+        """A condition on the key; an index finds the few records with metadata, and only a text with the key is parsed."""
+        sql = f"EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)"
+        return f"metadata != '{{}}' AND instr({table}.metadata, ?) AND {sql}", [to_json(key), key]
 
 
 BUSY_SECONDS = 30.0
@@ -495,6 +490,11 @@ class Database:
         self._read_only = ReadOnlyFile(self.path, self._connect_to)
         db = self._connect()
         self._check_application(db)
+        if (version := db.pragma("user_version")) != schema.LATEST:
+            raise errors.StoreReadOnly(
+                f"{self.name} cannot be written and has schema {version}, which opening brings to {schema.LATEST} in this "
+                "version of Mnemic. Open it once as its owner, or make the folder writable."
+            )
         return db
 
     def _refuse_orphaned_log(self) -> None:
@@ -553,13 +553,14 @@ class Database:
     def _migrate(self, db: SqliteConnection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
         self._check_application(db)
-        if db.pragma("user_version") == LATEST:
+        if db.pragma("user_version") == schema.LATEST:
             return
         db.execute("BEGIN IMMEDIATE")
         try:
-            for migrate in MIGRATIONS[max(int(db.pragma("user_version")) + 1 - schema.OLDEST, 0) :]:
-                migrate(db)
-            db.pragma("user_version", LATEST)
+            version = int(db.pragma("user_version"))
+            for statement in schema.migration(version, SQLITE) if version else _CREATION:
+                db.execute(statement)
+            db.pragma("user_version", schema.LATEST)
             db.pragma("application_id", APPLICATION_ID)
             db.execute("COMMIT")
         except BaseException:
@@ -575,7 +576,7 @@ class Database:
             raise errors.StoreCorrupt(
                 f"{self.name} is an SQLite file of another program. Choose another folder for the memory."
             )
-        schema.check_version(self.name, version, LATEST)
+        schema.check_version(self.name, version)
 
     @contextmanager
     def _translated(self) -> Generator[None]:

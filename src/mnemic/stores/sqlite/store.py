@@ -15,7 +15,7 @@ from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
 from mnemic.stores.sqlite import backup
-from mnemic.stores.sqlite.database import LATEST, Database
+from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
@@ -96,7 +96,7 @@ class SqliteStore(SqlStore[Database]):
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else self._file(_readable(folder))
-        super().__init__(Database(path, durability=durability), LATEST, SqliteIntegrity())
+        super().__init__(Database(path, durability=durability), SqliteIntegrity())
 
     @staticmethod
     def _file(folder: Path) -> Path:

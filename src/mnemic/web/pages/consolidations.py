@@ -8,9 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemic.errors import NotFound
 from mnemic.memory import Memory
-from mnemic.types import MemoryRecord
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.jobs import Progress
 
@@ -22,39 +20,33 @@ EVENTS = 400
 
 def page(ui: Explorer, request: Request) -> Response:
     """The list, newest first."""
-    preview = ui.memory.consolidate(dry_run=True) if request.query_params.get("preview") else None
-    planned = (
-        [] if preview is None else [_cluster(ui.memory, c.promoted_id, c.source_ids) for c in preview.cluster_summaries]
-    )
-    return ui.render(
-        request, "consolidations.html", title="Consolidations", done=done(ui.memory), preview=preview, planned=planned,
-        advice=ui.memory.should_consolidate(),
-    )  # fmt: skip
+    if not request.query_params.get("preview"):
+        return ui.render(
+            request, "consolidations.html", title="Consolidations", done=done(ui.memory), preview=None,
+            advice=ui.memory.should_consolidate(),
+        )  # fmt: skip
+    preview = ui.memory.consolidate(dry_run=True)
+    planned = [
+        {"kept": ui.memory.get(c.promoted_id).content, "absorbed": [ui.memory.get(id_).content for id_ in c.source_ids]}
+        for c in preview.cluster_summaries
+    ]
+    return ui.render(request, "consolidations.html", title="Consolidations", preview=preview, planned=planned)
 
 
 def done(memory: Memory) -> list[Mapping[str, Any]]:
     """The consolidations of the last events: when, and each memory that was promoted with those it absorbed."""
-    events = memory.admin.log(kinds=["memory"], operations=["promote", "undo"], limit=EVENTS)
+    events = memory.admin.log(kinds=["memory"], operations=["promote", "absorb", "undo"], limit=EVENTS)
     undone = {event.detail.get("consolidation") for event in events if event.operation == "undo"}
+    absorbed: dict[tuple[str, str], list[str]] = {}
+    for event in events:
+        if event.operation == "absorb" and event.content:
+            absorbed.setdefault((event.detail["consolidation"], event.detail["into"]), []).append(event.content)
     found: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.operation == "promote" and (id_ := event.detail.get("consolidation")):
             one = found.setdefault(id_, {"id": id_, "at": event.at, "clusters": [], "undone": id_ in undone})
-            one["clusters"].append(_cluster(memory, event.id, event.detail.get("sources", ())))
+            one["clusters"].append({"kept": event.content, "absorbed": absorbed.get((id_, event.id), [])})
     return [*found.values()]
-
-
-def _cluster(memory: Memory, id_: str, sources: Any) -> Mapping[str, Any]:
-    """A promoted memory, and those that it absorbed."""
-    return {"kept": _memory(memory, id_), "absorbed": [one for source in sources if (one := _memory(memory, source))]}
-
-
-def _memory(memory: Memory, id_: str) -> MemoryRecord | None:
-    try:
-        found = memory.get(id_)
-    except NotFound:
-        return None
-    return found if isinstance(found, MemoryRecord) else None
 
 
 def run(ui: Explorer, _request: Request, _form: Form) -> str:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from mnemic.memory import Memory
 from mnemic.recall.recipes import RECIPES
-from mnemic.types import Emotion
+from mnemic.types import Emotion, Question
 from mnemic.types.literals import Style
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer
@@ -31,23 +31,33 @@ def page(ui: Explorer, request: Request) -> Response:
         "style": given.get("style") or "", "valence": number(given, "valence"), "arousal": number(given, "arousal"),
     }  # fmt: skip
     names = [settings["recipe"], *([settings["other"]] if settings["other"] else [])]
-    found = [_found(ui.memory, question, name, settings) for name in names] if question else []
+    scope = {name: given.get(name) or None for name in ("project", "session")}
+    memory = ui.memory.scoped(**scope) if any(scope.values()) else ui.memory
+    found = [_found(memory, question, name, settings) for name in names] if question else []
     return ui.render(
         request, "recall.html", title="Recall", question=question, settings=settings, found=found,
-        recipes=sorted(RECIPES), styles=get_args(Style),
+        recipes=sorted(RECIPES), styles=get_args(Style), scope=scope, asked=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
+
+
+def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
+    """A question that was asked, and the query that asks it again in the same scope and mood."""
+    again = {"q": question.text, "project": question.project, "session": question.session}
+    if question.mood:
+        again |= {"valence": f"{question.mood.valence:g}", "arousal": f"{question.mood.arousal:g}"}
+    return question, again
 
 
 def _found(memory: Memory, question: str, recipe: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     mood = None
     if settings["valence"] is not None or settings["arousal"] is not None:
         mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
-    result = memory.search(question, k=settings["k"], recipe=recipe, mood=mood)
     context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood)
-    best = max((sum(map(abs, hit.contributions.values())) for hit in result), default=0.0)
+    hits = context.found[: settings["k"]]
+    best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
     return {
-        "recipe": recipe, "result": result, "context": context, "prompt": context.to_prompt(settings["style"] or None),
-        "hits": [(hit, shares(hit.contributions, best), hit.id in shown) for hit in result],
-        "left_out": sum(hit.id not in shown for hit in result),
+        "recipe": recipe, "context": context, "prompt": context.to_prompt(settings["style"] or None),
+        "hits": [(hit, shares(hit.contributions, best), hit.id in shown) for hit in hits],
+        "left_out": sum(hit.id not in shown for hit in hits),
     }  # fmt: skip
