@@ -15,9 +15,9 @@ from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted
 from mnemic.recall.profile import asks_for_profile
-from mnemic.types import Hit, Mood, Receipt
+from mnemic.types import Evidence, Hit, Mood, Receipt
 
-__all__ = ["Search", "forget", "is_search_answer", "recall", "remember"]
+__all__ = ["Search", "find", "forget", "is_search_answer", "recall", "remember"]
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
@@ -50,22 +50,26 @@ async def remember(memory: AsyncMemory, content: str, **given: Any) -> str:
     return f"{known.get(receipt.outcome, 'Remembered')} (id {receipt.id})."
 
 
-async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
-    """The evidence and the hits of a search as JSON values, quoted and without empty fields.
-
-    A question about the user as a whole ("What do you know about me?") is answered by the profile.
+async def find(memory: AsyncMemory, query: str, **given: Any) -> tuple[Evidence, Sequence[Hit]]:
+    """The evidence and the hits of a search; of the profile, where a question is about the user as a whole.
 
     Args:
         memory: bound to the user.
-        query: what is asked.
+        query: what is asked ("What do you know about me?" is answered by the profile).
         given: other arguments of ``Memory.search``.
     """
-    if asks_for_profile(query):
-        most = given.pop("k", USUAL)
-        found = await memory.get_memory_context(query, max_tokens=most * HIT_TOKENS, **given)
-        return {"evidence": found.evidence, "results": [_hit(hit) for hit in found.hits[:most]]}
-    result = await memory.search(query, **given)
-    return {"evidence": result.evidence, "results": [_hit(hit) for hit in result]}
+    if not asks_for_profile(query):
+        result = await memory.search(query, **given)
+        return result.evidence, result
+    most, _ = given.pop("k", USUAL), given.pop("expand_links", None)
+    found = await memory.get_memory_context(query, max_tokens=most * HIT_TOKENS, **given)
+    return found.evidence, found.hits[:most]
+
+
+async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
+    """What ``find`` finds, as JSON values, quoted and without empty fields."""
+    evidence, hits = await find(memory, query, **given)
+    return {"evidence": evidence, "results": [_hit(hit) for hit in hits]}
 
 
 class Search:

@@ -32,7 +32,7 @@ def page(ui: Explorer, request: Request) -> Response:
     }  # fmt: skip
     names = [settings["recipe"], *([settings["other"]] if settings["other"] else [])]
     scope = {name: given.get(name) or None for name in ("project", "session")}
-    memory = ui.memory.scoped(**scope) if any(scope.values()) else ui.memory
+    memory = ui.memory.scoped(project=scope["project"], session=scope["session"]) if any(scope.values()) else ui.memory
     found = [_found(memory, question, name, settings) for name in names] if question else []
     return ui.render(
         request, "recall.html", title="Recall", question=question, settings=settings, found=found,
