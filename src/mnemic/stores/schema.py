@@ -204,7 +204,7 @@ RECORDS = Table(
     ),
     indexes=(
         # Its last column, and those of memories_by_tier, are there for the counts, which read no row.
-        Index("messages_by_time", "user_id, said_at, status", "kind = 'message'"),
+        Index("messages_by_time", "user_id, said_at, doc, status", "kind = 'message'"),
         Index("messages_by_session", "user_id, session, said_at", "kind = 'message'"),
         Index("messages_waiting", "user_id, project, session, said_at", f"waits = 1 AND {LIVE}"),
         Index("messages_by_episode", "episode", "episode IS NOT NULL"),
