@@ -17,7 +17,7 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 PAGES = """
 Memory      src/mnemic                       Memory Links Sessions Trust Admin Filters SearchFilters Description AsyncMemory quoted
 Adapters    src/mnemic/adapters              ScopeSource bound checked_memory checked_location as_async checked_filters checked_options Thread ThreadMessage with_tools Words Marks words_of evidence unstored contains Conversation session_messages session_words shown_in_session Recall Count recall_failures_logged remember recall forget is_search_answer blocking run_of OpenRuns log_rejected Binding bind location_of
-Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView StoredVector
+Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView StoredVector Question
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
 Projects    src/mnemic                       Project project new_session
