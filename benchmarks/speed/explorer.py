@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
@@ -160,9 +161,11 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = options.keep or Path(place)
         fresh = not folder.exists() or not any(folder.iterdir())
-        with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
-            if fresh:
+        opened = partial(Memory, folder, user="ana", embedder="hashing", durability="NORMAL")
+        if fresh:
+            with opened() as memory:
                 fill(memory, options.messages, options.memories)
+        with opened() as memory:
             figures = measure(memory, options.calls)
     reporting.print_table("Pages", ["page", *DEFINITIONS], [[name, *row.values()] for name, row in figures.items()])
     if options.json:

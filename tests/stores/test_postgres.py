@@ -239,6 +239,31 @@ class TestOpening:
         with pytest.raises(errors.SchemaTooOld, match="mnemic export"):
             PostgresStore(postgres_url)
 
+    def test_schema_6_is_brought_up_to_date(self, store, postgres_url, admin):
+        """What the migration takes away is put back first."""
+        store.apply("ana", [add_message("kept")])
+        name = schema_of(postgres_url)
+        made = (
+            """SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
+            WHERE table_schema = %(name)s ORDER BY 1, 2""",
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = %(name)s ORDER BY 1",
+        )
+        new = {row for sql in made for row in admin.execute(sql, {"name": name})}
+        for sql in (
+            "CREATE TABLE {}.weights(user_id bigint, doc bigint)", "DROP TABLE {}.questions",
+            "ALTER TABLE {}.promotions ADD importance double precision NOT NULL",
+            "ALTER TABLE {}.members ADD importance double precision NOT NULL",
+            "CREATE INDEX memories_by_importance ON {}.records(user_id, importance)",
+            "DROP INDEX {}.messages_by_time, {}.memories_by_tier, {}.records_by_project, {}.events_by_operation",
+            "CREATE INDEX messages_by_time ON {}.records(user_id)", "CREATE INDEX memories_by_tier ON {}.records(user_id)",
+            "UPDATE {}.header SET value = '6' WHERE key = 'schema_version'",
+        ):  # fmt: skip
+            admin.execute(sql.replace("{}", name))
+        with closing(PostgresStore(postgres_url)) as again:
+            assert {row for sql in made for row in admin.execute(sql, {"name": name})} == new
+            assert again.stats("ana").schema_version == LATEST
+            assert again.get("ana", "kept").value.content == "kept"
+
     def test_tables_of_another_program_are_left_alone(self, postgres_url, admin):
         schema = schema_of(postgres_url)
         admin.execute(f"CREATE SCHEMA {schema}")

@@ -1,5 +1,6 @@
 """The explorer over HTTP: every page and every write, and who is refused."""
 
+import html
 import re
 import time
 import xml.etree.ElementTree as ET
@@ -10,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from mnemic import Memory, NotFound
+from mnemic import Emotion, Memory, NotFound, RetentionPolicy
 from mnemic.cli import main
 from mnemic.web import app, report
 from mnemic.web.access import HEADERS, Access
@@ -89,6 +90,24 @@ class TestPages:
         assert "fell out" in text
         assert "not in the prompt" in text
         assert re.search(r"The prompt: \d+ of 60 tokens", text)
+
+    def test_what_was_asked_last_is_a_link_that_asks_it_again(self):
+        with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(questions=5)) as memory:
+            client = browser(memory)
+            memory.add("I live in Lisbon.")
+            memory.scoped(project="site").remember("The site runs on port 8080.")
+            assert "Asked last" not in client.get("/recall").text
+            memory.search("Where does <Ana> live?", mood=Emotion(valence=0.5, arousal=-0.25))
+            memory.scoped(project="site", session="s 1").search("Which port?")
+            page = client.get("/recall").text
+            port, home = map(html.unescape, re.findall(r'href="(/recall[?]q[^"]*)"', page))
+            assert "mood 0.50, -0.25" in page
+            assert "Where does &lt;Ana&gt; live?" in page
+            again = client.get(port).text
+            assert "The site runs on port 8080." in again
+            assert 'name="session" value="s 1"' in again
+            assert 'name="valence" type="number" min="-1" max="1" step="0.1" value="0.5"' in client.get(home).text
+            assert len(memory.admin.questions()) == 2, "a replay is no question"
 
     def test_looking_is_no_use(self, memory):
         client = browser(memory)

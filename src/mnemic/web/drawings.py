@@ -88,14 +88,17 @@ def timeline(
     for bar in bars:
         left, right = x(bar.start), WIDTH if bar.end is None else x(bar.end)
         width = max(right - left, 4.0)
-        needed = left + max(width, 6.4 * len(_short(bar.label)))
-        row = next((n for n, taken in enumerate(free) if taken <= left), len(free))
-        free[row : row + 1] = [needed + 8]
+        letters = 6.4 * len(_short(bar.label))
+        # a label begins with its bar, or ends with it where the drawing ends
+        late = left + letters > WIDTH
+        first, last = (min(left, right - 10 - letters), right) if late else (left, left + max(width, letters))
+        row = next((n for n, taken in enumerate(free) if taken <= first), len(free))
+        free[row : row + 1] = [last + 8]
         y = top + row * ROW
         open_ = " open" if bar.end is None else ""
         shape = f'<rect class="bar {bar.kind}{open_}" x="{left:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
         parts.append(_titled(bar.href, _short(bar.label, 200), shape))
-        anchor, place = ("end", WIDTH - 4) if left > WIDTH * 0.6 else ("start", left + 5)
+        anchor, place = ("end", right - 5) if late else ("start", left + 5)
         parts.append(
             f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{escape(_short(bar.label))}</text>'
         )

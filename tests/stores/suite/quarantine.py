@@ -206,7 +206,7 @@ class QuarantinePromises:
         _family(store)
         user = number_of(store)
         last = max(store.docs_of("ana", ["m1", "m2", "e1", "r1", "r2", "alone"]).values())
-        for change, status in ((Quarantine(ids=("r1",)), "archived"), (Release(ids=("r1",)), "short_term")):
+        for change, status in ((Quarantine(ids=("r1",)), "quarantined"), (Release(ids=("r1",)), "short_term")):
             before = store.last_event(user)
             store.apply("ana", [change])
             delta = store.catalog(user, after=last, event=before)

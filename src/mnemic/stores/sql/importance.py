@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOOST", "LAST_USE", "SALIENCE", "UNUSED", "USED", "importance_sql", "importances"]
+__all__ = ["BOOST", "LAST_USE", "MOST_BOOST", "SALIENCE", "UNUSED", "USED", "importance_sql", "importances"]
 
 HALF_LIFE_DAYS = 30
 """Days without use in which recency is halved."""
@@ -21,6 +21,7 @@ DECAY_SHARE = 0.3
 """Share of the salience that decays with disuse."""
 FREQUENCY_SHARE, AROUSAL_SHARE = 0.5, 0.2
 """Most that frequent use and strong emotion add, as a share of the distance to 1."""
+MOST_BOOST = FREQUENCY_SHARE + AROUSAL_SHARE
 SATURATION = 50
 """Uses that count as frequency 1, on a logarithmic scale."""
 DAY = 86_400_000_000

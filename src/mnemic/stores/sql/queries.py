@@ -18,7 +18,7 @@ from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Vi
 from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
-from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
+from mnemic.stores.sql.importance import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
@@ -365,7 +365,10 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
     if filters.tags is not None or filters.category is not None or filters.min_importance is not None:
         found.append(("kind", "kind = 'memory'", ()))  # others have none: a smaller index is read
     if filters.min_importance is not None:
-        found.append(("importance", f"{importance_sql(table)} >= ?", (to_micros(now()), filters.min_importance)))
+        least = filters.min_importance
+        salient = (least - MOST_BOOST) / (1 - MOST_BOOST) - 1e-9  # what has less cannot reach it: no use is looked up
+        sql = f"(pinned = 1 OR salience >= ?) AND {importance_sql(table)} >= ?"
+        found.append(("importance", sql, (salient, to_micros(now()), least)))
     if "quarantined" in (filters.status or ()):  # archived in the catalog
         found.append(_among(dialect, "status", filters.status or ()))
     return found + _compared(

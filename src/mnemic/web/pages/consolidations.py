@@ -14,8 +14,8 @@ from mnemic.web.jobs import Progress
 
 __all__ = ["done", "page", "run", "undo"]
 
-EVENTS = 400
-"""Most events read for the list."""
+EVENTS, PLANNED = 400, 25
+"""Most events read for the list, and promotions of a preview that are shown."""
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -28,7 +28,7 @@ def page(ui: Explorer, request: Request) -> Response:
     preview = ui.memory.consolidate(dry_run=True)
     planned = [
         {"kept": ui.memory.get(c.promoted_id).content, "absorbed": [ui.memory.get(id_).content for id_ in c.source_ids]}
-        for c in preview.cluster_summaries
+        for c in preview.cluster_summaries[:PLANNED]
     ]
     return ui.render(request, "consolidations.html", title="Consolidations", preview=preview, planned=planned)
 

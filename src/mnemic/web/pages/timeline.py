@@ -18,7 +18,7 @@ from mnemic.web.fields import day_of, href
 
 __all__ = ["history", "page"]
 
-TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 20
+TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 10
 """Most messages and periods drawn, memories listed, and replacements told."""
 DAY = timedelta(days=1)
 
@@ -79,7 +79,7 @@ def history(
         Bar(_begin(m), m.invalid_at or m.expired_at, m.spoken, href(base, m.id), "memory") for m in reversed(memories)
     ]
     return {
-        "drawing": timeline(begin, end, ticks, bars, day), "then": then, "chains": _chains(memory, memories),
+        "drawing": timeline(begin, end, ticks, bars, day), "then": then, "chains": _chains(memory, begin, end),
         "days": days, "begin": begin, "day": day, "known": day_known, "offset": (day - begin).days,
         "known_offset": (day_known - begin).days if day_known else days, "since": since, "until": until,
         "cut": len(messages) == TICKS or len(memories) == BARS,
@@ -98,23 +98,16 @@ def _day(text: str | None, begin: datetime, days: int, default: datetime | None)
     return found.astimezone(begin.tzinfo or UTC) if found else default
 
 
-def _chains(memory: Memory, shown: list[MemoryRecord]) -> list[Mapping[str, Any]]:
-    """What replaced what, newest first: the old statement, the new one if there is one, when and why."""
+def _chains(memory: Memory, begin: datetime, end: datetime) -> list[Mapping[str, Any]]:
+    """What was replaced last, newest first: the old statement, the new one if there is one, when and why."""
     found: list[Mapping[str, Any]] = []
-    ended = [record for record in shown if record.invalid_at or record.expired_at]
-    for record in sorted(ended, key=lambda record: record.updated_at, reverse=True)[:CHAINS]:
-        events = [event for event in memory.history(record.id) if event.operation == "supersede"]
-        detail: Mapping[str, Any] = events[-1].detail if events else {}
+    for event in memory.admin.log(kinds=["memory"], operations=["supersede"], limit=CHAINS):
+        old = memory.get(event.id)
         try:
-            successor = memory.get(str(detail["by"])) if detail.get("by") else None
+            new = memory.get(str(event.detail["by"])) if event.detail.get("by") else None
         except NotFound:
-            successor = None
-        found.append(
-            {
-                "old": record,
-                "new": successor,
-                "at": record.invalid_at or record.expired_at,
-                "reason": detail.get("reason", ""),
-            }
-        )
+            new = None
+        at = (old.invalid_at or old.expired_at if isinstance(old, MemoryRecord) else None) or event.at
+        if begin <= at <= end:
+            found.append({"old": old, "new": new, "at": at, "reason": event.detail.get("reason", "")})
     return found
