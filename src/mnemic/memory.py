@@ -714,9 +714,8 @@ class Memory:
         skip = validation.whole("offset", offset, 0, 2**53)
         most = validation.most(limit)
         if order == "importance":
-            told = replace(wanted, since=None, until=None)
-            created, count = (wanted.since, wanted.until), sys.maxsize if most is None else most
-            return profile.most_important(self._runtime, self._scope, told, count, skip=skip, created=created)
+            count = sys.maxsize if most is None else most
+            return profile.most_important(self._runtime, self._scope, wanted, count, skip=skip)
         self._runtime.uses.settle(self._scope.user)
         return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
 

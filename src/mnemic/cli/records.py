@@ -146,7 +146,7 @@ def _memory_filters(given: Namespace) -> dict[str, Any]:
     option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
     *MEMORY_FILTERS,
     option("--status", "default: all but archived", action="append", choices=get_args(Status)),
-    *time_range("created"),
+    *time_range("said"),
     *VALID_TIMES,
     EXPIRED,
     REACH,

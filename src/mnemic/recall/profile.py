@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -14,14 +13,13 @@ from mnemic.recall.search import allowed_rows
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
-from mnemic.text.clock import EARLIEST, LATEST, now, to_micros
+from mnemic.text.clock import now, to_micros
 from mnemic.text.persons import bare_words, in_first_person
 from mnemic.types import Hit, MemoryRecord, RecordFilter, Scope, SearchResult, Stored
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
 
 __all__ = ["asks_for_profile", "memory_hits", "most_important", "preferences", "profile"]
 
-Period: TypeAlias = tuple[int | None, int | None]
 READ = 500
 """Most important memories that are looked through for statements about the user."""
 
@@ -73,30 +71,23 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
 
 
 def most_important(
-    runtime: Runtime, scope: Scope, filters: RecordFilter, most: int, *, skip: int = 0, created: Period = (None, None)
+    runtime: Runtime, scope: Scope, filters: RecordFilter, most: int, *, skip: int = 0
 ) -> list[MemoryRecord]:
     """The most important memories, ranked in memory: the record is not read for those that are not chosen.
 
     Args:
         runtime: the runtime.
         scope: whose.
-        filters: which; ``since`` and ``until`` compare when a memory was said.
+        filters: which.
         most: how many.
         skip: how many more important ones to leave out.
-        created: the first moment at which they were created and the one after the last, in microseconds since 1970.
     """
     runtime.uses.settle(scope.user)
     view = runtime.views.of(scope.user)
     if view is None:
         return []
     c, held = view.columns, replace(filters.without_stored(), kinds=("memory",))
-    allowed = allowed_rows(runtime, scope, held, view)
-    begin, end = created
-    if begin is not None or end is not None:
-        known = c.validity.known
-        outside = (known < (EARLIEST if begin is None else begin)) | (known > (LATEST if end is None else end - 1))
-        allowed[c.rows_of(c.validity.doc[outside])] = False
-    rows = np.flatnonzero(allowed)
+    rows = np.flatnonzero(allowed_rows(runtime, scope, held, view))
     worth = importances(c.salience[rows], c.boost[rows], c.last_use[rows], to_micros(now()))
     docs: list[int] = c.doc[rows[np.lexsort((-rows, -worth))]].tolist()
     found: list[int] = []

@@ -31,7 +31,7 @@ class Filters(TypedDict, total=False):
         tags: at least one of these; excludes messages.
         metadata: every key must equal its value.
         status: default: all but archived records.
-        since: said at this time or later; of ``list``, created.
+        since: said at this time or later; a memory whose source has no time, stored.
         until: said before this time; of ``list``, created.
         at: what was true then, by what was said until then; default: what is true now.
         known_at: what was believed then, whatever became known later.

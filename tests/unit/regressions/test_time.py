@@ -80,3 +80,14 @@ def test_since_and_until_mean_the_same_in_search_and_list(memory):
         assert len(memory.list(**limits)) == count
         assert len(memory.search("tea", **limits)) == count
         assert len(memory.get_memory_context("tea", **limits).hits) == count
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest", "importance"])
+def test_what_was_said_long_ago_is_listed_as_of_then(memory, order):
+    """An imported conversation is processed today; its memories are of the day on which it was said."""
+    memory.add("I moved to Lisbon with my sister Zoe.", sent_at=datetime(2020, 3, 1, tzinfo=UTC))
+    memory.process()
+    days = [datetime(2020, month, 1, tzinfo=UTC) for month in (2, 4)]
+    assert [record.content for record in memory.list(order=order)] == ["I moved to Lisbon with my sister Zoe."]
+    assert memory.list(order=order, since=days[0], until=days[1]) == memory.list(order=order)
+    assert memory.list(order=order, until=days[0]) == memory.list(order=order, since=days[1]) == []

@@ -418,7 +418,7 @@ def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
 def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) -> tuple[str, list[Any]]:
     """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
-    time = "created_at" if memories else "said_at"
+    time = "coalesce(said_at, created_at)" if memories else "said_at"
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     if "archived" in statuses:
         statuses = (*statuses, "quarantined")
@@ -428,8 +428,12 @@ def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) ->
         _among(dialect, "status", statuses),
         *_compared(
             ("session", "=", filters.in_session), ("role", "=", filters.role),
-            (time, "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
-            (time, ">=", filters.since), (time, "<", filters.until),
+            ("said_at", "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
+        ),
+        *(
+            ("said_at", f"{time} {sign} ?", (moment,))
+            for sign, moment in ((">=", filters.since), ("<", filters.until))
+            if moment is not None
         ),
     ]  # fmt: skip
     if filters.types is not None:
