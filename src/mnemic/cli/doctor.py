@@ -141,8 +141,11 @@ def _language_model(given: Namespace, health: _Health) -> None:
 
 def weights_of(spec: str | None) -> tuple[str, bool]:
     """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
+    from mnemic.vectors import DEFAULT_MODELS
+
     if spec in (None, "minilm-int8"):
-        return _default_weights(int8=spec is not None)
+        default, int8 = DEFAULT_MODELS
+        return _default_weights(default if spec is None else int8)
     if Path(spec).expanduser().is_dir():
         return f"the folder {spec}", False
     if spec == "hashing":
@@ -171,19 +174,21 @@ def _download_note() -> tuple[str, bool]:
     return "missing: downloaded on first use", False
 
 
-def _default_weights(*, int8: bool) -> tuple[str, bool]:
+def _default_weights(name: str) -> tuple[str, bool]:
     from mnemic.embedders.onnx.cache import load
-    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8
-    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, HUB_WEIGHTS, INT8_NAME, MODEL_NAME, WHEEL
+    from mnemic.embedders.onnx.convert import CONVERTERS
+    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, HUB_WEIGHTS, INT8_NAME, WHEEL
     from mnemic.onnx.hub import hub_files
 
-    cache = paths.cache_dir("models", INT8_NAME if int8 else MODEL_NAME)
-    if load(cache, CONVERTER_INT8 if int8 else CONVERTER) is not None:
+    cache = paths.cache_dir("models", name)
+    if load(cache, CONVERTERS[name]) is not None:
         return f"the cache folder {cache} (converted from the package {WHEEL})", False
     if paths.wheel_folder(WHEEL) is not None:
         return f"the installed package {WHEEL}, to be converted into {cache} at first use", False
     try:
-        model = hub_files(HUB_REPOSITORY, HUB_WEIGHTS if int8 else HUB_FILES, offline=True, progress=False)[0]
+        model = hub_files(
+            HUB_REPOSITORY, HUB_WEIGHTS if name == INT8_NAME else HUB_FILES, offline=True, progress=False
+        )[0]
     except EmbedderUnavailable:
         return _download_note()
     return f"the copy of the model hub in {model.parent}", False

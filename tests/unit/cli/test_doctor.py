@@ -201,12 +201,12 @@ class TestWeights:
 
     def test_the_cache(self, tmp_path):
         from mnemic.embedders.onnx.cache import save
-        from mnemic.embedders.onnx.convert import CONVERTER
+        from mnemic.embedders.onnx.convert import CONVERTERS
 
         tokenizer = tmp_path / "tokenizer.json"
         tokenizer.write_text("{}")
         folder = paths.cache_dir("models", weights.MODEL_NAME)
-        save(folder, CONVERTER, [b"model"], tokenizer)
+        save(folder, CONVERTERS[weights.MODEL_NAME], [b"model"], tokenizer)
         where, missing = weights_of(None)
         assert where.startswith(f"the cache folder {folder}")
         assert not missing

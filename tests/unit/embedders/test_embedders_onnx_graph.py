@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 from safetensors.numpy import load_file
 
-from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8, minilm
+from mnemic.embedders.onnx.convert import CONVERTERS, INT8_NAME, MODEL_NAME, minilm
 from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 
 CONVERTED_INT8 = {"mnemic-minilm-int8-1": "5b05cc6ade62bf668bd82ff5f989e8ce86785323541484abcd1ea7fc0717043f"}
@@ -60,11 +60,12 @@ def test_a_constant_is_kept_once():
     assert run(graph, x=np.array([4], dtype=np.int64))[0].tolist() == [5]
 
 
-@pytest.mark.parametrize("int8", [False, True])
-def test_the_converted_file_changes_only_together_with_the_converters_name(wheel, int8):
+@pytest.mark.parametrize("name", [MODEL_NAME, INT8_NAME])
+def test_the_converted_file_changes_only_together_with_the_converters_name(wheel, name):
     digest, size = hashlib.sha256(), 0
-    for part in minilm(load_file(wheel / "model.safetensors"), int8=int8):
+    for part in minilm(load_file(wheel / "model.safetensors"), name):
         digest.update(part)
         size += len(part)
-    assert {CONVERTER_INT8 if int8 else CONVERTER: digest.hexdigest()} == (CONVERTED_INT8 if int8 else CONVERTED)
+    int8 = name == INT8_NAME
+    assert {CONVERTERS[name]: digest.hexdigest()} == (CONVERTED_INT8 if int8 else CONVERTED)
     assert size < (24e6 if int8 else 91e6)

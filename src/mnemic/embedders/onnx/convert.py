@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
+from mnemic.vectors import DEFAULT_MODELS
 
-__all__ = ["CONVERTER", "CONVERTER_INT8", "OUTPUT", "Weights", "minilm"]
+__all__ = ["CONVERTERS", "OUTPUT", "Weights", "minilm"]
 
-CONVERTER, CONVERTER_INT8 = "mnemic-minilm-1", "mnemic-minilm-int8-1"
-"""Changed whenever the output of `minilm` changes: cached files of another converter are not used."""
+MODEL_NAME, INT8_NAME = DEFAULT_MODELS
+CONVERTERS = MappingProxyType({MODEL_NAME: "mnemic-minilm-1", INT8_NAME: "mnemic-minilm-int8-1"})
+"""By model; changed whenever the output of `minilm` changes: cached files of another converter are not used."""
 
 OUTPUT = "embedding"
 """Name of the output: one unit vector per text."""
@@ -71,18 +74,18 @@ def _quantised(rows: NDArray[np.float32], levels: int) -> tuple[NDArray[Any], ND
     return np.rint(rows / scales[:, None]).astype(np.int8), scales
 
 
-def minilm(weights: Weights, *, int8: bool = False) -> Message:
+def minilm(weights: Weights, name: str = MODEL_NAME) -> Message:
     """Build the network as an ONNX model file.
 
     Args:
         weights: the tensors of the published `model.safetensors`, by their names.
-        int8: store them as integers of one byte, and multiply these.
+        name: a key of `CONVERTERS`: ``all-MiniLM-L6-v2-int8`` stores them as integers of one byte and multiplies these.
 
     Returns:
         The file's content. Inputs `input_ids` and `attention_mask` (int64, [batch, tokens]), output `OUTPUT`
         (float32, [batch, 384]).
     """
-    graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2")
+    graph = (_Int8Network if name == INT8_NAME else _Network)("all-MiniLM-L6-v2")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
     hidden = _embeddings(graph, weights, ids)
@@ -92,7 +95,7 @@ def minilm(weights: Weights, *, int8: bool = False) -> Message:
         hidden = _attention(graph, weights, prefix + "attention.", hidden, padding)
         hidden = _feed_forward(graph, weights, prefix, hidden)
     _pooling(graph, hidden, mask)
-    return graph.model(producer=CONVERTER_INT8 if int8 else CONVERTER)
+    return graph.model(producer=CONVERTERS[name])
 
 
 def _embeddings(graph: _Network, weights: Weights, ids: str) -> str:

