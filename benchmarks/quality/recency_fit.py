@@ -48,11 +48,13 @@ Label = Callable[[str, str], float | None]
 class Asked:
     """One question with its pairs: what is read of them, and which should change places (NaN: either will do).
 
-    ``wanted`` are the places of what should come first, ``others`` of what should not come before it.
+    ``wanted`` are the places of what should come first, ``others`` of what should not come before it; ``kind`` is what the
+    figures are told by.
     """
 
     source: str
     group: str
+    kind: str
     count: int
     pairs: Sequence[tuple[int, int]]
     rows: np.ndarray
@@ -62,7 +64,7 @@ class Asked:
 
 
 def seen(
-    memory: Any, question: str, source: tuple[str, str], label: Label, wanted: Any, others: Any, **when: Any
+    memory: Any, question: str, source: tuple[str, str, str], label: Label, wanted: Any, others: Any, **when: Any
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
     with mock.patch.object(recency, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]) as spy:
@@ -101,7 +103,7 @@ def of_stories(file: Path, embedder: Any) -> Iterator[Asked]:
                 yield from seen(
                     memory,
                     question["question"],
-                    ("stories", story["id"]),
+                    ("stories", story["id"], f"{file.stem}, {talk.kind_of(story, question)}"),
                     label,
                     current,
                     {*question["earlier"]},
@@ -122,7 +124,7 @@ def of_talk(file: Path, embedder: Any) -> Iterator[Asked]:
                 def label(old: str, new: str, gold: Any = gold) -> float | None:
                     return 0.0 if old in gold and new not in gold else None
 
-                source = ("talk", conversation["id"])
+                source = ("talk", conversation["id"], "talk")
                 yield from seen(memory, question, source, label, gold, people - gold, now=now)
 
 
@@ -140,7 +142,7 @@ def of_family(family: str, embedder: Any) -> Iterator[Asked]:
             for at in (None, *between(sequence)):
                 value = sequence.changes[-1][1] if at is None else sequence.at(at)
                 wanted = {id_ for id_, held in values.items() if held == value}
-                source = ("families", sequence.attribute)
+                source = ("families", sequence.attribute, "families")
                 yield from seen(memory, sequence.question, source, label, wanted, {*values} - wanted, now=now, at=at)
 
 
@@ -161,7 +163,7 @@ def of_locomo(file: Path, embedder: Any) -> Iterator[Asked]:
             memory.add(conversation.messages)
             for question in conversation.questions:
                 label = evidence({*question.gold}, set(), set())
-                source = ("locomo", conversation.name)
+                source = ("locomo", conversation.name, "locomo")
                 yield from seen(memory, question.text, source, label, (), (), now=conversation.asked_at)
 
 
@@ -179,7 +181,7 @@ def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
                     {f"{name}:{id_}" for id_ in question[key]} for key in ("evidence", "original", "updated")
                 )
                 label, now = evidence(gold, original, updated), conversations[name].asked_at
-                yield from seen(memory, question["question"], ("beam", name), label, updated, original, now=now)
+                yield from seen(memory, question["question"], ("beam", name, "beam"), label, updated, original, now=now)
 
 
 def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
@@ -216,16 +218,19 @@ def right(one: Asked, weights: Mapping[str, float]) -> float | None:
     return None if first is None or not one.wanted else float(first in one.wanted)
 
 
-def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[float]]:
-    """By source, whether each question has what is wanted first, with weights that its story or conversation had no part in."""
+def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[tuple[float, float]]]:
+    """By kind, whether each question has what is wanted first: without recency, and with weights that its story or
+    conversation had no part in.
+    """
     groups = sorted({(one.source, one.group) for one in asked})
     fold = {group: number % FOLDS for number, group in enumerate(groups)}
-    found: dict[str, list[float]] = defaultdict(list)
+    none = {**dict.fromkeys(names, 0.0), "bias": -1.0}
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(FOLDS):
         weights = fitted([one for one in asked if fold[one.source, one.group] != number], names)
         for one in asked:
             if fold[one.source, one.group] == number and (value := right(one, weights)) is not None:
-                found[one.source].append(value)
+                found[one.kind].append((right(one, none) or 0.0, value))
     return found
 
 
@@ -250,8 +255,9 @@ def main(given: Sequence[str]) -> None:
     weights = fitted(asked, names)
     for file in (*options.stories, *options.talk, options.locomo, options.agents):
         print(f"# {file.name} {reporting.sha256(file)}")
-    for source, values in held_out(asked, names).items():
-        print(f"# held out, {source}: {len(values)} questions, {float(np.mean(values)):.1%} right")
+    for kind, values in sorted(held_out(asked, names).items()):
+        without, ordered = np.mean(values, axis=0)
+        print(f"# held out, {kind}: {len(values)} questions, {ordered:.1%} right, {without:.1%} without recency")
     print("\n".join(textwrap.wrap(", ".join(f'"{name}": {value}' for name, value in weights.items()) + ",", 116)))
 
 
