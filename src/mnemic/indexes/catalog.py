@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
+from mnemic.types.literals import SILENT_ROLES
 
 __all__ = ["Catalog", "Columns", "Validity"]
 
@@ -150,8 +151,6 @@ EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 De
 MEMO = 32  # cached masks per snapshot; filters repeat often
 ASSISTANTS = ("assistant", "ai")
 """Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
-NOBODY = ("tool", "function", "system", "developer", "document")
-"""Roles of programs and documents, with or without a name."""
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -295,7 +294,7 @@ class Columns:
 
     def _agents(self) -> NDArray[np.bool_]:
         nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
-        return (nameless | self._has_role(NOBODY)) & (self.kind == KINDS["message"])
+        return (nameless | self._has_role(SILENT_ROLES)) & (self.kind == KINDS["message"])
 
     def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
         table = np.zeros(len(self.names.label), np.bool_)

@@ -20,6 +20,7 @@ __all__ = [
     "MAX_ID",
     "TYPES",
     "description",
+    "emotion",
     "fraction",
     "json_object",
     "key",
@@ -111,21 +112,24 @@ def description(given: Mapping[str, object]) -> dict[str, Any]:
             case "confidence":
                 found[name] = 1.0 if value is None else fraction(name, value)
             case "emotion":
-                found[name] = _emotion(value)
+                found[name] = None if value is None else emotion(name, value)
             case _:
                 found[name] = () if value is None else words(name, value)
     return found
 
 
-def _emotion(value: object) -> Emotion | None:
-    if value is None:
-        return None
-    if not isinstance(value, Emotion) or not (
-        abs(value.valence) <= 1 and abs(value.arousal) <= 1 and 0 <= value.confidence <= 1
-    ):
-        raise InvalidInput(
-            f"emotion must be an Emotion with a valence and an arousal from -1 to 1, not {shown(value)}."
-        )
+def emotion(what: str, value: object) -> Emotion:
+    """A mood on the plane of valence and arousal.
+
+    Raises:
+        InvalidInput: it is something else, or off the plane.
+    """
+    if not isinstance(value, Emotion):
+        raise InvalidInput(f"{what} must be an Emotion(valence=..., arousal=...), not {shown(value)}.")
+    for name, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
+        number = getattr(value, name)
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not low <= number <= 1:  # NaN fails too
+            raise InvalidInput(f"{what}.{name} must be a number from {low} to 1, not {shown(number)}.")
     return value
 
 

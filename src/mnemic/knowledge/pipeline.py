@@ -15,7 +15,6 @@ from mnemic.errors import Conflict, NotFound
 from mnemic.knowledge import enrichment, episodes, segmentation
 from mnemic.knowledge.candidates import candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
-from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.knowledge.snapshot import Snapshot
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
@@ -33,6 +32,7 @@ from mnemic.types import (
     SetEmotions,
     Waiting,
 )
+from mnemic.types.literals import SILENT_ROLES
 
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative

@@ -13,8 +13,9 @@ from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.persons import APOSTROPHE, EDGES, bare_words, in_first_person
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
+from mnemic.types.literals import SILENT_ROLES
 
-__all__ = ["SILENT_ROLES", "Statement", "statements", "worth"]
+__all__ = ["Statement", "statements", "worth"]
 
 LONGEST = 800
 """Longest sentence in characters; longer text is not prose."""
@@ -34,9 +35,6 @@ SHORTEST = 4
 """Least size in words of a sentence that opens in the first person, such as "I'm vegan"."""
 ANSWER = 6
 """Most words of an answer that is stored with its question."""
-
-SILENT_ROLES = frozenset({"system", "developer", "tool", "function", "document"})
-"""Roles whose messages are stored and searchable, but belong to no episode."""
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Recalled memories, and references to images or files."""

@@ -12,7 +12,6 @@ from typing import cast
 
 from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
-from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors
@@ -31,7 +30,7 @@ from mnemic.types import (
     Scope,
     SessionView,
 )
-from mnemic.types.literals import SESSION_SUMMARY, TOOLS_USED
+from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES, TOOLS_USED
 
 __all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
 

@@ -106,8 +106,7 @@ class Visibility:
         for row in rows.tolist():
             doc = int(columns.doc[row])
             own = [doc, *validity.made.get(doc, ())]
-            # most have one memory or none, and no successor
-            if len(own) <= 2 - (doc in validity.origins) and validity.successors.keys().isdisjoint(own):
+            if validity.successors.keys().isdisjoint(own):
                 continue
             memory = self._most_relevant(view, question, own)
             filters = question.query.filters

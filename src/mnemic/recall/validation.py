@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import InvalidInput
+from mnemic.ingest import fields
 from mnemic.recall import Recipe, recipe_named
 from mnemic.safety.trust import UNTRUSTED_SHARE
 from mnemic.text.clock import now as present
@@ -117,10 +118,7 @@ def _mood(value: object) -> Emotion | Literal["session"] | None:
             'mood must be an Emotion(valence=..., arousal=...), "session", or a function that gives one of these, not '
             f"{shown(value)}."
         )
-    if value is not None:
-        for name, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
-            _number(f"mood.{name}", getattr(value, name), low)
-    return value
+    return None if value is None else fields.emotion("mood", value)
 
 
 def _word(what: str, value: object) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final, Literal
 __all__ = [
     "AGENT",
     "SESSION_SUMMARY",
+    "SILENT_ROLES",
     "TOOLS_USED",
     "UNSET",
     "UNTRUSTED",
@@ -71,6 +72,9 @@ UNTRUSTED = 0.5
 
 PREFERENCE = "preference"
 """The metadata key of preferences."""
+
+SILENT_ROLES = ("tool", "function", "system", "developer", "document")
+"""Roles of programs and documents: their messages are stored and found, and belong to no episode."""
 
 AGENT = "agent"
 """The metadata key of the agent that a record belongs to."""

@@ -32,7 +32,7 @@ class Filters(TypedDict, total=False):
         metadata: every key must equal its value.
         status: default: all but archived records.
         since: said at this time or later; a memory whose source has no time, stored.
-        until: said before this time; of ``list``, created.
+        until: said before this time.
         at: what was true then, by what was said until then; default: what is true now.
         known_at: what was believed then, whatever became known later.
         include_expired: also memories that are no longer true or no longer believed.
