@@ -64,11 +64,11 @@ def a_page_is_not_the_user(memory: Memory) -> None:
 
 def a_bad_source_is_taken_out(memory: Memory) -> None:
     """With everything that was made from it, and back again if it was a mistake."""
-    receipts = memory.trust.quarantine(source="web", reason="a poisoned page")
+    receipts = memory.admin.quarantine(source="web", reason="a poisoned page")
     print("In quarantine:", ", ".join(sorted(receipts.ids)))
     assert set(receipts.ids) == {"page", "made"}
     assert "Evil" not in memory.get_memory_context("Which bank do I use?").text
-    assert set(memory.trust.release(["page"]).ids) == {"page", "made"}
+    assert set(memory.admin.release(["page"]).ids) == {"page", "made"}
 
 
 def a_stricter_policy() -> None:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.lifecycle.sessions import Sessions
-    from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
     from mnemic.protocols import Embedder, Reranker, TokenCounter
@@ -133,7 +132,6 @@ _HOME = {
     "mnemic.lifecycle.links": ("Links",),
     "mnemic.lifecycle.preferences": ("Preferences",),
     "mnemic.lifecycle.sessions": ("Sessions",),
-    "mnemic.lifecycle.trust": ("Trust",),
     "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"),
     "mnemic.indexes.vector.chroma": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
@@ -262,7 +260,6 @@ __all__ = [
     "StoredVector",
     "TokenCounter",
     "TooManyHits",
-    "Trust",
     "UnknownArgument",
     "Unset",
     "VerifyReport",

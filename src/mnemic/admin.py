@@ -1,8 +1,8 @@
-"""Administration of a record: checks, copies, moves, the erasure of a user, and what its models say of a text."""
+"""Administration of a record: checks, copies, moves, quarantine, the erasure of a user, and what its models say of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -10,15 +10,16 @@ from typing import IO
 
 from mnemic.ingest import fields
 from mnemic.knowledge import pipeline
-from mnemic.lifecycle import erasure, maintenance, retention
+from mnemic.lifecycle import erasure, maintenance, retention, trust
 from mnemic.protocols import Embedder
 from mnemic.recall import mood, validation
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
+from mnemic.safety.fences import without_recalled
 from mnemic.transfer import backup, export
-from mnemic.types import Emotion, Erasure, Event, Kind, Question, Scope, StoredVector, VerifyReport
+from mnemic.types import Emotion, Erasure, Event, Kind, Question, Receipts, Scope, StoredVector, VerifyReport
 
 __all__ = ["Admin"]
 
@@ -29,6 +30,15 @@ class Admin:
 
     def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
         self._runtime, self._scope, self._zone = runtime, scope, zone
+
+    @property
+    def location(self) -> str:
+        """The first constructor argument that opens the same record again.
+
+        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with
+        the schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or the caller.
+        """
+        return factory.location_of(self._runtime)
 
     @property
     def settings(self) -> Settings:
@@ -47,6 +57,66 @@ class Admin:
         """
         embedder, said = self._runtime.indexer.embedder, validation.identifier(text)
         return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
+
+    def quarantine(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str = "",
+    ) -> Receipts:
+        """Exclude records, and everything derived from them, from searches, contexts and consolidation.
+
+        Quarantined records stay reachable by id and in ``list(status=["quarantined"])``; nothing is derived from them,
+        and only ``release`` brings them back.
+
+        Args:
+            ids: the records.
+            source: instead, all records of a source such as ``"tool_external"``, or of a tool by its name.
+            session: instead, all records of a conversation; with ``source``, those of both.
+            reason: kept in their history.
+
+        Returns:
+            A receipt for each quarantined record.
+
+        Raises:
+            InvalidInput: no argument is given, or ids with another one.
+            NotFound: there is no such record.
+        """
+        return trust.quarantine(self._runtime, self._scope.user, ids, source=source, session=session, reason=reason)
+
+    def release(self, ids: Iterable[str]) -> Receipts:
+        """Release records from quarantine, and those derived from them, unless another source of these is still there.
+
+        Returns:
+            A receipt for each released record.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        return trust.release(self._runtime, self._scope.user, ids)
+
+    def redacted(self, text: str) -> str:
+        """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
+
+        Compare this with stored texts, and derive names from it: a digest of a short secret would reveal it.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        return self._runtime.secrets.redacted(validation.identifier(text))[0]
+
+    def without_recalled(self, text: str) -> str:
+        """A text without the contexts of this memory that were inserted into it; unchanged if it holds none.
+
+        Stored texts are stripped automatically; use this for text that is shown again, such as a chat history.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        rest = without_recalled(validation.identifier(text), self._runtime.fence)
+        return text if rest is None else rest
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.

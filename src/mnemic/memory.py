@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.lifecycle.sessions import Sessions
-    from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.recall import Recipe
     from mnemic.runtime.runtime import Runtime
@@ -188,16 +187,6 @@ class Memory:
         return self._scope
 
     @property
-    def location(self) -> str:
-        """The first constructor argument that opens the same record again.
-
-        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with
-        the schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or the caller.
-        """
-        place = self._runtime.store.location
-        return place if place == factory.IN_MEMORY or factory.is_address(place) else str(Path(place).parent)
-
-    @property
     def idle(self) -> IdleTrigger:
         """The trigger that runs ``process`` and ``consolidate`` for this user when idle, once it is armed."""
         from mnemic.lifecycle.idle import IdleTrigger
@@ -228,16 +217,9 @@ class Memory:
         return Sessions(self._runtime, self._scope, self._zone)
 
     @property
-    def trust(self) -> Trust:
-        """Doubtful records and texts: ``quarantine``, ``release``, ``redacted``, ``without_recalled``."""
-        from mnemic.lifecycle.trust import Trust
-
-        return Trust(self._runtime, self._scope)
-
-    @property
     def admin(self) -> Admin:
-        """Administration: ``verify``, ``flush``, ``log``, ``reembed``, ``backup``, ``export``, ``import_from``, ``retire``,
-        ``erase_user``.
+        """The record itself: ``location``, ``settings``, ``verify``, ``flush``, ``log``, ``quarantine``, ``release``,
+        ``redacted``, ``without_recalled``, ``reembed``, ``backup``, ``export``, ``import_from``, ``retire``, ``erase_user``.
         """
         from mnemic.admin import Admin
 
@@ -774,7 +756,7 @@ class Memory:
     def __reduce__(self) -> Never:
         raise ConfigurationError(
             f"A {type(self).__name__} cannot be pickled: it holds open files and threads of this process. Open the record "
-            f"where it is needed: {type(self).__name__}({self.location!r}, user={self._scope.user!r})."
+            f"where it is needed: {type(self).__name__}({factory.location_of(self._runtime)!r}, user={self._scope.user!r})."
         )
 
     def __repr__(self) -> str:
@@ -782,4 +764,4 @@ class Memory:
         place = "".join(
             f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
         )
-        return f"{type(self).__name__}({self.location!r}, user={s.user!r}{place})"
+        return f"{type(self).__name__}({factory.location_of(self._runtime)!r}, user={s.user!r}{place})"

@@ -50,7 +50,7 @@ async def test_no_location_is_that_of_the_environment(face, tmp_path, monkeypatc
         monkeypatch.setenv("MNEMIC_DIR", str(folder or ""))
         for given in ((), (None,)):  # an optional setting of a program may be None
             opened = face(*given, embedder="hashing")
-            assert Path(opened.location) == (folder or tmp_path / "memory")
+            assert Path(opened.admin.location) == (folder or tmp_path / "memory")
             closed = opened.close()
             if closed is not None:
                 await closed

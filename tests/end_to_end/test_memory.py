@@ -218,7 +218,7 @@ class TestRemembering:
             )  # fmt: skip
         ids = [record.id for record in memory.list(order="oldest", limit=None, include_expired=True)]
         memory.forget(ids=ids[12:16])
-        memory.trust.quarantine(ids[16:18])
+        memory.admin.quarantine(ids[16:18])
         middle = memory.get(ids[20]).created_at
         for filters in (
             {}, {"types": ["procedural"]}, {"category": "b"}, {"tags": ["t1", "t2"]}, {"metadata": {"n": 3}}, {"since": middle},

@@ -168,12 +168,14 @@ def test_without_the_driver_the_extra_is_named(monkeypatch):
 def test_the_location_opens_the_same_record_in_another_process(postgres_url):
     with opened(postgres_url.replace("postgres:@", "postgres:s3cret@")) as memory:
         memory.remember("Ana likes tea.")
-        assert "s3cret" not in memory.location
+        assert "s3cret" not in memory.admin.location
         code = (
             "import sys; from mnemic import Memory\n"
             "with Memory(sys.argv[1], user='ana', embedder='hashing') as memory: print(memory.list()[0].content)"
         )
-        done = subprocess.run([sys.executable, "-c", code, memory.location], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, memory.admin.location], capture_output=True, text=True, check=True
+        )
     assert done.stdout.strip() == "Ana likes tea."
 
 

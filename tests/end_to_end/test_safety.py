@@ -295,17 +295,17 @@ class TestQuarantine:
         memory.remember("A grandchild", id="c", source_ids=["b"])
         memory.remember("Unrelated", id="d")
         before = memory.list()
-        receipts = memory.trust.quarantine(["a"], reason="a strange page")
+        receipts = memory.admin.quarantine(["a"], reason="a strange page")
         assert set(receipts.ids) == {"a", "b", "c"}
         assert [record.id for record in memory.list()] == ["d"]
         assert {record.id for record in memory.list(status=["quarantined"])} == {"a", "b", "c"}
         assert [hit.id for hit in memory.search("grandchild root child")] == ["d"]
-        assert memory.trust.quarantine(["a"]) == ()
+        assert memory.admin.quarantine(["a"]) == ()
         assert memory.admin.verify().ok
         (refused,) = memory.restore("c")
         assert refused.outcome == "rejected"
         assert memory.remember("Made of it", source_ids=["b"]).outcome == "rejected"
-        assert set(memory.trust.release(["a"]).ids) == {"a", "b", "c"}
+        assert set(memory.admin.release(["a"]).ids) == {"a", "b", "c"}
         unused = {"access_count": 0, "last_accessed_at": None}
         assert [replace(r, **unused, importance=r.salience) for r in memory.list()] == [
             replace(r, importance=r.salience) for r in before
@@ -318,13 +318,13 @@ class TestQuarantine:
         memory.add([Message(role="tool", name="calendar", content="Dentist at ten", id="c")], session="s")
         memory.add([Message(role="user", content="I moved to Lisbon.", id="u", sent_at=NOW)], session="t")
         memory.process()
-        assert memory.trust.quarantine(source="web").ids == ("w",)
-        gone = set(memory.trust.quarantine(session="t", reason="somebody else's phone").ids)
+        assert memory.admin.quarantine(source="web").ids == ("w",)
+        gone = set(memory.admin.quarantine(session="t", reason="somebody else's phone").ids)
         assert "u" in gone
         assert len(gone) > 1  # its episode as well
         assert [m.id for m in memory.messages()] == ["c"]
         assert memory.list() == []
-        assert gone == set(memory.trust.release(["u"]).ids)
+        assert gone == set(memory.admin.release(["u"]).ids)
         assert memory.list() != []
         assert memory.history("w")[-1].detail["quarantine"]
 
@@ -332,18 +332,18 @@ class TestQuarantine:
         for name in ("a", "b"):
             memory.remember(f"Source {name}", id=name)
         memory.remember("Made of both", id="c", source_ids=["a", "b"])
-        memory.trust.quarantine(["a"])
-        memory.trust.quarantine(["b"])
-        assert memory.trust.release(["a"]).ids == ("a",)
-        assert set(memory.trust.release(["b"]).ids) == {"b", "c"}
+        memory.admin.quarantine(["a"])
+        memory.admin.quarantine(["b"])
+        assert memory.admin.release(["a"]).ids == ("a",)
+        assert set(memory.admin.release(["b"]).ids) == {"b", "c"}
 
     def test_what_was_forgotten_before_stays_forgotten_after(self, memory):
         memory.remember("The root", id="a")
         memory.remember("A child", id="b", source_ids=["a"])
         memory.forget(ids=["b"])
-        memory.trust.quarantine(["a"])
+        memory.admin.quarantine(["a"])
         assert memory.restore("b")[0].outcome == "rejected"
-        memory.trust.release(["a"])
+        memory.admin.release(["a"])
         assert memory.get("b").status == "archived"
         assert memory.restore("b")[0].outcome == "restored"
         assert memory.admin.verify().ok
@@ -355,10 +355,10 @@ class TestQuarantine:
             memory.remember(text, id=f"m{number}", importance=0.9)
         report = memory.consolidate(similarity_threshold=0.5)
         assert report.memories_archived > 0
-        memory.trust.quarantine(["m0", "m1", "m2"])
+        memory.admin.quarantine(["m0", "m1", "m2"])
         memory.undo(report.id)
         assert memory.list() == []
-        memory.trust.release(["m0", "m1", "m2"])
+        memory.admin.release(["m0", "m1", "m2"])
         assert memory.list() != []
         assert memory.admin.verify().ok
 
@@ -371,10 +371,10 @@ class TestQuarantine:
             {"source": "web", "reason": 1},
         ):
             with pytest.raises(InvalidInput):
-                memory.trust.quarantine(**wrong)
+                memory.admin.quarantine(**wrong)
         with pytest.raises(NotFound):
-            memory.trust.quarantine(["nothing"])
-        assert memory.trust.quarantine(source="nowhere") == ()
+            memory.admin.quarantine(["nothing"])
+        assert memory.admin.quarantine(source="nowhere") == ()
 
 
 @pytest.fixture(scope="module")
@@ -578,7 +578,7 @@ class TestSecrets:
             memory.preferences[TOKEN] = {"x": TOKEN}
             memory.links.add("r1", "r2", "references", reason=TOKEN)
             memory.forget(ids=["r2"], reason=TOKEN)
-            memory.trust.quarantine(["m1"], reason=TOKEN)
+            memory.admin.quarantine(["m1"], reason=TOKEN)
             memory.process()
             memory.sessions.end()
             memory.search(TOKEN)
@@ -603,12 +603,12 @@ class TestSecrets:
         assert scanned(tmp_path, TOKEN) == []
 
     def test_texts_as_they_would_be_stored(self, memory):
-        assert memory.trust.redacted(f"my token is {TOKEN}") == "my token is [redacted: github-token]"
-        assert memory.trust.redacted("I live in Lisbon") == "I live in Lisbon"
+        assert memory.admin.redacted(f"my token is {TOKEN}") == "my token is [redacted: github-token]"
+        assert memory.admin.redacted("I live in Lisbon") == "I live in Lisbon"
         with Memory(":memory:", embedder="hashing", secrets="allow") as open_:
-            assert open_.trust.redacted(TOKEN) == TOKEN
+            assert open_.admin.redacted(TOKEN) == TOKEN
         with pytest.raises(InvalidInput):
-            memory.trust.redacted(None)
+            memory.admin.redacted(None)
 
     def test_an_export_that_holds_secrets_is_read_without_them(self, tmp_path):
         with Memory(":memory:", user="ana", embedder="hashing", secrets="allow") as open_:

@@ -98,10 +98,10 @@ class History:
         self.memory.restore(self.some())
 
     def quarantine(self):
-        self.memory.trust.quarantine([self.some()])
+        self.memory.admin.quarantine([self.some()])
 
     def release(self):
-        self.memory.trust.release([self.some()])
+        self.memory.admin.release([self.some()])
 
     def update(self):
         name = self.some()

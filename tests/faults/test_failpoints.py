@@ -136,7 +136,7 @@ def links(memory):
 
 
 def quarantines(memory):
-    memory.trust.quarantine(["m0", "port"], reason="a joke")
+    memory.admin.quarantine(["m0", "port"], reason="a joke")
 
 
 def quarantined(memory):
@@ -145,7 +145,7 @@ def quarantined(memory):
 
 
 def releases(memory):
-    memory.trust.release(["m0", "port"])
+    memory.admin.release(["m0", "port"])
 
 
 def backup_of(memory):

@@ -377,7 +377,7 @@ class Walk(RuleBasedStateMachine):
         """What was made of a record goes along with it, and all comes back as it was."""
         user, item = self.pick(choice, lambda item: item.live)
         handle, before = self.of(user), exported(self.of(user))
-        gone = {receipt.id for receipt in handle.trust.quarantine([item.id])}
+        gone = {receipt.id for receipt in handle.admin.quarantine([item.id])}
         made = self.model.made_from(user, [item.id], surely=True)
         assert {id_ for id_ in made if self.model.items[user][id_].live} <= gone
         assert gone <= self.model.made_from(user, [item.id], surely=False)
@@ -385,7 +385,7 @@ class Walk(RuleBasedStateMachine):
         for hit in self.at(place).search(item.content, k=50, kinds=["message", "memory", "episode"]):
             assert not gone & {hit.id, *hit.message_ids, *hit.similar, *hit.via}
         assert handle.admin.verify().ok
-        handle.trust.release([item.id])
+        handle.admin.release([item.id])
         assert exported(handle) == before
 
     @rule(user=st.sampled_from(USERS))

@@ -87,7 +87,7 @@ def test_a_memory(memory, listener):
         lambda: memory.history(SECRET),
         lambda: memory.links.graph(SECRET),
         lambda: memory.links.add("plain", SECRET, "extends", reason=SAID),
-        lambda: memory.trust.quarantine([SECRET], reason=SAID),
+        lambda: memory.admin.quarantine([SECRET], reason=SAID),
         lambda: memory.preferences.__setitem__(SECRET, SAID),
         lambda: memory.preferences.__getitem__(SECRET),
         lambda: memory.forget(SAID),

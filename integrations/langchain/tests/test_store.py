@@ -348,7 +348,7 @@ def test_no_location_is_that_of_a_memory(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("MNEMIC_DIR", str(folder) if folder.name == "named" else "")
         with MnemicStore(fields=()) as store, Memory(embedder="hashing") as memory:
             store.put(("a",), "k", {"text": folder.name})
-            assert Path(memory.location) == folder
+            assert Path(memory.admin.location) == folder
         assert {file.name for file in folder.iterdir()} >= {"store.db", "mnemic.db"}
 
 

@@ -103,9 +103,9 @@ def location_of(memory: Memory) -> str:
     Raises:
         ConfigurationError: nowhere, because it is in the RAM of this one.
     """
-    if memory.location == IN_MEMORY:
+    if memory.admin.location == IN_MEMORY:
         raise ConfigurationError(
             'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
             "serialised. Keep it in a folder: Memory(folder)."
         )
-    return memory.location
+    return memory.admin.location

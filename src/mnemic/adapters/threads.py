@@ -29,7 +29,7 @@ MAX_ID = 1_000
 """Characters of an id or a name."""
 
 Clean: TypeAlias = Callable[[str], str]
-"""``Memory.trust.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
+"""``Memory.admin.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
 
 Words: TypeAlias = tuple[str, str]
 """The role and a digest of the text without white space around it: equal for the same words of the same speaker."""
@@ -128,7 +128,7 @@ class Thread:
     Args:
         messages: oldest first.
         scope: with the project and session of the conversation.
-        clean: ``Memory.trust.redacted``.
+        clean: ``Memory.admin.redacted``.
 
     Attributes:
         messages: as given; see ``with_tools``.

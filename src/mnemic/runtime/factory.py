@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["IN_MEMORY", "is_address", "open_runtime", "time_zone"]
+__all__ = ["IN_MEMORY", "is_address", "location_of", "open_runtime", "time_zone"]
 
 IN_MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
@@ -43,6 +43,12 @@ POSTGRES = ("postgresql://", "postgres://")
 def is_address(location: str | Path) -> bool:
     """Whether a location is the address of a database."""
     return str(location).startswith(POSTGRES)
+
+
+def location_of(runtime: Runtime) -> str:
+    """The location that opens a record again; of one in memory, an empty one."""
+    place = runtime.store.location
+    return place if place == IN_MEMORY or is_address(place) else str(Path(place).parent)
 
 
 def time_zone(value: str | tzinfo | None) -> tzinfo:

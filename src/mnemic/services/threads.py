@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -16,9 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "BackgroundLoop",
     "Limit",
-    "Limits",
+    "OnWorkers",
     "ThreadCall",
+    "Workers",
+    "on_worker",
 ]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 THREADS = 8
 """Maximum number of concurrent worker threads per event loop."""
@@ -49,22 +55,6 @@ class Limit:
             soon(self.abandon, -1)
 
 
-class Limits:
-    """The limits by event loop: a limiter belongs to the loop it was created in."""
-
-    def __init__(self) -> None:
-        self._of_loop: WeakKeyDictionary[object, Limit] = WeakKeyDictionary()
-
-    def current(self) -> Limit:
-        """The limit of the running loop."""
-        from anyio.lowlevel import current_token
-
-        loop = current_token().native_token
-        if loop not in self._of_loop:
-            self._of_loop[loop] = Limit(loop)
-        return self._of_loop[loop]
-
-
 class ThreadCall:
     """A call in a worker thread that its caller may abandon."""
 
@@ -88,7 +78,42 @@ class ThreadCall:
             self._limit.abandon(+1)
 
 
-T = TypeVar("T")
+class Workers:
+    """Runs the calls of asynchronous code on worker threads; each event loop has its own limit."""
+
+    def __init__(self) -> None:
+        self._limits: WeakKeyDictionary[object, Limit] = WeakKeyDictionary()
+
+    async def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Call a function in a worker thread; a cancelled call returns at once, and its thread finishes the work."""
+        import anyio.to_thread
+        from anyio.lowlevel import current_token
+
+        loop = current_token().native_token
+        limit = self._limits.get(loop) or self._limits.setdefault(loop, Limit(loop))
+        work = ThreadCall(partial(function, *args, **kwargs), limit)
+        try:
+            return await anyio.to_thread.run_sync(work, limiter=limit.threads, abandon_on_cancel=True)
+        finally:
+            work.abandon()
+
+
+class OnWorkers:
+    """An object whose methods run on worker threads; its class lists them with `on_worker`."""
+
+    def __init__(self, wrapped: Any, workers: Workers) -> None:
+        self._wrapped, self._workers = wrapped, workers
+
+
+def on_worker(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """A method of a blocking class as one of its `OnWorkers` class, with the same arguments and documentation."""
+
+    @wraps(method)
+    async def called(self: OnWorkers, *args: P.args, **kwargs: P.kwargs) -> T:
+        workers, wrapped = self._workers, self._wrapped  # pyright: ignore[reportPrivateUsage] - our own class
+        return await workers.run(method, wrapped, *args, **kwargs)
+
+    return called
 
 
 class BackgroundLoop:

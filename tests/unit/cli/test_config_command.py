@@ -116,8 +116,8 @@ def test_a_hook_has_the_session_of_the_agent(settings, run, monkeypatch, write):
 def test_memory_without_a_location_is_where_the_commands_look(folder, run, monkeypatch, tmp_path):
     run("--embedder", "hashing", "remember", "The lease ends in May.")
     with Memory(embedder="hashing") as memory:
-        assert (memory.location, len(memory.list())) == (str(folder), 1)
+        assert (memory.admin.location, len(memory.list())) == (str(folder), 1)
     monkeypatch.delenv("MNEMIC_DIR")
     monkeypatch.chdir(tmp_path)
     with Memory(embedder="hashing") as memory:
-        assert memory.location == str(tmp_path / "memory")
+        assert memory.admin.location == str(tmp_path / "memory")

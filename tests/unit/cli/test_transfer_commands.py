@@ -334,9 +334,9 @@ def test_what_is_in_quarantine_stays_there(tmp_path):
         memory.remember("The door is locked.", id="made", source_ids=["page"])
         memory.remember("The gate is open.", id="late", source_ids=["page"])
         memory.forget(ids=["late"])
-        memory.trust.quarantine(["made"], reason="its own")
-        memory.trust.quarantine(["page"], reason="a poisoned page")
-        memory.trust.quarantine(["m1"], reason="in doubt")
+        memory.admin.quarantine(["made"], reason="its own")
+        memory.admin.quarantine(["page"], reason="a poisoned page")
+        memory.admin.quarantine(["m1"], reason="in doubt")
         held = [record.id for record in memory.list(status=["quarantined"], order="oldest")]
         assert {"page", "made", "late"} < set(held)
         memory.admin.export(files[0])
@@ -347,7 +347,7 @@ def test_what_is_in_quarantine_stays_there(tmp_path):
         assert [receipt.outcome for receipt in other.restore("page", "made", "m1")] == ["rejected"] * 3
         assert other.history("made")[-1].detail["reason"] == "its own"
         assert other.admin.verify().ok, other.admin.verify().findings
-        assert {receipt.id for receipt in other.trust.release(["page", "m1"])} >= {"page", "made", "late", "m1"}
+        assert {receipt.id for receipt in other.admin.release(["page", "m1"])} >= {"page", "made", "late", "m1"}
         assert {record.id for record in other.list()} == {*held} - {"late"}
         assert other.get("late").status == "archived"
 
@@ -356,7 +356,7 @@ def test_an_export_from_before_quarantine_was_told_is_read(tmp_path):
     path = tmp_path / "old.jsonl"
     with Memory(":memory:", embedder="hashing") as memory:
         memory.remember("The door code is green.", id="page")
-        memory.trust.quarantine(["page"], reason="in doubt")
+        memory.admin.quarantine(["page"], reason="in doubt")
         memory.admin.export(path)
         header, line = path.read_text().splitlines()
         told = json.loads(line)

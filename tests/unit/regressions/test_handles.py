@@ -34,14 +34,18 @@ async def test_the_location_opens_the_same_record_again(tmp_path, monkeypatch):
     with Memory("memory", user="ana", embedder="hashing") as memory:
         memory.remember("Ana likes tea.")
         monkeypatch.chdir("/")
-        assert memory.location == AsyncMemory.over(memory.scoped(user="ben")).location == str(tmp_path / "memory")
-        assert memory.location in repr(memory)
-        with Memory(memory.location, user="ana", embedder="hashing") as again:
+        assert (
+            memory.admin.location
+            == AsyncMemory.over(memory.scoped(user="ben")).admin.location
+            == str(tmp_path / "memory")
+        )
+        assert memory.admin.location in repr(memory)
+        with Memory(memory.admin.location, user="ana", embedder="hashing") as again:
             assert [record.content for record in again.list()] == ["Ana likes tea."]
 
 
 def test_a_record_in_ram_has_no_place(memory):
-    assert memory.location == ":memory:"
+    assert memory.admin.location == ":memory:"
 
 
 def test_the_address_of_a_database_is_not_a_path(tmp_path, monkeypatch):
@@ -52,7 +56,7 @@ def test_the_address_of_a_database_is_not_a_path(tmp_path, monkeypatch):
         assert "s3cret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
     with Memory(Path(), embedder="hashing") as memory:
-        assert memory.location == str(tmp_path)
+        assert memory.admin.location == str(tmp_path)
 
 
 async def test_what_was_recalled_is_taken_out_of_a_text(memory):
@@ -60,8 +64,8 @@ async def test_what_was_recalled_is_taken_out_of_a_text(memory):
     text = memory.get_memory_context("Lisbon").text
     own = "<memory heap>\nmalloc\n</memory heap>"
     for handle in (memory, AsyncMemory.over(memory)):
-        assert handle.trust.without_recalled(f"{text}\n\n{own}") == own
-        assert handle.trust.without_recalled(text) == ""
-        assert handle.trust.without_recalled(f" {own}\n") == f" {own}\n"
+        assert handle.admin.without_recalled(f"{text}\n\n{own}") == own
+        assert handle.admin.without_recalled(text) == ""
+        assert handle.admin.without_recalled(f" {own}\n") == f" {own}\n"
         with pytest.raises(InvalidInput):
-            handle.trust.without_recalled(None)
+            handle.admin.without_recalled(None)

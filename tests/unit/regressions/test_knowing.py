@@ -194,7 +194,7 @@ class TestForgotten:
 def test_erasing_beside_what_was_forgotten_and_then_doubted(memory):
     doubted, other = (memory.remember(text).id for text in ("The bank has moved.", "The cat is called Miso."))
     memory.forget(ids=[doubted])
-    memory.trust.quarantine(ids=[doubted], reason="a strange page")
+    memory.admin.quarantine(ids=[doubted], reason="a strange page")
     assert memory.forget(ids=[other], hard=True).ids == (other,)
     assert memory.admin.verify().ok
 

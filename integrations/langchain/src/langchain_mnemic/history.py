@@ -73,8 +73,8 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
             StoreError: the store refuses.
         """
         handle = self._conversation.handle
-        entries = [entry(message, handle.trust.redacted) for message in messages]
-        receipts = handle.add(Thread(entries, scope=handle.scope, clean=handle.trust.redacted).entries())
+        entries = [entry(message, handle.admin.redacted) for message in messages]
+        receipts = handle.add(Thread(entries, scope=handle.scope, clean=handle.admin.redacted).entries())
         if rejected := receipts.rejected:
             reasons = "; ".join(f"{receipt.id}: {receipt.reason}" for receipt in rejected)
             raise InvalidInput(f"{len(rejected)} of {len(receipts)} messages were not stored: {reasons}.")

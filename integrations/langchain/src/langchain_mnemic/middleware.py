@@ -163,7 +163,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _thread(self, state: MnemicState, scope: Scope) -> adapters.Thread:
         messages = [thread_message(message, store_tools=self._store_tools) for message in state["messages"]]
-        return adapters.Thread(messages, scope=scope, clean=self._memory.trust.redacted)
+        return adapters.Thread(messages, scope=scope, clean=self._memory.admin.redacted)
 
     # Before the run
 

@@ -111,7 +111,7 @@ class MnemicStore(BaseStore):
         secrets: SecretPolicy | Literal["redact", "allow", "refuse"] = "redact",
     ) -> None:
         given = checked_location(location)
-        place = given.location if isinstance(given, Memory) else str(given)
+        place = given.admin.location if isinstance(given, Memory) else str(given)
         self.ttl_config = ttl
         self._secrets = secrets if isinstance(secrets, SecretPolicy) else SecretPolicy(action=secrets)
         model = embedder_from(embedder) if fields else None

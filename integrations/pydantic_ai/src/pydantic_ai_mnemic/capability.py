@@ -142,7 +142,7 @@ class MnemicCapability(AbstractCapability[Any]):
 
     def _thread(self, handle: AsyncMemory, messages: Sequence[ModelMessage], session: str | None = None) -> Thread:
         scope = replace(handle.scope, session=session or handle.scope.session)
-        return Thread(thread_messages(messages), scope=scope, clean=handle.trust.redacted)
+        return Thread(thread_messages(messages), scope=scope, clean=handle.admin.redacted)
 
     def _here(self, ctx: RunContext[Any]) -> AsyncMemory:
         """The handle of this run: the user and project of the scope, the session of the conversation unless one is given."""

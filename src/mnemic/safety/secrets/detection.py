@@ -93,7 +93,7 @@ def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[
 
     Args:
         text: the text.
-        clean: ``Memory.trust.redacted``.
+        clean: ``Memory.admin.redacted``.
         size: most characters of a piece, at least 100. A shorter text is returned unchanged as one piece.
 
     Example:

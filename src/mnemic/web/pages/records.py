@@ -195,11 +195,11 @@ def restore(ui: Explorer, _: Request, form: Form) -> str:
 
 def quarantine(ui: Explorer, _: Request, form: Form) -> str:
     """Exclude a record, and what was derived from it, from searches."""
-    ui.memory.trust.quarantine([form.get("id", "")], reason=form.get("reason", ""))
+    ui.memory.admin.quarantine([form.get("id", "")], reason=form.get("reason", ""))
     return _back(form.get("id", ""))
 
 
 def release(ui: Explorer, _: Request, form: Form) -> str:
     """Release a record from quarantine."""
-    ui.memory.trust.release([form.get("id", "")])
+    ui.memory.admin.release([form.get("id", "")])
     return _back(form.get("id", ""))

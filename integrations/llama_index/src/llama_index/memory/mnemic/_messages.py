@@ -113,7 +113,7 @@ def thread_of(messages: Iterable[ChatMessage], memory: Memory, before: Sequence[
         memory: the handle.
         before: what came before that end; the tools used in it belong to the next answer.
     """
-    clean, head = memory.trust.redacted, [step for message in before for step in _steps(message)]
+    clean, head = memory.admin.redacted, [step for message in before for step in _steps(message)]
     noted = with_tools([*head, *(step for message in messages for step in _steps(message))])
     return Thread(evidence(noted[len(head) :], clean), scope=memory.scope, clean=clean)
 
@@ -142,7 +142,7 @@ def _without_recall(message: ChatMessage, memory: Memory) -> ChatMessage | None:
     clean = copied(message)
     marked = False
     for block in clean.blocks:
-        if isinstance(block, TextBlock) and (rest := memory.trust.without_recalled(block.text)) != block.text:
+        if isinstance(block, TextBlock) and (rest := memory.admin.without_recalled(block.text)) != block.text:
             begin, end = _TEMPLATE
             whole = rest.startswith(begin) and rest.endswith(end)
             block.text, marked = "" if whole else rest, True

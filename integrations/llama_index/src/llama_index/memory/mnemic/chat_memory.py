@@ -258,7 +258,7 @@ class MnemicChatMemory(BaseMemory):
 
     @field_serializer("memory")
     def _dump_memory(self, value: Memory | str | Path | None) -> str:
-        return value.location if isinstance(value, Memory) else str(value)
+        return value.admin.location if isinstance(value, Memory) else str(value)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """JSON values from which ``from_dict`` restores this memory: its buffer, its scope and where its record is.

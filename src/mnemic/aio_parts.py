@@ -1,0 +1,66 @@
+"""The parts of AsyncMemory, each method one call on a worker thread."""
+
+from __future__ import annotations
+
+from mnemic.admin import Admin
+from mnemic.lifecycle.links import Links
+from mnemic.lifecycle.sessions import Sessions
+from mnemic.runtime.settings import Settings
+from mnemic.services.threads import OnWorkers, on_worker
+
+__all__ = ["AsyncAdmin", "AsyncLinks", "AsyncSessions"]
+
+
+class AsyncLinks(OnWorkers):
+    """See ``Links``."""
+
+    add = on_worker(Links.add)
+    remove = on_worker(Links.remove)
+    graph = on_worker(Links.graph)
+
+
+class AsyncSessions(OnWorkers):
+    """See ``Sessions``."""
+
+    current = on_worker(Sessions.current)
+    end = on_worker(Sessions.end)
+    summarise = on_worker(Sessions.summarise)
+
+
+class AsyncAdmin(OnWorkers):
+    """See ``Admin``."""
+
+    _wrapped: Admin
+
+    @property
+    def location(self) -> str:
+        """See ``Admin.location``."""
+        return self._wrapped.location
+
+    @property
+    def settings(self) -> Settings:
+        """See ``Admin.settings``."""
+        return self._wrapped.settings
+
+    def redacted(self, text: str) -> str:
+        """See ``Admin.redacted``; it does no I/O."""
+        return self._wrapped.redacted(text)
+
+    def without_recalled(self, text: str) -> str:
+        """See ``Admin.without_recalled``; it does no I/O."""
+        return self._wrapped.without_recalled(text)
+
+    quarantine = on_worker(Admin.quarantine)
+    release = on_worker(Admin.release)
+    emotion = on_worker(Admin.emotion)
+    verify = on_worker(Admin.verify)
+    flush = on_worker(Admin.flush)
+    log = on_worker(Admin.log)
+    questions = on_worker(Admin.questions)
+    reembed = on_worker(Admin.reembed)
+    backup = on_worker(Admin.backup)
+    export = on_worker(Admin.export)
+    import_from = on_worker(Admin.import_from)
+    vector = on_worker(Admin.vector)
+    retire = on_worker(Admin.retire)
+    erase_user = on_worker(Admin.erase_user)
