@@ -24,26 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["backup", "export", "migrate", "reembed", "restore_backup", "stats", "users"]
 
 
-@command(
-    "count records, or plot them",
-    option("--plot", "plot tiers over time, and emotions: .svg, .png or .pdf", metavar="FILE"),
-)
+@command("count records")
 def stats(given: Namespace) -> Answer:
-    """Count the records of one user, and the size of the whole record; mnemic users lists the users. --plot also draws
-    the number of memories by tier over time, and the emotions of messages and memories. Needs: pip install
-    "mnemic[plot]"
+    """Count the records of one user, and the size of the whole record; mnemic users lists the users.
 
     examples:
       mnemic stats --user ana
-      mnemic stats --plot memory.svg
     """
     with open_memory(given) as memory:
         found = memory.stats()
     _suggest_users(given, found)
-    if given.plot is not None:
-        from mnemic.cli import plot
-
-        plot.plot(given)
     model = f"{found.embedding_model}, {found.dimension} numbers each" if found.embedding_model else "none yet"
     rows: list[tuple[str, object]] = [
         ("memory", f"{found.location} (schema {found.schema_version}, {size(found.bytes_on_disk)})"),

@@ -1,16 +1,9 @@
-"""prefer, end-session, retire, the log of everything, and the picture of a memory."""
+"""prefer, end-session, retire, and the log of everything."""
 
-import builtins
-import sys
 
 import pytest
-from matplotlib import rc_context
-from tests.internals import runtime_of
 
-from mnemic import Emotion, Event, Memory
-from mnemic.cli import plot
-from mnemic.testing.fakes import MOMENT
-from mnemic.transfer.picture import Picture, tiers
+from mnemic import Memory
 
 
 @pytest.fixture
@@ -100,67 +93,3 @@ class TestLog:
             assert memory.scoped(user="bob").admin.log() == []
             with pytest.raises(ValueError, match="kinds"):
                 memory.admin.log(kinds=["nothing"])
-
-
-class TestPicture:
-    def test_it_is_drawn(self, kept, tmp_path):
-        with rc_context({"svg.fonttype": "none"}):  # what the user's own settings are is no matter
-            drawn = {name: kept("stats", "--plot", tmp_path / name) for name in ("a.svg", "a.png")}
-        for (name, run), begins in zip(drawn.items(), (b"<?xml", b"\x89PNG"), strict=True):
-            assert (run.code, run.err) == (0, f"mnemic: drawn into {tmp_path / name}.\n")
-            assert (tmp_path / name).read_bytes().startswith(begins)
-        text = (tmp_path / "a.svg").read_text()
-        assert all(f"<!-- {word} -->" in text for word in ("short-term", "long-term", "archived", "valence", "excited"))
-        assert any("memories -->" in line for line in text.splitlines())
-
-    def test_nothing_is_drawn_where_there_is_nothing(self, tmp_path):
-        plot.draw(Picture([], {}), str(tmp_path / "empty.svg"))
-        assert (tmp_path / "empty.svg").stat().st_size > 1000
-
-    def test_a_file_that_cannot_be(self, kept, tmp_path):
-        for name in (tmp_path / "none" / "a.svg", tmp_path / "a.nothing"):
-            run = kept("stats", "--plot", name)
-            assert run.code == 2
-            assert "cannot be written" in run.err
-
-    def test_without_matplotlib_the_extra_is_named(self, kept, tmp_path, monkeypatch):
-        real = builtins.__import__
-
-        def without(name, *rest):
-            if name.startswith("matplotlib"):
-                raise ImportError(name)
-            return real(name, *rest)
-
-        monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
-        monkeypatch.setattr(builtins, "__import__", without)
-        run = kept("stats", "--plot", tmp_path / "a.svg")
-        assert run.code == 2
-        assert 'pip install "mnemic[plot]"' in run.err
-
-    def test_what_came_back_is_in_the_tier_it_had(self):
-        told = [("remember", "a"), ("remember", "b"), ("promote", "a"), ("absorb", "b"), ("archive", "b"), ("undo", "b"),
-                ("undo", "a"), ("link", "a"), ("archive", "a"), ("restore", "a"), ("restore", "a")]  # fmt: skip
-        events = [
-            Event(sequence=n, at=MOMENT.replace(minute=n), operation=what, id=id_) for n, (what, id_) in enumerate(told)
-        ]
-        found = [{tier: n for tier, n in counts.items() if n} for _, counts in tiers(events)]
-        assert found == [
-            {"short_term": 1}, {"short_term": 2}, {"short_term": 1, "long_term": 1}, {"long_term": 1, "archived": 1},
-            {"long_term": 1, "short_term": 1}, {"short_term": 2}, {"short_term": 1, "archived": 1}, {"short_term": 2},
-        ]  # fmt: skip
-        assert [moment.minute for moment, _ in tiers(events)] == [0, 1, 2, 3, 5, 6, 8, 9]
-
-    def test_the_last_of_one_moment_counts(self):
-        events = [Event(sequence=n, at=MOMENT, operation="remember", id=str(n)) for n in range(3)]
-        assert tiers(events) == [(MOMENT, {"short_term": 3})]
-
-    def test_feelings_are_told_by_kind(self, kept, folder):
-        from mnemic.transfer.picture import picture
-
-        with Memory(folder, embedder="hashing") as memory:
-            found = picture(runtime_of(memory), memory.scope)
-        assert len(found.moods["message"]) == 2
-        assert max(mood.valence for mood in found.moods["message"]) > 0.3
-        assert len(found.moods["memory"]) >= 2
-        assert all(isinstance(mood, Emotion) for moods in found.moods.values() for mood in moods)
-        assert found.tiers[-1][1]["archived"] == 1
