@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
 __all__ = [
@@ -76,6 +76,8 @@ def tiktoken_cache(file_name: str) -> Path | None:
 
     Searched in ``TIKTOKEN_CACHE_DIR`` and in packages that ship such a cache: llama-index-core and litellm.
     """
+    from importlib import metadata
+
     candidates = [Path(value) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if (value := environment(name))]
     for distribution in ("llama-index-core", "litellm"):
         try:

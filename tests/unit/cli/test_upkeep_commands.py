@@ -1,6 +1,5 @@
 """prefer, end-session, retire, and the log of everything."""
 
-
 import pytest
 
 from mnemic import Memory

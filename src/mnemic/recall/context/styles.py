@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, cast, get_args
-from xml.sax.saxutils import escape, quoteattr
 
 from mnemic.errors import InvalidInput
 from mnemic.recall.context.packing import (
@@ -129,10 +129,10 @@ def _xml(outline: Outline) -> list[str]:
 def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Iterator[str]:
     """An element: scalars are attributes, ``text`` is the body, lists are children."""
     if isinstance(value, str):
-        yield f"{indent}<{name}>{escape(value)}</{name}>"
+        yield f"{indent}<{name}>{escape(value, quote=False)}</{name}>"
         return
     attributes = "".join(
-        f" {key}={quoteattr(str(one).lower() if isinstance(one, bool) else one)}"
+        f' {key}="{escape(str(one).lower() if isinstance(one, bool) else one)}"'
         for key, one in value.items()
         if key != "text" and not isinstance(one, list)
     )
@@ -140,7 +140,7 @@ def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Ite
         (child, one) for key, child in SINGULAR.items() for one in cast("list[Outline | str]", value.get(key, []))
     ]
     if not children:
-        yield f"{indent}<{name}{attributes}>{escape(value.get('text', ''))}</{name}>"
+        yield f"{indent}<{name}{attributes}>{escape(value.get('text', ''), quote=False)}</{name}>"
         return
     yield f"{indent}<{name}{attributes}>"
     for child, one in children:

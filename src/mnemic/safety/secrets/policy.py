@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
 from mnemic.safety.secrets.detection import KINDS, MARK, Finder, without_marks
-from mnemic.safety.secrets.pattern import Pattern
+from mnemic.safety.secrets.pattern import Expression, Pattern
 from mnemic.safety.secrets.surroundings import named_secret
 
 __all__ = ["SecretAction", "SecretPolicy"]
@@ -140,4 +140,4 @@ def _pattern(name: object, expression: object) -> Pattern:
         raise ConfigurationError(f"extra[{name!r}] is not a regular expression: {error}.") from error
     if regex.match(""):
         raise ConfigurationError(f"extra[{name!r}] matches the empty text. Write one that needs characters.")
-    return Pattern(kind=name, needles=(), regex=regex, anywhere=True)
+    return Pattern(kind=name, needles=(), expression=Expression(expression), anywhere=True)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mnemic.safety.secrets.pattern import Match, Pattern, Span
+from mnemic.safety.secrets.pattern import Expression, Match, Pattern, Span
 from mnemic.safety.secrets.tokens import is_common_word, is_mixed, is_placeholder, is_random
 
 __all__ = [
@@ -25,8 +25,8 @@ __all__ = [
     "PASSWORDS",
     "SUFFIX",
     "UUID",
+    "any_case",
     "columns",
-    "compiled",
     "is_given",
     "is_of_service",
     "is_random_value",
@@ -80,9 +80,9 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
 """Words such as ``don't``, ``l'accord`` and ``time-outs``."""
 
 
-def compiled(expression: str) -> re.Pattern[str]:
-    """Compile a case-insensitive expression."""
-    return re.compile(expression, re.IGNORECASE)
+def any_case(expression: str) -> Expression:
+    """An expression that ignores case."""
+    return Expression(expression, re.IGNORECASE)
 
 
 def _value(match: Match) -> tuple[str, bool]:
@@ -250,7 +250,7 @@ ADVERBS = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just
 CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="private-key", needles=("-----begin ", "---- begin "), holds=_has_key,
-        regex=compiled(
+        expression=any_case(
             r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:"
             r"(?:(?!-{4,5} ?BEGIN )[\s\S]){1,20000}?-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
             r"|(?:\s{0,4}[A-Z-]{3,20}: [^\n]{0,200}+){0,4}(?:\s|\\[nr]){0,8}(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400}+(?:[A-Z0-9+/]{1,15}\s{0,8}\Z)?)"
@@ -258,88 +258,88 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="private-key", needles=("private-lines:",), holds=_has_key,
-        regex=compiled(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
+        expression=any_case(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
     ),
     Pattern(
         kind="url-password", needles=("://",), holds=is_given,
-        regex=compiled(r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>(?:[^\s/?#'\"<>]|['\"](?=[\w!$%&*+-])){1,256})@[\w.\[-]"),
+        expression=any_case(r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>(?:[^\s/?#'\"<>]|['\"](?=[\w!$%&*+-])){1,256})@[\w.\[-]"),
     ),
     Pattern(
         kind="otp-secret", needles=("otpauth://", "totp", "2fa", "authenticator"),
-        regex=compiled(
+        expression=any_case(
             r"(?:otpauth://[^\s]{1,300}?[?&]secret=|(?:totp|2fa|authenticator)[ _-](?:secret|seed|key)\s{0,3}(?:is|=|:)\s{0,3})"
             r"(?P<secret>(?-i:[A-Z2-7](?: ?[A-Z2-7]){15,63}))"
         ),
     ),
     Pattern(
         kind="authorization-header", needles=("authorization",), holds=is_given,
-        regex=compiled(
+        expression=any_case(
             r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key|oauth|ssws|splunk|geniekey|hawk|snowflake)\s{1,3})?+"
             r"(?P<secret>[^\s\"',;<>{}$]{8,4096}+)"
         ),
     ),
     Pattern(
         kind="basic-auth", needles=('"auth"',), holds=_is_pair,
-        regex=compiled(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9+/]{8,4096}+={0,2})\""),
+        expression=any_case(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9+/]{8,4096}+={0,2})\""),
     ),
     Pattern(
         kind="bearer-token", needles=("bearer",), holds=is_random_value,
-        regex=compiled(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{12,}+)"),
+        expression=any_case(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{12,}+)"),
     ),
     Pattern(
         kind="cookie", needles=("cookie",), holds=_is_cookie,
-        regex=compiled(r"\bcookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[\w.-]{1,64}=[^\r\n\"']{4,4096}+)"),
+        expression=any_case(r"\bcookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[\w.-]{1,64}=[^\r\n\"']{4,4096}+)"),
     ),
     Pattern(
         kind="session-token", holds=_is_session,
         needles=("session", "sessid", "connect.sid", "xsrf-token", "csrf", "remember_token"),
-        regex=compiled(
+        expression=any_case(
             r"(?:session(?:[_-]?(?:id|token))?|sessid|connect\.sid|xsrf-token|csrf[_-]?token|remember_token)"
             r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<secret>[^\s\"';,&]{16,1024}+)"
         ),
     ),
     Pattern(
         kind="signed-url", needles=("x-amz-", "x-goog-"),
-        regex=compiled(r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
+        expression=any_case(r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
     ),
     Pattern(
         kind="url-token", holds=_in_query,
         needles=("token=", "key=", "sig=", "signature=", "auth=", "secret=", "code=", "password=", "pwd="),
-        regex=compiled(r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
+        expression=any_case(r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
     ),
     Pattern(
         kind="command-password", holds=is_given,
         needles=("-u", "--user", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"),
-        regex=compiled(
+        expression=any_case(
             r"(?<!\S)(?:(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:(?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
             r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_password,
-        regex=compiled(rf"(?:{PASSWORD}|(?<![a-z])pass){SUFFIX}{ASSIGNMENT}{_VALUE}"),
+        expression=any_case(rf"(?:{PASSWORD}|(?<![a-z])pass){SUFFIX}{ASSIGNMENT}{_VALUE}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_stated_password,
-        regex=compiled(rf"{PASSWORD}{OF}{COPULA}{ADVERBS}{_VALUE}"),
+        expression=any_case(rf"{PASSWORD}{OF}{COPULA}{ADVERBS}{_VALUE}"),
     ),
     Pattern(
         kind="pin", needles=("pin",),
-        regex=compiled(rf"\bpin(?:[ -]?(?:code|number))?{OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
+        expression=any_case(rf"\bpin(?:[ -]?(?:code|number))?{OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
     ),
     Pattern(
         kind="card-code", needles=("cvv", "cvc", "security code"),
-        regex=compiled(r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
+        expression=any_case(r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
     ),
     Pattern(
-        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{SUFFIX}{ASSIGNMENT}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, expression=any_case(rf"{KEY}{SUFFIX}{ASSIGNMENT}{_VALUE}"),
     ),
     Pattern(
-        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{OF}{COPULA}{ADVERBS}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, expression=any_case(rf"{KEY}{OF}{COPULA}{ADVERBS}{_VALUE}"),
     ),
     Pattern(
         kind="seed-phrase", needles=("seed", "mnemonic", "recovery", "backup"), holds=_is_seed,
-        regex=compiled(
+        expression=any_case(
             r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
             rf"(?P<secret>{_SEED}(?:(?:[ ,]{{1,3}}{_SEED}){{11,23}}|(?:,?\s{{0,2}}\n\s{{0,3}}{_SEED}){{11,23}}))"
         ),
@@ -352,7 +352,7 @@ def named_secret(name: str, value: str) -> str | None:
     """The kind of secret of a field value by the field's name: ``{"password": "sunflower"}``."""
     assignment = f'{name[-200:]}="{value}"'
     for pattern in _NAMED:
-        match = pattern.regex.search(assignment)
+        match = pattern.expression.regex.search(assignment)
         if match is not None and pattern.holds is not None and pattern.holds(match):
             return pattern.kind
     return None
@@ -473,39 +473,39 @@ _WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="command-password", needles=("mysql", "mariadb"), holds=is_given,
-        regex=compiled(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
+        expression=any_case(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
     ),
     Pattern(
         kind="command-password", needles=("docker", "podman", "ldapsearch", "unzip"), holds=is_given,
-        regex=compiled(
+        expression=any_case(
             r"(?:(?:docker|podman)\slogin\s[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|unzip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
             r"[ =]?[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"
         ),
     ),
     Pattern(
         kind="password", needles=("wifi:",), holds=is_given,
-        regex=compiled(r"wifi:(?:[^;\n]{0,60};){0,4}?p:(?P<secret>[^;\n]{4,128}+);"),
+        expression=any_case(r"wifi:(?:[^;\n]{0,60};){0,4}?p:(?P<secret>[^;\n]{4,128}+);"),
     ),
     Pattern(
         kind="login", needles=("login", "user", "account"), holds=_is_login,
-        regex=compiled(
+        expression=any_case(
             r"\b(?:login|user(?:name)?|account)[ :]{1,2}[^\s:=()]{1,64}[\s,;/]{1,3}(?:and )?(?:pass(?:word)?|pw|pwd)\s{1,2}(?P<secret>[^\s\"'<>]{4,128}+)"
         ),
     ),
     Pattern(
         kind="login", needles=("login", "cred", "zugangsdaten", "identifiants"), holds=_is_strict,
-        regex=compiled(
+        expression=any_case(
             r"(?:logins?|cred(?:ential)?s?|zugangsdaten|identifiants)(?:\s(?:for|of|to|f\u00fcr)\s[^\n:.,;=]{1,40}?)?(?:\s(?:is|are|sind|sont)|\s?:)\s{1,3}"
             rf"[^\s/]{{1,64}}?\s?(?:/|:(?!//))\s?{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_beside,
-        regex=compiled(rf"{PASSWORD}{OF}\s\((?P<secret>[^\s()]{{4,128}})\)"),
+        expression=any_case(rf"{PASSWORD}{OF}\s\((?P<secret>[^\s()]{{4,128}})\)"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_beside, anywhere=True,
-        regex=compiled(
+        expression=any_case(
             rf"\b(?:use|using|with|set|enter|take|put|type)\s[\"'`]?(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`]?\s(?:as|for)\s"
             rf"(?:the|my|your|our|its|a)\s(?:\w{{1,20}}\s){{0,2}}{PASSWORD}"
             r"(?=\s(?:for|on|of|to|in|there|now|please|and|but|when|if|instead)\b|[.,;:!?)]|\s*$)"
@@ -513,71 +513,71 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(
+        expression=any_case(
             rf"{PASSWORD}s?{SUFFIX}[\"'`*]{{0,2}}(?:\s{{0,3}}(?:->|\u2192|\|)\s{{0,3}}|\s{{1,3}}[\u2013\u2014-]\s{{1,3}}|[ \t]{{1,2}}){_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}e?s(?:{OF}{COPULA}|\s{{0,3}}:\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
+        expression=any_case(rf"{PASSWORD}e?s(?:{OF}{COPULA}|\s{{0,3}}:\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,  # the second of two
-        regex=compiled(
+        expression=any_case(
             rf"{PASSWORD}(?:e?s)?(?:{OF}{COPULA}|{ASSIGNMENT})[^\s]{{1,128}}?(?:[,;]|\s(?:or|and|und|oder|ou|et|o|y|e))?\s{_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}\s(?:from|auf|a|en|para|in)\s{_QUOTE}{_TOKEN}"),
+        expression=any_case(rf"{PASSWORD}\s(?:from|auf|a|en|para|in)\s{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
+        expression=any_case(rf"{PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=("clave", "geheimwort", "wlan", "netzwerk", "cl\u00e9", "code", "chave", "wifi", "wi-fi"), holds=_is_strict,
-        regex=compiled(rf"{_WEAK}(?:{OF}{COPULA}|\s{{0,3}}[:=]\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
+        expression=any_case(rf"{_WEAK}(?:{OF}{COPULA}|\s{{0,3}}[:=]\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_in_tag,
-        regex=compiled(rf"{PASSWORD}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
+        expression=any_case(rf"{PASSWORD}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
     ),
     Pattern(
         kind="key", needles=KEYS, holds=_key_in_tag,
-        regex=compiled(rf"{KEY}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
+        expression=any_case(rf"{KEY}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=is_given,
-        regex=compiled(rf"{PASSWORD}{SUFFIX}[\"']\s{{1,3}}value=[\"'](?P<secret>[^\"'\n]{{4,512}}+)[\"']"),
+        expression=any_case(rf"{PASSWORD}{SUFFIX}[\"']\s{{1,3}}value=[\"'](?P<secret>[^\"'\n]{{4,512}}+)[\"']"),
     ),
     Pattern(
         kind="password", needles=(*PASSWORDS, *KEYS), holds=_is_set,
-        regex=compiled(rf"(?:{PASSWORD}|{KEY}){SUFFIX}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
+        expression=any_case(rf"(?:{PASSWORD}|{KEY}){SUFFIX}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_stands_out,  # "What is the password? It's ..."
-        regex=compiled(
+        expression=any_case(
             rf"{PASSWORD}{OF}\?[\"')*]{{0,3}}\s{{1,4}}(?:[\w ]{{1,20}}:\s{{0,3}})?(?:(?:it|that|es|c|\u00e9|\u00e8)(?:['\u2019]s|['\u2019]est| is| was| ist|)\s{{1,2}}:?)?{_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_field,
-        regex=compiled(rf"{PASSWORD}{SUFFIX}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
+        expression=any_case(rf"{PASSWORD}{SUFFIX}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
     ),
     Pattern(
         kind="key", needles=KEYS, holds=_is_bare_key,
-        regex=compiled(rf"{KEY}{SUFFIX}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
+        expression=any_case(rf"{KEY}{SUFFIX}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_stands_out, anywhere=True,  # "... is my password"
-        regex=compiled(
+        expression=any_case(
             rf"(?<!\S)[\"'`(*]{{0,2}}(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`*]{{0,2}}\s(?:is|was|ist|war|es|est|\u00e9|\u00e8)\s{_POSSESSIVE}\s(?:[\w-]{{1,20}}\s){{0,2}}{PASSWORD}"
             r"(?![\w-]|\s(?:hint|manager|reset|policy|field|prompt|page|generator|vault|hash|change|rule|length|screen|box|dialog|list|file))"
         ),
     ),
     Pattern(
-        kind="pin", needles=("pin ",), regex=compiled(r"(?-i:\bPIN) (?P<secret>\d{4})(?![\d:/.-]?\d)"),
+        kind="pin", needles=("pin ",), expression=any_case(r"(?-i:\bPIN) (?P<secret>\d{4})(?![\d:/.-]?\d)"),
     ),
 )  # fmt: skip
 """Tried where a text, in lower case, holds one of their needles."""
@@ -585,7 +585,7 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
 ANYWHERE: tuple[Pattern, ...] = (
     Pattern(
         kind="seed-phrase", needles=(), holds=_is_seed_phrase, anywhere=True,
-        regex=re.compile(rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
+        expression=Expression(rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
     ),
 )  # fmt: skip
 """Tried on every text; they need no context."""
@@ -593,7 +593,7 @@ ANYWHERE: tuple[Pattern, ...] = (
 
 _CELLS = {sign: re.compile(rf'(?:[^"{re.escape(sign)}]|"[^"]*+"|")*+') for sign in "|\t;,"}
 _HEADING = re.compile(r"[\s\"'*_`]*(?:[^\W_][\w-]*(?: [\w/-]+){0,2})?[\s\"'*_`]*")
-_LOGIN = compiled("user|login|e-?mail|account|benutzer|konto|usuario|utilisateur")
+_LOGIN = re.compile("(?i)user|login|e-?mail|account|benutzer|konto|usuario|utilisateur")
 _PLAIN = re.compile(r"[a-z]{6,}(?<!ed)(?<!ing)(?<!ly)(?<!able)")
 LONGEST = 2_000
 """Longest header line in characters."""

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 
-from mnemic.safety.secrets.pattern import Match, Pattern
+from mnemic.safety.secrets.pattern import Expression, Match, Pattern
 
 __all__ = [
     "NUMBERS",
@@ -163,24 +163,24 @@ def _is_issued(match: Match) -> bool:
 NUMBERS: tuple[Pattern, ...] = (
     Pattern(
         kind="card-number", needles=(), holds=_is_card, anywhere=True,
-        regex=re.compile(
+        expression=Expression(
             rf"(?<![\d.,_/=-])(?<![A-Za-z])\d{{4}}(?:{_BREAK}\d{{4}}{_BREAK}\d{{4}}{_BREAK}\d{{1,7}}|{_BREAK}\d{{6}}{_BREAK}\d{{4,5}})"
             r"(?![\d_]|[.,-]\d)"
         ),
     ),
     Pattern(
         kind="iban", needles=(), holds=_is_iban, anywhere=True,
-        regex=re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
+        expression=Expression(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
     ),
     Pattern(
         kind="us-ssn", needles=(), holds=_is_issued, anywhere=True,
-        regex=re.compile(
+        expression=Expression(
             rf"(?i)\b{_SSN_NAME}[^\d\n]{{0,20}}{_SSN}(?![\d-])"
         ),
     ),
     Pattern(
         kind="us-ssn", needles=(), holds=_is_issued, anywhere=True,
-        regex=re.compile(rf"(?i)(?<![\d-]){_SSN}\)?\s(?:is|was|as|for)\s(?:my|the|our|his|her|their|your)\s(?:\w{{1,20}}\s)?{_SSN_NAME}"),
+        expression=Expression(rf"(?i)(?<![\d-]){_SSN}\)?\s(?:is|was|as|for)\s(?:my|the|our|his|her|their|your)\s(?:\w{{1,20}}\s)?{_SSN_NAME}"),
     ),
 )  # fmt: skip
 """Tried where a text holds nine digits or more in a row, with at most three other signs between two."""
@@ -301,8 +301,8 @@ _BEGINS = r"(?<![A-Za-z0-9])"
 def _row(line: str) -> Pattern:
     kind, needles, assignment = line.split(maxsplit=2)
     anywhere = assignment.startswith("|")
-    regex = re.compile(assignment[1:] if anywhere else _BEGINS + assignment)
-    return Pattern(kind=kind, needles=tuple(needles.split(",")), regex=regex, holds=_body, anywhere=anywhere)
+    expression = Expression(assignment[1:] if anywhere else _BEGINS + assignment)
+    return Pattern(kind=kind, needles=tuple(needles.split(",")), expression=expression, holds=_body, anywhere=anywhere)
 
 
 def _body(match: Match) -> bool:
@@ -334,28 +334,28 @@ TOKENS: tuple[Pattern, ...] = (
     *(_row(line) for line in _TABLE.strip().splitlines()),
     Pattern(
         kind="openai-key", needles=("sk-",), holds=_openai,
-        regex=re.compile(_BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
+        expression=Expression(_BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
     ),
     Pattern(
         kind="jwt", needles=("eyJ",), holds=_jwt,
-        regex=re.compile(rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
+        expression=Expression(rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
     ),
     Pattern(
         kind="discord-token", needles=("M", "N", "O"), holds=_random,
-        regex=re.compile(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w.-])"),
+        expression=Expression(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w.-])"),
         least=58, anywhere=True,
     ),
     Pattern(
         kind="bitcoin-key", needles=("5", "K", "L", "c"), holds=_wallet,
-        regex=re.compile(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"), least=51, anywhere=True,
+        expression=Expression(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"), least=51, anywhere=True,
     ),
     Pattern(
         kind="wallet-key", needles=("prv",), anywhere=True,
-        regex=re.compile(_BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+"),
+        expression=Expression(_BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+"),
     ),
     Pattern(
         kind="password-hash", needles=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$apr1$", "$argon2", "pbkdf2_"),
-        regex=re.compile(
+        expression=Expression(
             r"(?<![\w$])\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|[156y]\$[./A-Za-z0-9$=]{20,}+"
             r"|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
             r"|(?<![\w$])pbkdf2_sha(?:1|256|512)\$\d{3,8}\$[^\s$]{1,64}\$[A-Za-z0-9+/]{20,}+={0,2}"
