@@ -110,7 +110,7 @@ def views(memory: Memory) -> dict[str, str]:
     pages = {
         "now": "/", "timeline": "/timeline", "timeline, as of": "/timeline?at=300&known=100",
         "timeline, from, to": "/timeline?since=2024-03-01&until=2024-05-01", "recall": "/recall",
-        "recall, a question": f"/recall?{QUESTION}", "recall, two recipes": f"/recall?{QUESTION}&other=rrf&k=50",
+        "recall, a question": f"/recall?{QUESTION}", "recall, fifty hits": f"/recall?{QUESTION}&other=rrf&k=50",
         "memories": memories, "memories, search": memories + words, "memories, search, tag": f"{memories}{words}&tag={TAGS[0]}",
         "memories, page 300": f"{memories}&offset=15000", "messages": "/records?kind=message",
         "messages, search": "/records?kind=message" + words, "messages, deep": "/records?kind=message&before=2024-02-01",

@@ -143,10 +143,13 @@ def test_a_replay_follows_the_budget_and_can_be_shared(site):
     assert "budget=50" in page.url
     assert page.locator("text=not in the prompt").count() > 0
     page.locator("select[name=other]").select_option("rrf")
-    expect(page.locator("#found > section")).to_have_count(2)
+    expect(page.locator("pre.prompt")).to_have_count(2)  # the second is fetched by itself
+    assert page.locator("#found h2").all_inner_texts()[1].startswith("rrf")
     shared = page.url
     found = page.locator("#found").inner_text()
-    assert site.open(shared.removeprefix(site.address)).locator("#found").inner_text() == found
+    page = site.open(shared.removeprefix(site.address))
+    expect(page.locator("pre.prompt")).to_have_count(2)
+    assert page.locator("#found").inner_text() == found
     page.locator(".hits summary").first.click()
     assert page.locator(".hits details[open] dt").count() > 2
 

@@ -22,7 +22,7 @@ BUDGETS = (50, 4_000)
 
 
 def page(ui: Explorer, request: Request) -> Response:
-    """A question with one recipe, or with two side by side."""
+    """A question with one recipe; a second one beside it is fetched by the page, as a request of its own."""
     given = request.query_params
     question = given.get("q", "").strip()
     settings: dict[str, Any] = {
@@ -30,12 +30,12 @@ def page(ui: Explorer, request: Request) -> Response:
         "recipe": given.get("recipe") or "conversation", "other": given.get("other") or "",
         "style": given.get("style") or "", "valence": number(given, "valence"), "arousal": number(given, "arousal"),
     }  # fmt: skip
-    names = [settings["recipe"], *([settings["other"]] if settings["other"] else [])]
     scope = {name: given.get(name) or None for name in ("project", "session")}
     memory = ui.memory.scoped(project=scope["project"], session=scope["session"]) if any(scope.values()) else ui.memory
-    found = [_found(memory, question, name, settings) for name in names] if question else []
+    found = _found(memory, question, settings) if question else None
+    beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
     return ui.render(
-        request, "recall.html", title="Recall", question=question, settings=settings, found=found,
+        request, "recall.html", title="Recall", question=question, settings=settings, found=found, beside=beside,
         recipes=sorted(RECIPES), styles=get_args(Style), scope=scope, asked=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
 
@@ -48,10 +48,11 @@ def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
     return question, again
 
 
-def _found(memory: Memory, question: str, recipe: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _found(memory: Memory, question: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     mood = None
     if settings["valence"] is not None or settings["arousal"] is not None:
         mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
+    recipe = settings["recipe"]
     context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood)
     hits = context.found[: settings["k"]]
     best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
