@@ -5,12 +5,17 @@ from typing import Any
 from mnemic import AsyncMemory, Memory
 from mnemic.runtime.redaction import unwrap_store
 
-__all__ = ["database_of", "runtime_of", "store_of"]
+__all__ = ["blocking", "database_of", "runtime_of", "store_of"]
+
+
+def blocking(memory: Any) -> Memory:
+    """The Memory behind an AsyncMemory, or behind what drives one."""
+    return memory if isinstance(memory, Memory) else blocking(memory._wrapped)
 
 
 def runtime_of(memory: Memory | AsyncMemory) -> Any:
     """The runtime that the handles on a record share."""
-    return memory._runtime if isinstance(memory, Memory) else memory._memory._runtime
+    return blocking(memory)._runtime
 
 
 def store_of(memory: Memory | AsyncMemory) -> Any:

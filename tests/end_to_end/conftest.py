@@ -13,13 +13,13 @@ class Blocking:
     """AsyncMemory, or a part of it, driven from synchronous code, each call in an event loop of its own."""
 
     def __init__(self, memory: Any) -> None:
-        self._memory = memory
+        self._wrapped = memory
 
     def __getattr__(self, name):
-        value = getattr(self._memory, name)
+        value = getattr(self._wrapped, name)
         if name == "scoped":
             return lambda **scope: Blocking(value(**scope))
-        if name in ("admin", "links", "sessions", "trust"):
+        if name in ("admin", "links", "sessions"):
             return Blocking(value)
         if not inspect.iscoroutinefunction(value):
             return value

@@ -4,7 +4,7 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.internals import runtime_of
+from tests.internals import blocking, runtime_of
 
 from mnemic import (
     ConfigurationError,
@@ -40,15 +40,9 @@ def memory(opened):
     return opened(user="ana", consolidator=EAGER)
 
 
-def engine(memory):
-    while hasattr(memory, "_memory"):
-        memory = memory._memory
-    return runtime_of(memory)
-
-
 def rows(memory):
     """Every row that undoing must restore."""
-    with engine(memory).store._db.read() as db:
+    with runtime_of(memory).store._db.read() as db:
         return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for table in TABLES}
 
 
@@ -548,9 +542,7 @@ class TestLanguageModel:
             return {"decision": "merge", "into": 1, "content": BIKE}
 
         memory = consulted(answer)
-        inner_memory = memory
-        while hasattr(inner_memory, "_memory"):
-            inner_memory = inner_memory._memory
+        inner_memory = blocking(memory)
         ids = told(memory, BIKES[:2])
         assert memory.consolidate().memories_archived == 0
         assert statuses(memory, ids) == ["long_term"] * 2

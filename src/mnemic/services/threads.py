@@ -111,7 +111,7 @@ def on_worker(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[
     @wraps(method)
     async def called(self: OnWorkers, *args: P.args, **kwargs: P.kwargs) -> T:
         workers, wrapped = self._workers, self._wrapped  # pyright: ignore[reportPrivateUsage] - our own class
-        return await workers.run(method, wrapped, *args, **kwargs)
+        return await workers.run(getattr(wrapped, method.__name__), *args, **kwargs)
 
     return called
 
