@@ -17,15 +17,15 @@ TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end --
 
 # Part of the battery | the bar | in `make test` | in `make battery`
 BARS = """
-kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `admin.verify()` clean | 20 kills, 100 acknowledged writes each | 1,000
+kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `admin.verify()` clean | 5 rounds of six kills, 100 acknowledged writes each | 1,000
 consolidation | processes killed while they consolidate: the record ends where an undisturbed one does | 10 | 100
 failpoints    | every statement of each path fails once, of the recovery after it and of a move to another record too: all or nothing, and the same call ends it | each step in one way, of a move 103 steps; five recoveries | each step as crash, exception and cancellation; every recovery
 files         | damaged, cut, mixed and vanished files, a full disk: no process dies, no wrong answer in silence | 20 damaged files, 12 points of a full disk | 500, every point
 erasure       | erased for good, in twelve states and five carriers with derived text and vectors: no byte found, the others whole; after random histories no row tells of it | 24 victims, 80 histories | 500, 3,000 histories
-model         | random calls against a model of plain dictionaries, in RAM and in a folder, reopened in between: no difference | 30 walks of 30 steps | 1,000 of 100
-seeded        | faults planted in the library on purpose: the short form of the model finds at least 19 of 20 | all | all
-isolation     | pairs of hostile names of users, projects and sessions: nothing of one is seen by the other | 500 pairs | 100,000
-input         | hostile input through every method, every door of the frameworks and every command: stored and given back equal, or refused with an error of ours | a tenth of 1,887 values and 99 files | all
+model         | random calls against a model of plain dictionaries, in RAM and in a folder, reopened in between: no difference | 15 walks of 30 steps each | 1,000 of 100
+seeded        | faults planted in the library on purpose: the short form of the model finds at least 19 of 20 | a third | all
+isolation     | pairs of hostile names of users, projects and sessions: nothing of one is seen by the other | 150 pairs | 100,000
+input         | hostile input through every method, every door of the frameworks and every command: stored and given back equal, or refused with an error of ours | a twentieth of 1,887 values and 99 files | all
 fuzz          | answers of models, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | some inputs each | by coverage, 10 minutes for each target
 poison        | 200 poisoned texts: none promoted, no fence broken; every kind of secret found, look-alikes stay | all | all
 load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, half an hour of reading and writing | small forms | all

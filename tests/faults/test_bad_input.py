@@ -18,7 +18,7 @@ from tests.faults.trial import CANARY, LONGEST, QUERY, Trial, kept, loosely, pla
 from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy, cli
 from mnemic.cli import main as command
 
-SHARE = count(10, 100) / 100
+SHARE = count(5, 100) / 100
 ENORMOUS = 2_000_000
 
 

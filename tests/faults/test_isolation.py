@@ -10,7 +10,7 @@ from tests.battery import count, note
 
 from mnemic import Memory, MnemicError, NotFound
 
-PAIRS = count(500, 100_000)
+PAIRS = count(150, 100_000)
 SEPARATORS = (
     "/",
     "\\",

@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
-TRIALS = count(10, 1_000)
+TRIALS = count(5, 1_000)
 WRITERS, ACKS = 4, 100
 IN_ONE_FOLDER = 5
 SETTINGS = Consolidator(

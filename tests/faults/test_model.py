@@ -755,12 +755,12 @@ def _witness():
 
 class TestInRam:
     def test_it_agrees_with_the_model(self):
-        walked(Walk, count(30, 1_000), count(30, 100), "RAM")
+        walked(Walk, count(15, 1_000), count(30, 100), "RAM")
 
 
 class TestInAFolder:
     def test_it_agrees_with_the_model(self):
-        walked(FolderWalk, count(30, 1_000), count(30, 100), "a folder")
+        walked(FolderWalk, count(15, 1_000), count(30, 100), "a folder")
 
 
 @pytest.mark.engine

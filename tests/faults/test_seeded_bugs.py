@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 from hypothesis.stateful import run_state_machine_as_test
-from tests.battery import note
+from tests.battery import count, note
 
 from mnemic import EmbeddingMismatch
 from mnemic.indexes.catalog import Catalog, Columns
@@ -169,8 +169,8 @@ def failure(machine, walks):
 
 
 def test_nearly_every_fault_is_found():
-    missed = []
-    for name, (machine, plant) in BUGS.items():
+    missed, planted = [], list(BUGS.items())[:: count(3, 1)]
+    for name, (machine, plant) in planted:
         for walks in (120, 400):  # it ends with the first that fails; few may not reach it
             with pytest.MonkeyPatch.context() as patch:
                 passed = plant(patch)
@@ -180,5 +180,5 @@ def test_nearly_every_fault_is_found():
         assert passed, f"{name}: planted where nothing passes"
         if found is None:
             missed.append(name)
-    note("seeded bugs", planted=len(BUGS), caught=len(BUGS) - len(missed), missed=missed)
-    assert len(missed) <= 1, missed
+    note("seeded bugs", planted=len(planted), caught=len(planted) - len(missed), missed=missed)
+    assert len(missed) <= len(planted) // 20, missed

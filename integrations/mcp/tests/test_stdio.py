@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from mnemic import Memory
+from mnemic_mcp.command import run
 from mnemic_mcp.options import parsed
 
 NOISY = """
@@ -227,6 +229,20 @@ def test_a_broken_request_is_answered_and_survived(tmp_path):
     assert code == 0
 
 
+@pytest.fixture
+def refusal(capsys):
+    """What the command says instead of serving, in this process."""
+
+    def said(*words):
+        output = io.StringIO()
+        assert (run(parsed(list(map(str, words))), output), output.getvalue()) == (2, "")
+        errors = capsys.readouterr().err
+        assert errors.startswith("mnemic-mcp: ")
+        return errors
+
+    return said
+
+
 def test_the_end_of_stdin_ends_the_server(tmp_path):
     done = subprocess.run(command(tmp_path), input="", capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "")
@@ -246,26 +262,21 @@ def test_a_signal_ends_the_server_and_keeps_what_was_stored(tmp_path, number):
         assert [record.content for record in memory.list()] == ["Ana lives in Lisbon."]
 
 
-def test_a_folder_that_cannot_be_is_told_on_stderr(tmp_path):
+def test_a_folder_that_cannot_be_is_told_on_stderr(tmp_path, refusal):
     (tmp_path / "file").write_text("x")
-    answers, errors, code = converse(command(tmp_path / "file"))
-    assert (answers, code) == ([], 2)
-    assert errors.startswith("mnemic-mcp: ")
-    assert "Traceback" not in errors
+    assert "Traceback" not in refusal("--dir", tmp_path / "file", "--embedder", "hashing")
 
 
-def test_settings_come_from_the_folder_or_a_file(tmp_path):
+def test_settings_come_from_the_folder_or_a_file(tmp_path, refusal):
     """Without --embedder, a wrong one in the file would load the default model, and its table would say so."""
     folder, file = tmp_path / "memory", tmp_path / "other.toml"
     folder.mkdir()
     (folder / "mnemic.toml").write_text('embedder = "hashing"\ntimezone = "Nowhere/At All"\n')
     file.write_text("[consolidator]\nimportance_treshold = 0.5\n")
-    start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(folder)]
-    for options, said in (([], "Nowhere/At All"), (["--config", str(file)], "Did you mean 'importance_threshold'?")):
-        answers, errors, code = converse([*start, *options])
-        assert (answers, code, said in errors, "Traceback" in errors) == ([], 2, True, False)
+    assert "Nowhere/At All" in refusal("--dir", folder)
+    assert "Did you mean 'importance_threshold'?" in refusal("--dir", folder, "--config", file)
     answers, _, code = converse(
-        [*start, "--timezone", "Europe/Lisbon", "--session", "s1"],
+        [sys.executable, "-m", "mnemic_mcp", "--dir", str(folder), "--timezone", "Europe/Lisbon", "--session", "s1"],
         request(1, "initialize", **INITIALIZE),
         tool(2, "remember", content="Ana lives in Lisbon.", type="preference"),
         tool(3, "recall", query="Where does Ana live?", reach="session"),
@@ -275,24 +286,19 @@ def test_settings_come_from_the_folder_or_a_file(tmp_path):
         assert [record.category for record in memory.list()] == ["preference"]
 
 
-def test_the_session_and_the_recipe_come_from_the_file(tmp_path):
+def test_the_session_and_the_recipe_come_from_the_file(tmp_path, refusal):
     (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "rrf"\nsession = "s1"\n')
     with Memory(tmp_path, embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.", session="s1")
         memory.add("Ana lived in Porto.", session="s2")
     start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(tmp_path), "--project", "off"]
     asked = tool(2, "recall", query="Where does Ana live?", reach="session")
-    for options, wanted in (
-        ([], ["Ana lives in Lisbon."]),
-        (["--session", "s2"], ["Ana lived in Porto."]),
-        (["--session", "new"], []),
-    ):
+    for options, wanted in (([], ["Ana lives in Lisbon."]), (["--session", "s2"], ["Ana lived in Porto."])):
         answers, _, code = converse([*start, *options], request(1, "initialize", **INITIALIZE), asked)
         found = answers[1]["result"]["structuredContent"]["found"]
         assert (code, [hit["text"] for hit in found]) == (0, wanted)
     (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "best"\n')
-    answers, errors, code = converse(start)
-    assert (answers, code, "There is no recipe 'best'" in errors) == ([], 2, True)
+    assert "There is no recipe 'best'" in refusal(*start[3:])
 
 
 def test_the_language_model_of_the_command_line_is_that_of_the_memory(tmp_path):
