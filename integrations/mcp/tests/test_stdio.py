@@ -293,7 +293,11 @@ def test_the_session_and_the_recipe_come_from_the_file(tmp_path, refusal):
         memory.add("Ana lived in Porto.", session="s2")
     start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(tmp_path), "--project", "off"]
     asked = tool(2, "recall", query="Where does Ana live?", reach="session")
-    for options, wanted in (([], ["Ana lives in Lisbon."]), (["--session", "s2"], ["Ana lived in Porto."])):
+    for options, wanted in (
+        ([], ["Ana lives in Lisbon."]),
+        (["--session", "s2"], ["Ana lived in Porto."]),
+        (["--session", "new"], []),
+    ):
         answers, _, code = converse([*start, *options], request(1, "initialize", **INITIALIZE), asked)
         found = answers[1]["result"]["structuredContent"]["found"]
         assert (code, [hit["text"] for hit in found]) == (0, wanted)
