@@ -394,11 +394,11 @@ def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] 
 
 
 def matching(db: Connection, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
-    """The docs of a user, or those among ``docs``, that match what the catalog does not hold."""
+    """The docs of a user, or those among ``docs``, that match what the catalog does not hold, in no order."""
     where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
     if docs is not None:
         where, values = f"{where} AND doc IN {AMONG}", [*values, db.dialect.bind_list(docs)]
-    return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
+    return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where}", values)]
 
 
 def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:

@@ -14,7 +14,7 @@ from mnemic.web.jobs import Progress
 
 __all__ = ["done", "page", "run", "undo"]
 
-EVENTS, PLANNED = 400, 25
+EVENTS, PLANNED = 400, 12
 """Most events read for the list, and promotions of a preview that are shown."""
 
 
