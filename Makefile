@@ -37,7 +37,7 @@ test-extras: .venv-extras/.ready  ## the tests that need torch or a local langua
 	.venv-extras/bin/python -m pytest -m "torch or llm"
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
-	$(TESTS) -m engine
+	$(TESTS) -n 2 --dist worksteal -m engine
 
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
 	$(TESTS) -m web
