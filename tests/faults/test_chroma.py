@@ -17,7 +17,7 @@ pytestmark = pytest.mark.engine
 
 WORKER = Path(__file__).with_name("chroma_worker.py")
 BATTERY = os.environ.get("MNEMIC_BATTERY") == "1"
-KILLS = 50 if BATTERY else 5
+KILLS = 50 if BATTERY else 3
 
 
 def begun(folder, *arguments):
