@@ -57,8 +57,9 @@ def _found(memory: Memory, question: str, settings: Mapping[str, Any]) -> Mappin
     hits = context.found[: settings["k"]]
     best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
+    left_out = set[str]() if settings["style"] else {hit.id for hit in hits} - shown  # other forms may show fewer
     return {
         "recipe": recipe, "context": context, "prompt": context.to_prompt(settings["style"] or None),
-        "hits": [(hit, shares(hit.contributions, best), hit.id in shown) for hit in hits],
-        "left_out": sum(hit.id not in shown for hit in hits),
+        "hits": [(hit, shares(hit.contributions, best), hit.id in left_out) for hit in hits],
+        "left_out": len(left_out),
     }  # fmt: skip
