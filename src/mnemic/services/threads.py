@@ -119,7 +119,8 @@ def on_worker(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[
 class BackgroundLoop:
     """An event loop on a daemon thread that runs coroutines for blocking callers, which may be inside another running loop.
 
-    The thread starts with the object. A coroutine sees the context variables of its caller.
+    The thread starts with the object. A coroutine sees the context variables of its caller. A blocking portal of anyio would
+    not do: its thread is no daemon, and a program that ends without closing its memory would wait for ever.
     """
 
     def __init__(self, name: str) -> None:
