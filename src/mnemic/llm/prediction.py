@@ -13,13 +13,12 @@ from pydantic import Field
 from mnemic.errors import InvalidInput
 from mnemic.llm.answers import plain
 from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
+from mnemic.llm.narration import MOST_EPISODES
 from mnemic.llm.schema import Items, Number, Schema, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
 
-__all__ = ["MOST_EPISODES", "Prediction", "task", "titled"]
-
-MOST_EPISODES = 12
+__all__ = ["Prediction", "task", "titled"]
 
 INSTRUCTIONS = f"""\
 Predict what episodes of a conversation say, from their titles and the known statements alone: for each episode, by its
