@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemic import paths
-from mnemic.cli.handles import on_server
 from mnemic.cli.output import Answer, plain_value, warn
 from mnemic.cli.parser import command
 
@@ -55,7 +54,7 @@ def resolve(given: Namespace) -> None:
 
 def _shown(place: str) -> str:
     """A folder as it is, an address without its password."""
-    if not on_server(place):
+    if not paths.is_address(place):
         return place
     try:
         from mnemic.stores.postgres.address import address_of

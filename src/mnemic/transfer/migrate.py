@@ -11,17 +11,16 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput, MissingExtra
-from mnemic.runtime.factory import IN_MEMORY, POSTGRES
-from mnemic.stores import SqliteStore
+from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput
+from mnemic.paths import is_address
+from mnemic.runtime.factory import IN_MEMORY
+from mnemic.stores import SqliteStore, postgres_store
 from mnemic.stores.sql.transfer import STAGES, Extent, State, Transfer
 
 if TYPE_CHECKING:
-    from mnemic.stores.postgres import PostgresStore
-
-    Store: TypeAlias = SqliteStore | PostgresStore
+    from mnemic.stores import Store
 
 __all__ = ["MigrationReport", "MovedUser", "migrate"]
 
@@ -102,18 +101,14 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
 
 def _location(store: Store) -> str:
     """The canonical location of a record."""
-    return store.location if store.location.startswith(POSTGRES) else str(Path(store.location).resolve())
+    return store.location if is_address(store.location) else str(Path(store.location).resolve())
 
 
 @contextmanager
 def _open(location: str | Path, *, make: bool) -> Generator[Store]:
     text = str(location)
-    if text.startswith(POSTGRES):
-        try:
-            from mnemic.stores.postgres import PostgresStore
-        except ImportError as error:
-            raise MissingExtra("A memory in PostgreSQL", "postgres") from error
-        with closing(PostgresStore(text)) as store:
+    if is_address(text):
+        with closing(postgres_store()(text)) as store:
             yield store
         return
     if not text or text == IN_MEMORY or "://" in text:
