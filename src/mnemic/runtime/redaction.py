@@ -191,11 +191,8 @@ class RedactingStore:
             case AddMessage(message=message):
                 clean, kinds = redact_record(policy, message)
                 return replace(change, message=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case AddMemory(record=record) | Revise(record=record):
+            case AddMemory(record=record) | Revise(record=record) | AddEpisode(record=record):
                 clean, kinds = redact_record(policy, record)
-                return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case AddEpisode(record=episode):
-                clean, kinds = redact_record(policy, episode)
                 return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
             case PutLink(link=link):
                 return replace(change, link=_link(policy, link)) if link.reason else change

@@ -35,7 +35,6 @@ from mnemic.types.literals import PREFERENCE as KEY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemic.protocols import InputKind
     from mnemic.safety.secrets import SecretPolicy
 
 __all__ = ["VERSION", "export", "restore_from"]
@@ -53,10 +52,15 @@ Progress = Callable[[int, int], None]
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
-_EXTRA_FIELDS = {
-    "message": ("project", "status", "settled", "emotion", "quarantine", "forgotten", "vector"),
-    "episode": ("earlier", "refine", "quarantine", "forgotten", "vector"),
-    "memory": ("earlier", "enrich", "quarantine", "forgotten", "vector"), "link": (),
+_COMMON = {"quarantine": str | None, "forgotten": bool, "vector": str | None}
+_EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "message": {
+        "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
+        **_COMMON,
+    },
+    "episode": {"earlier": tuple[str, ...], "refine": bool, **_COMMON},
+    "memory": {"earlier": tuple[str, ...], "enrich": bool, **_COMMON},
+    "link": {},
 }  # fmt: skip
 """Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before."""
 
@@ -369,27 +373,10 @@ def _line(number: int, text: str) -> Line:
     return Line(number, kind, value, {name: checked.get(name) for name in extra})
 
 
-_HINTS: Mapping[str, Any] = {
-    "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
-    "vector": str | None, "earlier": tuple[str, ...], "refine": bool, "enrich": bool,
-    "quarantine": str | None, "forgotten": bool,
-}  # fmt: skip
-
-
 @cache
 def _hints(kind: str) -> Mapping[str, Any]:
     """The types of the fields of a line."""
-    return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _EXTRA_FIELDS[kind]}
-
-
-class _NullEmbedder:
-    """A placeholder embedder if vectors come from the file: they are set afterwards."""
-
-    id, dimension = "", 1
-
-    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002 - the protocol's
-        """One number per text."""
-        return np.ones((len(texts), 1), np.float32)
+    return {**get_type_hints(_KINDS[kind]), **_EXTRA_FIELDS[kind]}
 
 
 def _index_all(
@@ -397,12 +384,11 @@ def _index_all(
 ) -> dict[str, changes.Indexing]:
     """The index data of all records, by id."""
     found: dict[str, changes.Indexing] = {}
-    embedder = _NullEmbedder() if carried else runtime.indexer.embedder
+    embedder = None if carried else runtime.indexer.embedder
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
-        for line, index in zip(
-            batch, runtime.indexer.indexing([_record(line) for line in batch], embedder), strict=True
-        ):
+        made = runtime.indexer.indexing([_record(line) for line in batch], embedder)
+        for line, index in zip(batch, made, strict=True):
             found[str(_record(line).id)] = replace(index, vector=_vector(line)) if carried else index
         if progress:
             progress(start + len(batch), len(lines))
