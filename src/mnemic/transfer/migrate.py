@@ -7,7 +7,7 @@ visible in the target only when all rows were copied and compared.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -180,6 +180,5 @@ def _copy(source: Transfer, target: Transfer, name: str, extent: Extent, step: C
 def _next_state(state: State, last: int, size: int) -> State:
     if last != state.after:
         return replace(state, after=last, done=state.done + size)
-    following: Sequence[str] = [*STAGES[1:]]
-    number = STAGES.index(state.stage) if state.stage else len(following)
-    return replace(state, stage=STAGES[number + 1] if number < len(following) else None, after=0)
+    later = STAGES[STAGES.index(state.stage) + 1 :] if state.stage else ()
+    return replace(state, stage=later[0] if later else None, after=0)

@@ -27,9 +27,6 @@ class Fields:
     values: Mapping[str, object]
     place: str
 
-    def __contains__(self, field: str) -> bool:
-        return self.values.get(field) is not None
-
     def fault(self, field: str, problem: str) -> InvalidInput:
         """The error for a field."""
         return InvalidInput(f"{self.place}.{field} {problem}.")
