@@ -103,17 +103,13 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
     """
     from mnemic.memory import Memory
 
-    _check_place(given.dir, make=make)
+    if not make:
+        require_record(given.dir)
+    elif not is_address(given.dir):
+        record_file(given.dir)  # raises for a memory in RAM
     settings = given.config.arguments(timezone=given.timezone, embedder=given.embedder, retention=retention)
     settings |= {"session": given.session, "llm": given.llm}  # without one, where a command needs none
     return Memory(given.dir, user=given.user, project=_project(given.project), **settings)
-
-
-def _check_place(place: str, *, make: bool) -> None:
-    if not make:
-        require_record(place)
-    elif not is_address(place):
-        record_file(place)  # raises for a memory in RAM
 
 
 def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
@@ -122,8 +118,7 @@ def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
     from mnemic.runtime.redaction import policy_from
 
     return factory.open_runtime(
-        place or given.dir, embedder="hashing" if place else given.embedder, tokenizer=None, reranker=None, llm=None,
-        processing=None, consolidator=None, idle=None, retention=None, durability="FULL",
+        place or given.dir, embedder="hashing" if place else given.embedder,
         secrets=policy_from(given.config.values.get("secrets", "redact")),
     )  # fmt: skip
 

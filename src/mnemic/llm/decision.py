@@ -57,13 +57,8 @@ class Decision(Schema):
 def task(first: MemoryRecord, second: MemoryRecord) -> Task[PairDecision]:
     """Ask what to do with two memories: both with the time since which each is true, numbered 1 and 2."""
     lines = [f"{moment(m.valid_at or m.created_at)}: {m.content}" for m in (first, second)]
-    return Task(
-        stage="decide",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(memories=numbered_list(lines))}\n\nDecide.",
-        schema=Decision,
-        read=lambda answer: _read(answer, (first.content, second.content)),
-    )
+    prompt = f"{fenced(memories=numbered_list(lines))}\n\nDecide."
+    return Task("decide", INSTRUCTIONS, prompt, Decision, lambda answer: _read(answer, (first.content, second.content)))
 
 
 def _read(answer: Decision, pair: tuple[str, str]) -> PairDecision:

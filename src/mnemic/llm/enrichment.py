@@ -90,13 +90,8 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
     if not 0 < len(memories) <= MOST_MEMORIES:
         raise InvalidInput(f"{len(memories)} memories cannot be described in one question; give 1 to {MOST_MEMORIES}.")
     texts = tuple(memory if isinstance(memory, str) else memory.content for memory in memories)
-    return Task(
-        stage="enrich",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(memories=numbered_list(texts))}\n\nDescribe memories 1 to {len(texts)}.",
-        schema=Descriptions,
-        read=lambda answer: _read(answer, texts),
-    )
+    prompt = f"{fenced(memories=numbered_list(texts))}\n\nDescribe memories 1 to {len(texts)}."
+    return Task("enrich", INSTRUCTIONS, prompt, Descriptions, lambda answer: _read(answer, texts))
 
 
 def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:

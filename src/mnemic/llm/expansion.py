@@ -47,13 +47,8 @@ def task(query: str) -> Task[Expansion]:
     """
     if not query.strip():
         raise InvalidInput("A blank query has no other wording.")
-    return Task(
-        stage="expand",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it.",
-        schema=Queries,
-        read=lambda answer: _read(answer, query),
-    )
+    prompt = f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it."
+    return Task("expand", INSTRUCTIONS, prompt, Queries, lambda answer: _read(answer, query))
 
 
 def _read(answer: Queries, query: str) -> Expansion:

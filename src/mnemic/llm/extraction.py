@@ -153,13 +153,9 @@ def task(
     check_sizes(message_groups)
     if len(known) > MOST_KNOWN:
         raise InvalidInput(f"{len(known)} known statements do not fit one prompt; give at most {MOST_KNOWN}.")
-    return Task(
-        stage="extract",
-        instructions=PREDICTED if any(predictions) else PREDICTING,
-        prompt=_prompt(episodes, held, predictions),
-        schema=Findings,
-        read=lambda answer: _read(answer, message_groups, held),
-    )
+    prompt = _prompt(episodes, held, predictions)
+    instructions = PREDICTED if any(predictions) else PREDICTING
+    return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, held))
 
 
 def _prompt(episodes: Sequence[EpisodeText], known: Sequence[str], predictions: Sequence[str]) -> str:

@@ -87,13 +87,8 @@ def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
         )
     numbers = _numbers(pairs)
     places = [{numbers[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
-    return Task(
-        stage="link",
-        instructions=INSTRUCTIONS,
-        prompt=_prompt(pairs, numbers),
-        schema=Relations,
-        read=lambda answer: _read(answer, places),
-    )
+    prompt = _prompt(pairs, numbers)
+    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, places))
 
 
 def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:

@@ -75,13 +75,8 @@ def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
     """Ask for the titles and the stories of episodes; see `check_sizes`."""
     check_sizes(episodes)
     texts = fenced(conversation=transcript([message for messages in episodes for message in messages]))
-    return Task(
-        stage="narrate",
-        instructions=INSTRUCTIONS,
-        prompt=f"{texts}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode.",
-        schema=EpisodeRecords,
-        read=lambda answer: _read(answer, episodes),
-    )
+    prompt = f"{texts}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
+    return Task("narrate", INSTRUCTIONS, prompt, EpisodeRecords, lambda answer: _read(answer, episodes))
 
 
 def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:

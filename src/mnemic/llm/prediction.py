@@ -60,13 +60,8 @@ def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[Predictio
     if not 0 < len(titles) <= MOST_EPISODES:
         raise InvalidInput(f"{len(titles)} episodes cannot be predicted in one question; give 1 to {MOST_EPISODES}.")
     count = len(titles)
-    return Task(
-        stage="predict",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode.",
-        schema=ExpectedEpisodes,
-        read=lambda answer: _read(answer, count),
-    )
+    prompt = f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode."
+    return Task("predict", INSTRUCTIONS, prompt, ExpectedEpisodes, lambda answer: _read(answer, count))
 
 
 def titled(titles: Sequence[str]) -> str:

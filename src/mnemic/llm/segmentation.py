@@ -66,13 +66,8 @@ def task(messages: Sequence[Message]) -> Task[Segmentation]:
     """
     if not 0 < len(messages) <= MOST_MESSAGES:
         raise InvalidInput(f"{len(messages)} messages cannot be cut in one question; give 1 to {MOST_MESSAGES}.")
-    return Task(
-        stage="segment",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes.",
-        schema=EpisodeSpans,
-        read=lambda answer: _read(answer, messages),
-    )
+    prompt = f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
+    return Task("segment", INSTRUCTIONS, prompt, EpisodeSpans, lambda answer: _read(answer, messages))
 
 
 def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:

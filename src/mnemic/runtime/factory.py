@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
@@ -18,7 +18,7 @@ from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import wrap_store
+from mnemic.runtime.redaction import RedactingStore
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
 from mnemic.runtime.usage import Uses
@@ -133,15 +133,15 @@ def open_runtime(
     location: str | Path,
     *,
     embedder: str | Embedder | None,
-    tokenizer: str | TokenCounter | None,
-    reranker: str | PathLike[str] | Reranker | None,
-    llm: str | Model | LanguageModel | None,
-    processing: Processing | None,
-    consolidator: Consolidator | None,
-    idle: Idle | None,
-    retention: RetentionPolicy | None,
     secrets: SecretPolicy,
-    durability: Durability,
+    tokenizer: str | TokenCounter | None = None,
+    reranker: str | PathLike[str] | Reranker | None = None,
+    llm: str | Model | LanguageModel | None = None,
+    processing: Processing | None = None,
+    consolidator: Consolidator | None = None,
+    idle: Idle | None = None,
+    retention: RetentionPolicy | None = None,
+    durability: Durability = "FULL",
     vectors: object = None,
 ) -> Runtime:
     """Open or make the record at a location.
@@ -170,7 +170,7 @@ def open_runtime(
     with suppress(StoreError):  # finish an erasure that was interrupted
         if opened.erasure.unfinished():
             opened.erasure.purge()
-    store = wrap_store(opened, secrets, indexer)
+    store = cast("Store", RedactingStore(opened, secrets, indexer))
     return Runtime(
         store=store,
         fence=store.fence,

@@ -97,14 +97,16 @@ def _folder(path: object) -> Path:
 
 
 def _read_head(path: Path) -> str | None:
-    """The first 64 KB of a regular file as text; None when it cannot be read."""
+    """The first 64 KB of a regular file as text, in UTF-8 or UTF-16; None when it cannot be read."""
     if not os.path.isfile(path):  # a pipe or a device would block
         return None
     try:
         with path.open("rb") as file:
-            return _decode(file.read(MOST_READ))
+            data = file.read(MOST_READ)
     except OSError:
         return None
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return data.decode(encoding, errors="replace")
 
 
 def _plain_line(text: str, most: int) -> str:
@@ -120,12 +122,6 @@ def _name_and_description(texts: list[str]) -> tuple[str, str]:
         return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in found)), "")
 
     return first("project", LONGEST_NAME) or first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
-
-
-def _decode(data: bytes) -> str:
-    """Decode UTF-8 or UTF-16, replacing invalid bytes."""
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return data.decode(encoding, errors="replace")
 
 
 def front_matter(text: str) -> dict[str, str]:

@@ -52,7 +52,6 @@ __all__ = [
     "refuse_secrets",
     "unwrap_store",
     "with_redactions",
-    "wrap_store",
 ]
 
 R = TypeVar("R", bound=Message | Episode | MemoryRecord)
@@ -217,11 +216,6 @@ class RedactingStore:
         if not change.indexing.terms and change.indexing.vector is None:
             return change.indexing
         return self._indexer.indexing([record], self._indexer.embedder)[0]
-
-
-def wrap_store(store: Store, policy: SecretPolicy, indexer: Indexer) -> Store:
-    """Wrap a store so that every write is redacted."""
-    return cast("Store", RedactingStore(store, policy, indexer))
 
 
 def unwrap_store(store: Store) -> Store:

@@ -38,23 +38,23 @@ ErrorTexts: TypeAlias = "Mapping[Meaning, str]"
 
 # Errors are recognised by class name: the provider packages need not be imported, and not every version of pydantic-ai has
 # all of these.
-REFUSED = frozenset({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"})
-REFUSED_STATUS = frozenset({401, 402, 403, 404})
-REJECTED = frozenset({"ModelRequestRejectedError"})
-REJECTED_STATUS = frozenset({400, 413, 422})
-TRANSIENT = frozenset(
-    {
-        "ModelConnectionError",
-        "ModelRateLimitError",
-        "ModelRequestTimeout",
-        "ModelServerError",
-        "ModelUnavailableError",
-        "OSError",  # refused and broken connections, unknown hosts, time-outs
-        "TransportError",  # the same in HTTP clients
-    }
-)
-TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
-SERVER_ERRORS = range(500, 600)
+_MEANINGS: Mapping[Meaning, tuple[Collection[str], Collection[int]]] = {
+    "refused": ({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"}, {401, 402, 403, 404}),
+    "rejected": ({"ModelRequestRejectedError"}, {400, 413, 422}),
+    "transient": (
+        {
+            "ModelConnectionError",
+            "ModelRateLimitError",
+            "ModelRequestTimeout",
+            "ModelServerError",
+            "ModelUnavailableError",
+            "OSError",  # refused and broken connections, unknown hosts, time-outs
+            "TransportError",  # the same in HTTP clients
+        },
+        {408, 409, 425, 429, *range(500, 600)},
+    ),
+}
+"""The classes and the HTTP statuses of errors, in the order in which they are looked up."""
 
 LONGEST_DETAIL = 300
 DEEPEST_CAUSE = 5
@@ -93,13 +93,7 @@ def classify(
     """
     status = getattr(error, "status_code", None)
     names = _names(error) if isinstance(status, int) else _names(error, *_causes(error))
-    meaning: Meaning = "other"
-    if names & REFUSED or status in REFUSED_STATUS:
-        meaning = "refused"
-    elif names & REJECTED or status in REJECTED_STATUS:
-        meaning = "rejected"
-    elif names & TRANSIENT or status in TRANSIENT_STATUS or status in SERVER_ERRORS:
-        meaning = "transient"
+    meaning = _meaning(names, status)
     label = type(error).__name__.lstrip("_") + (f", status {status}" if isinstance(status, int) else "")
     # A refusal is not quoted: services repeat an invalid key.
     detail = "" if meaning == "refused" else scrubbed(str(error), secrets, keep=service)
@@ -107,6 +101,13 @@ def classify(
     kind = unavailable if meaning in ("refused", "transient") else failed
     said = texts[meaning].format(service=service, label=label, detail=detail)
     return Failure(kind(said), meaning, _retry_after(error) if meaning == "transient" else 0.0)
+
+
+def _meaning(names: set[str], status: object) -> Meaning:
+    for meaning, (classes, statuses) in _MEANINGS.items():
+        if not names.isdisjoint(classes) or status in statuses:
+            return meaning
+    return "other"
 
 
 def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str:

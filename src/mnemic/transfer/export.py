@@ -130,9 +130,13 @@ def _lines(
         _sort_sources(found)
         edges, left_out = _edges(runtime, user, number, stored)
         found += [{"kind": "link", **_as_json(link)} for link in edges]
-    counts = Counter(str(line["kind"]) for line in found)
-    header["counts"] = {kind: counts[kind] for kind in _KINDS}
-    return [header, *found], {**{kind: counts[kind] for kind in _KINDS}, "left_out": left_out}
+    header["counts"] = counts = _counts(str(line["kind"]) for line in found)
+    return [header, *found], {**counts, "left_out": left_out}
+
+
+def _counts(kinds: Iterable[str]) -> dict[str, int]:
+    """The number of lines of each kind."""
+    return dict.fromkeys(_KINDS, 0) | Counter(kinds)
 
 
 def _fetch_all(runtime: Runtime, number: int, docs: Sequence[int]) -> dict[int, Stored]:
@@ -276,7 +280,7 @@ def restore_from(
     receipts = runtime.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
         raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
-    return {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+    return _counts(line.kind for line in lines)
 
 
 def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
@@ -289,7 +293,7 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
     if version > VERSION:
         raise InvalidInput(f"The export has format {version}, this Mnemic reads up to {VERSION}. Upgrade Mnemic.")
     lines = [_line(number, text) for number, text in enumerate(texts, start=2) if text.strip()]
-    counts = {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+    counts = _counts(line.kind for line in lines)
     if header.get("counts") != counts:
         raise InvalidInput(
             f"The header counts {shown(header.get('counts'), 200)}, but the file has {counts}: it is truncated or changed."

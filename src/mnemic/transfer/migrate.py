@@ -121,19 +121,14 @@ def _open(location: str | Path, *, make: bool) -> Generator[Store]:
 
 
 def _move_all(source: Transfer, target: Transfer, progress: Progress | None) -> list[MovedUser]:
-    _same_model(source, target)
+    if source.model and target.model and source.model != target.model:
+        raise EmbeddingMismatch(target.model, source.model)
     extents = {name: extent for name in source.users() if (extent := source.extent(name))}
     step = _ProgressCounter(sum(extent.size for extent in extents.values()), progress)
     there = {name: _compare(source, target, name, step) for name in extents if target.extent(name)}
     return [
         there.get(name) or _copy(source, target, name, extent, step) for name, extent in extents.items()
     ]  # existing users are compared before anything is written
-
-
-def _same_model(source: Transfer, target: Transfer) -> None:
-    wanted, held = source.model, target.model
-    if wanted and held and wanted != held:
-        raise EmbeddingMismatch(held, wanted)
 
 
 def _compare(source: Transfer, target: Transfer, name: str, step: Callable[[int], None]) -> MovedUser:
