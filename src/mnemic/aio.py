@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["AsyncMemory"]
 
 
-@with_call_hints
 class AsyncMemory(OnWorkers):
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
@@ -44,6 +43,7 @@ class AsyncMemory(OnWorkers):
 
     _wrapped: Memory
 
+    @with_call_hints
     def __init__(
         self,
         location: str | Path | None = None,
@@ -125,6 +125,7 @@ class AsyncMemory(OnWorkers):
 
         return AsyncAdmin(self._wrapped.admin, self._workers)
 
+    @with_call_hints
     def scoped(
         self,
         *,

@@ -10,7 +10,8 @@ from importlib import util
 from pathlib import Path
 
 __all__ = [
-    "cache_dir", "environment", "environment_secrets", "environment_set", "memory_dir", "tiktoken_cache", "wheel_folder",
+    "cache_dir", "environment", "environment_secrets", "environment_set", "is_address", "memory_dir", "tiktoken_cache",
+    "wheel_folder",
 ]  # fmt: skip
 
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
@@ -39,6 +40,11 @@ def environment_set(name: str, value: str) -> Generator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = before
+
+
+def is_address(place: str | Path) -> bool:
+    """Whether a memory is in a database on a server, and not in a folder."""
+    return str(place).startswith(("postgresql://", "postgres://"))
 
 
 def memory_dir(otherwise: str = "./memory") -> str:

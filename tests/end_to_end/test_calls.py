@@ -91,6 +91,8 @@ def test_none_widens_a_handle(memory):
         (lambda memory: memory.list(k=5), "limit"),
         (lambda memory: Memory(":memory:", user_id="ana"), "user"),
         (lambda memory: asyncio.run(AsyncMemory.over(memory).search("tea", top_k=5)), "k"),
+        (lambda memory: AsyncMemory.over(memory).scoped(user_id="ana"), "user"),
+        (lambda memory: AsyncMemory(":memory:", user_id="ana"), "user"),
     ],
 )
 def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, meant, monkeypatch):

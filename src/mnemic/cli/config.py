@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemic import paths
-from mnemic.cli.handles import on_server
-from mnemic.cli.output import Answer, plain_value, warn
+from mnemic.cli.output import Answer, plain_value, table, warn
 from mnemic.cli.parser import command
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
 
     from mnemic.runtime.config import Setting
 
@@ -50,26 +48,22 @@ def resolve(given: Namespace) -> None:
     for name in FROM_FILE:
         if options.get(name, "absent") is None and not (hook and name == "session"):  # agents name their session
             setattr(given, name, found.recipe if name == "recipe" else found.values.get(name))
-    _name_session(given)
+    if given.session == "new":
+        from mnemic.runtime.scopes import new_session
+
+        given.session = new_session()
+        warn(f"the session is {given.session}")
 
 
 def _shown(place: str) -> str:
     """A folder as it is, an address without its password."""
-    if not on_server(place):
+    if not paths.is_address(place):
         return place
     try:
         from mnemic.stores.postgres.address import address_of
     except ImportError:  # without the extra
         return "postgresql://..."
     return address_of(place).name
-
-
-def _name_session(given: Namespace) -> None:
-    if given.session == "new":
-        from mnemic.runtime.scopes import new_session
-
-        given.session = new_session()
-        warn(f"the session is {given.session}")
 
 
 @command("show the settings and where they come from")
@@ -83,12 +77,11 @@ def config(given: Namespace) -> Answer:
       mnemic config --config staging.toml --llm openai:gpt-5-mini
     """
     document = {one.name: {"value": one.value, "from": one.origin} for one in given.sources}
-    return Answer({"settings": document}, [*_lines(given.sources)])
+    return Answer({"settings": document}, _lines(given.sources))
 
 
-def _lines(settings: list[Setting]) -> Generator[str]:
+def _lines(settings: list[Setting]) -> list[str]:
     """The settings in three columns."""
-    rows = [(one.name, "-" if one.value is None else plain_value(one.value), one.origin) for one in settings]
-    name_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    for name, value, origin in rows:
-        yield f"{name:<{name_width}}  {value:<{value_width}}  {origin}"
+    values = ["-" if one.value is None else plain_value(one.value) for one in settings]
+    width = max(map(len, values))
+    return table((one.name, f"{value:<{width}}  {one.origin}") for one, value in zip(settings, values, strict=True))

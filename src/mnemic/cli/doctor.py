@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.handles import bytes_of_record, on_server, open_memory, record_file, require_record
+from mnemic.cli.handles import open_memory, probe, record_file, require_record
 from mnemic.cli.output import Answer, enumerated, size, table
 from mnemic.cli.parser import command, flag
 from mnemic.errors import (
@@ -196,12 +196,10 @@ def _default_weights(name: str) -> tuple[str, bool]:
 
 def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
-    from mnemic.transfer import backup
     from mnemic.vectors import DEFAULT_MODELS
 
-    place = given.dir
     try:
-        name, there = backup.probe_server(place) if on_server(place) else (place, bytes_of_record(place) is not None)
+        name, there = probe(given.dir)
         if not there:
             health.facts["memory"] = f"none yet in {name}"
             return
@@ -242,7 +240,7 @@ def _fix(given: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
     from mnemic.transfer import backup
 
-    if on_server(given.dir):
+    if paths.is_address(given.dir):
         done = backup.mend_server(given.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:

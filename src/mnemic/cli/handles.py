@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli.output import warn
 from mnemic.errors import ConfigurationError, StoreUnavailable
+from mnemic.paths import is_address
 from mnemic.runtime.projects import Project, chosen_project
 
 if TYPE_CHECKING:
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import RetentionPolicy
 
-__all__ = ["bytes_of_record", "has_record", "on_server", "open_memory", "open_runtime", "record_file", "require_record"]
-
-
-def on_server(place: str) -> bool:
-    """Whether a memory is on a server and not in a folder."""
-    return place.startswith(("postgresql://", "postgres://"))
+__all__ = ["has_record", "open_memory", "open_runtime", "probe", "record_file", "require_record"]
 
 
 def record_file(folder: str) -> Path:
@@ -34,12 +30,12 @@ def record_file(folder: str) -> Path:
 
     if folder == ":memory:":
         raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
-    if on_server(folder):  # not quoted: it may contain a password
+    if is_address(folder):  # not quoted: it may contain a password
         raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
     return Path(folder).expanduser() / FILE_NAME
 
 
-def bytes_of_record(folder: str) -> int | None:
+def _bytes_of_record(folder: str) -> int | None:
     """The size of the record file of a folder in bytes; None if there is no file.
 
     Raises:
@@ -58,34 +54,36 @@ def bytes_of_record(folder: str) -> int | None:
         ) from error
 
 
-def has_record(place: str) -> bool:
-    """Whether there is a memory in a folder or on a server; creates nothing.
+def probe(place: str) -> tuple[str, bool]:
+    """A folder, or an address without its secrets, and whether there is a memory or at least an empty file; creates nothing.
 
     Raises:
         ConfigurationError: the place is ``:memory:``.
         StoreError: the server cannot be reached, or the folder cannot be accessed.
-    """
-    from mnemic.transfer import backup
-
-    return backup.probe_server(place)[1] if on_server(place) else bool(bytes_of_record(place))
-
-
-def require_record(place: str) -> None:
-    """Check that the memory exists.
-
-    Raises:
-        ConfigurationError: the place is ``:memory:``.
-        StoreUnavailable: there is none, or its location cannot be accessed.
         MissingExtra: the driver of the server is not installed.
     """
     from mnemic.transfer import backup
 
-    name, there = backup.probe_server(place) if on_server(place) else (place, bytes_of_record(place) is not None)
+    return backup.probe_server(place) if is_address(place) else (place, _bytes_of_record(place) is not None)
+
+
+def has_record(place: str) -> bool:
+    """Whether there is a memory, in a file that is not empty; see `probe`."""
+    return probe(place)[1] if is_address(place) else bool(_bytes_of_record(place))
+
+
+def require_record(place: str) -> None:
+    """Check that the memory exists; see `probe`.
+
+    Raises:
+        StoreUnavailable: there is none.
+    """
+    name, there = probe(place)
     begin = "create one with mnemic add, mnemic remember or mnemic import."
     if not there:
-        where = "URL" if on_server(place) else "folder"
+        where = "URL" if is_address(place) else "folder"
         raise StoreUnavailable(f"There is no memory in {name}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")
-    if on_server(place) or bytes_of_record(place):
+    if is_address(place) or _bytes_of_record(place):
         return
     file = record_file(place)
     if not file.with_name(f"{file.name}-wal").exists():  # with a log the record is damaged
@@ -105,17 +103,13 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
     """
     from mnemic.memory import Memory
 
-    _check_place(given.dir, make=make)
+    if not make:
+        require_record(given.dir)
+    elif not is_address(given.dir):
+        record_file(given.dir)  # raises for a memory in RAM
     settings = given.config.arguments(timezone=given.timezone, embedder=given.embedder, retention=retention)
     settings |= {"session": given.session, "llm": given.llm}  # without one, where a command needs none
     return Memory(given.dir, user=given.user, project=_project(given.project), **settings)
-
-
-def _check_place(place: str, *, make: bool) -> None:
-    if not make:
-        require_record(place)
-    elif not on_server(place):
-        record_file(place)  # raises for a memory in RAM
 
 
 def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
@@ -124,8 +118,7 @@ def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
     from mnemic.runtime.redaction import policy_from
 
     return factory.open_runtime(
-        place or given.dir, embedder="hashing" if place else given.embedder, tokenizer=None, reranker=None, llm=None,
-        processing=None, consolidator=None, idle=None, retention=None, durability="FULL",
+        place or given.dir, embedder="hashing" if place else given.embedder,
         secrets=policy_from(given.config.values.get("secrets", "redact")),
     )  # fmt: skip
 

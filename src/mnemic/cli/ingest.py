@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.runtime.runtime import Runtime
     from mnemic.transfer.importers import memories
     from mnemic.transfer.importers.files import Parsed
     from mnemic.transfer.importers.found import Damage, Found
@@ -240,95 +239,73 @@ def _remarks(given: Namespace, pending: Mapping[str, int]) -> list[str]:
 # import: messages
 
 
-@dataclass(slots=True)
-class _Tally:
-    """Counts of the outcomes for the messages of a file."""
-
-    file: str
-    format: str
-    messages: int
-    stored: int = 0
-    duplicate: int = 0
-    without_text: int = 0
-    rejected: list[Receipt] = field(default_factory=list[Receipt])
-
-    def count(self, messages: Sequence[Message], receipts: Sequence[Receipt]) -> None:
-        refused = [(m, r) for m, r in zip(messages, receipts, strict=True) if r.outcome not in ("stored", "duplicate")]
-        rejected = [receipt for message, receipt in refused if message.content.strip()]
-        self.stored += sum(receipt.outcome == "stored" for receipt in receipts)
-        self.duplicate += sum(receipt.outcome == "duplicate" for receipt in receipts)
-        self.without_text += len(refused) - len(rejected)
-        self.rejected += rejected
-
-    def line(self) -> str:
-        parts = f"{self.stored} stored, {self.duplicate} already stored, {len(self.rejected)} rejected"
-        empty = f", {self.without_text} without text" if self.without_text else ""
-        return f"{self.file} ({self.format}): {self.messages} messages: {parts}{empty}"
-
-
 def _import_messages(given: Namespace, read: Parsed, name: str) -> Answer:
     from mnemic.transfer.importers import files
 
-    path = Path(given.file)
-    session = given.session or ("stdin" if given.file == "-" else path.stem)
+    session = given.session or ("stdin" if given.file == "-" else Path(given.file).stem)
     messages = files.read_messages(files.undamaged(read), format=name, session=session)
-    tally = _Tally(str(path), name, len(messages))
-    pending: Mapping[str, int] = {}
     if not messages:
-        warn(f"{path} contains no messages.")
+        warn(f"{Path(given.file)} contains no messages.")
         return Answer(None, fine=False)
     if given.dry_run:
-        _preview_messages(given, messages, tally)
-    else:
-        pending = _store_messages(given, messages, tally)
-    return _messages_answer(given, messages, tally, pending)
-
-
-def _preview_messages(given: Namespace, messages: Sequence[Message], tally: _Tally) -> None:
-    """Count the expected outcomes of the messages, without storing them."""
-    known: dict[str | None, str] = {}
-    if has_record(given.dir):
-        with open_memory(given) as memory:
-            known = {message.id: message.content for message in memory.messages(reach="user")}
-    for message in messages:
-        held = known.setdefault(message.id, message.content)
-        refusal = Receipt(id=str(message.id), outcome="rejected", reason="another message has this id")
-        expected = Receipt(id=str(message.id), outcome="stored" if held is message.content else "duplicate")
-        tally.count([message], [expected if held == message.content and message.content.strip() else refusal])
-
-
-def _store_messages(given: Namespace, messages: Sequence[Message], tally: _Tally) -> Mapping[str, int]:
-    """Store in batches, then embed all pending records; returns what is still pending."""
+        return _messages_answer(given, name, messages, _expected(given, messages), {})
+    receipts: list[Receipt] = []
     with open_memory(given, make=True) as memory:
         try:
             with progress_bar("message") as step:
                 for start in range(0, len(messages), BATCH):
-                    batch = messages[start : start + BATCH]
-                    tally.count(batch, memory.add(batch))
-                    step(start + len(batch), len(messages))
+                    receipts += memory.add(messages[start : start + BATCH])
+                    step(len(receipts), len(messages))
             memory.admin.flush(process=False)
         except (MnemicError, KeyboardInterrupt):
-            warn(f"stopped early. {tally.line()}. {AGAIN}")
+            warn(f"stopped early. {_messages_answer(given, name, messages, receipts, {}).lines[0]}. {AGAIN}")
             raise
-        return memory.stats().pending
+        return _messages_answer(given, name, messages, receipts, memory.stats().pending)
+
+
+def _expected(given: Namespace, messages: Sequence[Message]) -> list[Receipt]:
+    """The expected outcomes of the messages, without storing them."""
+    known: dict[str | None, str] = {}
+    if has_record(given.dir):
+        with open_memory(given) as memory:
+            known = {message.id: message.content for message in memory.messages(reach="user")}
+    receipts: list[Receipt] = []
+    for message in messages:
+        held = known.setdefault(message.id, message.content)
+        refusal = Receipt(id=str(message.id), outcome="rejected", reason="another message has this id")
+        expected = Receipt(id=str(message.id), outcome="stored" if held is message.content else "duplicate")
+        receipts.append(expected if held == message.content and message.content.strip() else refusal)
+    return receipts
 
 
 def _messages_answer(
-    given: Namespace, messages: Sequence[Message], tally: _Tally, pending: Mapping[str, int]
+    given: Namespace, name: str, messages: Sequence[Message], receipts: Sequence[Receipt], pending: Mapping[str, int]
 ) -> Answer:
     from mnemic.transfer.importers.fields import LEFT_OUT
 
+    outcomes = Counter(receipt.outcome for receipt in receipts)
+    refused = [
+        (message, receipt)
+        for message, receipt in zip(messages, receipts, strict=False)
+        if receipt.outcome == "rejected"
+    ]
+    rejected = [receipt for message, receipt in refused if message.content.strip()]
     undated = sum(message.sent_at is None for message in messages)
     partial = Counter(what for message in messages for what in message.metadata.get(LEFT_OUT, ()))
-    rejected = [{"id": receipt.id, "reason": receipt.reason} for receipt in tally.rejected]
-    extra = {"rejected": rejected, "undated": undated, "left_out": partial, "pending": pending}
-    lines = [tally.line(), *_rejections(tally.rejected)]
+    document = {
+        "file": str(Path(given.file)), "format": name, "messages": len(messages), "stored": outcomes["stored"],
+        "duplicate": outcomes["duplicate"], "without_text": len(refused) - len(rejected),
+        "rejected": [{"id": receipt.id, "reason": receipt.reason} for receipt in rejected], "undated": undated,
+        "left_out": partial, "pending": pending, "dry_run": given.dry_run,
+    }  # fmt: skip
+    parts = f"{outcomes['stored']} stored, {outcomes['duplicate']} already stored, {len(rejected)} rejected"
+    empty = f", {len(refused) - len(rejected)} without text" if len(refused) > len(rejected) else ""
+    lines = [f"{document['file']} ({name}): {len(messages)} messages: {parts}{empty}", *_rejections(rejected)]
     if undated:
         lines.append(f"  {undated} have no time and are dated now")
     if partial:
         lines.append("  not text, left out: " + ", ".join(f"{what} ({count})" for what, count in partial.items()))
-    document = {**plain(tally), **extra, "dry_run": given.dry_run}
-    return Answer(document, [*lines, *_remarks(given, pending)], fine=not tally.rejected)
+    return Answer(document, [*lines, *_remarks(given, pending)], fine=not rejected)
 
 
 # import: memories
@@ -348,14 +325,7 @@ class _Outcome:
     def total(self) -> memories.Tally:
         from mnemic.transfer.importers import memories
 
-        whole = memories.Tally()
-        for tally in self.users.values():
-            whole.memories += tally.memories
-            whole.stored += tally.stored
-            whole.replacing += tally.replacing
-            whole.duplicate += tally.duplicate
-            whole.rejected += tally.rejected
-        return whole
+        return sum(self.users.values(), memories.Tally())
 
     def line(self) -> str:
         total = self.total()
@@ -373,42 +343,34 @@ def _import_memories(given: Namespace, read: Parsed, name: str) -> Answer:
     if not found and not outcome.damaged:
         warn(f"{given.file} contains no memories.")
         return Answer(None, fine=False)
-    pending: Mapping[str, int] = {}
-    if given.dry_run:
-        with closing(open_runtime(given, place=None if has_record(given.dir) else ":memory:")) as runtime:
-            _each_user(given, runtime, owned, outcome)
-    elif owned:
-        pending = _store_memories(given, owned, outcome)
-    return _memories_answer(given, outcome, pending)
+    return _memories_answer(given, outcome, _store_memories(given, owned, outcome))
 
 
 def _store_memories(given: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> Mapping[str, int]:
-    """Store the memories of each user; returns the pending tasks."""
-    with closing(open_runtime(given)) as runtime:
-        try:
-            _each_user(given, runtime, owned, outcome)
-        except (MnemicError, KeyboardInterrupt):
-            warn(f"stopped early. {outcome.line()}. {AGAIN}")
-            raise
-        return sum((Counter(runtime.store.stats(user).pending) for user in owned), Counter[str]())
-
-
-def _each_user(given: Namespace, runtime: Runtime, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> None:
-    """Store the memories of each user, or count the expected outcomes of a dry run."""
+    """Store the memories of each user, or count the expected outcomes of a dry run; returns the pending tasks."""
     from mnemic.runtime import factory, scopes
     from mnemic.runtime.redaction import redact_scope
     from mnemic.transfer.importers import memories
 
-    total, zone = sum(map(len, owned.values())), factory.time_zone(given.timezone)
-    done = itertools.count(1)
-    with progress_bar("memory") as bar:
-        for user, mine in owned.items():
-            scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
-            if given.dry_run:
-                outcome.users[user] = memories.preview(runtime, scope, mine, zone)
-                continue
-            tally = outcome.users[user] = memories.Tally()
-            memories.store(runtime, scope, mine, zone, tally=tally, step=lambda: bar(next(done), total))
+    if not owned:
+        return {}
+    total, zone, done = sum(map(len, owned.values())), factory.time_zone(given.timezone), itertools.count(1)
+    place = ":memory:" if given.dry_run and not has_record(given.dir) else None
+    with closing(open_runtime(given, place=place)) as runtime:
+        try:
+            with progress_bar("memory") as bar:
+                for user, mine in owned.items():
+                    scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
+                    tally = outcome.users[user] = memories.Tally()
+                    for receipt in memories.store(runtime, scope, mine, zone, dry_run=given.dry_run):
+                        tally.count(receipt)
+                        bar(next(done), total)
+        except (MnemicError, KeyboardInterrupt):
+            if not given.dry_run:
+                warn(f"stopped early. {outcome.line()}. {AGAIN}")
+            raise
+        waiting = (Counter(runtime.store.stats(user).pending) for user in owned)
+        return {} if given.dry_run else sum(waiting, Counter[str]())
 
 
 def _memories_answer(given: Namespace, outcome: _Outcome, pending: Mapping[str, int]) -> Answer:

@@ -224,17 +224,10 @@ def log(given: Namespace) -> Answer:
         raise InvalidInput(f"--limit must be 0 or more, not {given.limit}.")
     kinds: Sequence[Kind] = get_args(Kind) if given.all else ("memory",)
     with open_memory(given) as memory:
-        if given.id:
-            events = memory.history(given.id)[::-1][: given.limit]
-            lines = [event_line(event, named=False) for event in events]
-        else:
-            events = memory.admin.log(kinds=kinds, limit=given.limit)
-            lines = [f"{event_line(event, named=True)}{_beginning(event.content)}" for event in events]
+        found = memory.history(given.id)[::-1] if given.id else memory.admin.log(kinds=kinds, limit=given.limit)
+    events = found[: given.limit]
+    lines = [event_line(event, named=not given.id) for event in events]
     return Answer({"events": events}, lines, [] if events else ["nothing found."], fine=bool(events))
-
-
-def _beginning(text: str | None) -> str:
-    return f"  {short(text)}" if text else ""
 
 
 @command(

@@ -214,12 +214,12 @@ def receipt_line(receipt: Receipt) -> str:
 
 
 def event_line(event: Event, *, named: bool) -> str:
-    """One line of a history; with ``named`` it includes the id."""
+    """One line of a history; with ``named`` it includes the id and the beginning of the text."""
     name = f"  [{one_line(event.id)}]" if named else ""
     version = f"  version {event.version}" if event.version not in (None, 1) else ""
     details = (f"{key} {plain_value(value)}" for key, value in event.detail.items() if value not in (None, "", []))
-    detail = "  ".join(details)
-    return f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}{'  ' + detail if detail else ''}"
+    text = [short(event.content)] if named and event.content else []
+    return "  ".join([f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}", *details, *text])
 
 
 def plain_value(value: object) -> str:

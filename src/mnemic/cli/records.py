@@ -252,7 +252,7 @@ def show(given: Namespace) -> Answer:
         *(heading(record), indented(record.content), "", *table(_facts(record))),
         *_section("made from", [_short(source) for source in sources]),
         *_section("made from it", [_short(one) for one in made]),
-        *_section("links", [_link_line(link, given.id, linked) for link in links]),
+        *_section("links", [_link_line(link, given.id, _short(linked[_other_end(link, given.id)])) for link in links]),
         *_section("history", [event_line(event, named=False) for event in history]),
     ]
     return Answer(document, lines)
@@ -312,17 +312,15 @@ def _short(record: Record) -> str:
     return f"[{one_line(str(record.id))}]  {short(record.content)}"
 
 
-def _link_line(link: Link, id: str, linked: Mapping[str, MemoryRecord]) -> str:
-    out = link.source == id
-    return f"{_arrow(link, out=out)}  {_short(linked[link.target if out else link.source])}{_reason(link)}"
+def _link_line(link: Link, id: str, text: str) -> str:
+    """A link as seen from one of its ends, with the text of the other."""
+    what = f"{link.type} {link.strength:.2g}"
+    arrow = f"-- {what} ->" if link.source == id else f"<- {what} --"
+    return f"{arrow}  {text}{f'  ({one_line(link.reason)})' if link.reason else ''}"
 
 
-def _arrow(link: Link, *, out: bool) -> str:
-    return f"-- {link.type} {link.strength:.2g} ->" if out else f"<- {link.type} {link.strength:.2g} --"
-
-
-def _reason(link: Link) -> str:
-    return f"  ({one_line(link.reason)})" if link.reason else ""
+def _other_end(link: Link, id: str) -> str:
+    return link.target if link.source == id else link.source
 
 
 # graph, link, unlink
@@ -368,11 +366,10 @@ def _tree(graph: Graph, root: str) -> list[str]:
             if key in drawn:
                 continue
             drawn.add(key)
-            out = link.source == id_
-            other = link.target if out else link.source
+            other = _other_end(link, id_)
             begins = parents.get(other) == key
             text = _short(memories[other]) if begins else f"[{one_line(other)}]  (elsewhere in this tree)"
-            lines.append(f"{'    ' * depth}{_arrow(link, out=out)}  {text}{_reason(link)}")
+            lines.append("    " * depth + _link_line(link, id_, text))
             if begins:
                 branch(other, depth + 1)
 
@@ -385,8 +382,7 @@ def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, 
     found: dict[str, tuple[str, str, str]] = {}
     for record in graph.memories:
         for link in touching[record.id]:
-            other = link.target if link.source == record.id else link.source
-            if graph.depths[other] == graph.depths[record.id] - 1:
+            if graph.depths[_other_end(link, record.id)] == graph.depths[record.id] - 1:
                 found[record.id] = (link.source, link.target, link.type)
                 break
     return found

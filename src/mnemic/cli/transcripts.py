@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mnemic.errors import InvalidInput
+from mnemic.transfer.importers.fields import mapping
 from mnemic.types import Message
 
 __all__ = ["messages"]
@@ -79,15 +80,11 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
             yield number, cast("Line", value)
 
 
-def _object(value: object) -> Line:
-    return cast("Line", value) if isinstance(value, dict) else {}
-
-
 def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
     """The message of a line; a long one becomes several."""
     if any(line.get(mark) is True for mark in _ASIDE):
         return
-    said = _object(line.get("message")) or _object(line.get("payload")) or line
+    said = mapping(line.get("message")) or mapping(line.get("payload")) or line
     role = said.get("role") or line.get("type")
     if role not in _ROLES or said.get("type", "message") not in ("message", role):
         return
@@ -134,7 +131,7 @@ def _text(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    parts = [_object(part) for part in cast("list[object]", content)]
+    parts = [mapping(part) for part in cast("list[object]", content)]
     texts = [part.get("text") for part in parts if part.get("type") in _TEXT_PARTS]
     return "\n".join(text for text in texts if isinstance(text, str))
 

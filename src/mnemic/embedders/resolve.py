@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from mnemic import embedders
 from mnemic.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -40,62 +41,38 @@ def embedder_from(spec: object = None) -> Embedder:
         ConfigurationError: `spec` is anything else; the message lists the accepted values.
         MissingExtra: an optional package is not installed.
     """
-    if spec is None:
-        return _default()
+    if spec is None or spec == "minilm-int8":
+        return _cached(embedders.OnnxEmbedder(int8=spec is not None))
     if isinstance(spec, PathLike):
         return _from_folder(Path(fspath(cast("PathLike[str]", spec))))
-    if isinstance(spec, str):
-        return _from_text(spec)
-    return _from_object(spec)
+    return _from_text(spec) if isinstance(spec, str) else _from_object(spec)
 
 
-def _default(*, int8: bool = False) -> Embedder:
-    from mnemic.embedders.cached import CachedEmbedder
-    from mnemic.embedders.onnx import OnnxEmbedder
-
-    return CachedEmbedder(OnnxEmbedder(int8=int8), max_items=QUERIES_KEPT, kinds=("query",))
+def _cached(embedder: Embedder) -> Embedder:
+    return embedders.CachedEmbedder(embedder, max_items=QUERIES_KEPT, kinds=("query",))
 
 
 def _from_text(spec: str) -> Embedder:
-    from mnemic.embedders.hashing import HashingEmbedder
-    from mnemic.onnx.folder import is_folder
+    from mnemic.onnx.folder import is_folder, is_hub_name
 
     provider, _, model = spec.partition(":")
     if spec == "hashing":
-        return HashingEmbedder()
-    if spec == "minilm-int8":
-        return _default(int8=True)
+        return embedders.HashingEmbedder()
     if is_folder(spec):  # first, because Windows paths contain a colon
         return _from_folder(Path(spec))
     if provider == "onnx" and model:
-        return _from_onnx(model)
+        return _cached(embedders.OnnxEmbedder(model)) if is_hub_name(model) else _from_folder(Path(model))
     if not provider or not model or "/" in provider.removeprefix("gateway/") or "\\" in spec:
         raise _not_accepted(spec)
     if provider == "sentence-transformers":
-        from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
-
-        return SentenceTransformerEmbedder(model)
-    from mnemic.embedders.remote import RemoteEmbedder
-
-    return RemoteEmbedder(spec)
-
-
-def _from_onnx(model: str) -> Embedder:
-    from mnemic.embedders.cached import CachedEmbedder
-    from mnemic.embedders.onnx import OnnxEmbedder
-    from mnemic.onnx.folder import is_hub_name
-
-    if not is_hub_name(model):
-        return _from_folder(Path(model))
-    return CachedEmbedder(OnnxEmbedder(model), max_items=QUERIES_KEPT, kinds=("query",))
+        return embedders.SentenceTransformerEmbedder(model)
+    return embedders.RemoteEmbedder(spec)
 
 
 def _from_folder(folder: Path) -> Embedder:
-    from mnemic.embedders.onnx import OnnxEmbedder
-
     if not folder.expanduser().is_dir():
         raise ConfigurationError(f"embedder={str(folder)!r} is not a folder. Correct the path.\n{ACCEPTED}")
-    return OnnxEmbedder(folder)
+    return embedders.OnnxEmbedder(folder)
 
 
 def _from_object(spec: object) -> Embedder:
@@ -103,13 +80,9 @@ def _from_object(spec: object) -> Embedder:
         raise ConfigurationError(f"embedder={spec.__name__} is a class. Pass an instance: {spec.__name__}(...).")
     home = {base.__module__.partition(".")[0] for base in type(spec).__mro__}
     if "pydantic_ai" in home:
-        from mnemic.embedders.remote import RemoteEmbedder
-
-        return RemoteEmbedder(cast("Any", spec))
+        return embedders.RemoteEmbedder(cast("Any", spec))
     if "sentence_transformers" in home:
-        from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
-
-        return SentenceTransformerEmbedder(cast("Any", spec))
+        return embedders.SentenceTransformerEmbedder(cast("Any", spec))
     # Looked up statically: reading `id` may load a model.
     if all(getattr_static(spec, name, None) is not None for name in ("id", "embed")):
         return cast("Embedder", spec)

@@ -172,14 +172,8 @@ class SentenceTransformerEmbedder:
 
 
 def _identity(source: str | PathLike[str] | SentenceTransformer) -> str:
-    if not isinstance(source, (str, PathLike)):
-        return _model_identity(_own_name(source))
-    folder = Path(source)
-    return _folder_identity(folder) if folder.is_dir() else _model_identity(str(source))
-
-
-def _model_identity(name: str) -> str:
-    """The id of a model by name: equal weights have the same id in all embedders of this package."""
+    """The id of a model: equal weights have the same id in all embedders of this package."""
+    name = str(source) if isinstance(source, (str, PathLike)) else _own_name(source)
     if Path(name).is_dir():
         return _folder_identity(Path(name))
     return MINILM if name in MINILM_NAMES else f"sentence-transformers:{name}"

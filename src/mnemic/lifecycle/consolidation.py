@@ -417,17 +417,17 @@ def _decide(
     made.absorbed = [id_ for id_ in made.absorbed if id_ not in {member.id for member in unasked}]
     for member in members[:MAX_ASKED]:
         answer = consultant.ask(lambda r=record, m=member: decision.task(r, m))
-        match None if answer is None else answer.action:
-            case decision.KeepBoth():
+        match answer:
+            case decision.PairDecision(action="keep_both"):
                 made.absorbed.remove(member.id)
                 made.apart.append(member)
-            case decision.Replace(kept=kept):
+            case decision.PairDecision(action="supersede", kept=kept):
                 new, old = (made.best, member) if kept == 0 else (member, made.best)
                 made.absorbed.remove(member.id)
                 made.superseded_links.append(Link(source=new.id, target=old.id, type="supersedes", reason=BY_MODEL))
                 if new is member:
                     made.best = record = member
-            case decision.Merge(content=content) if not differs(content, record.content):
+            case decision.PairDecision(action="merge", content=content) if not differs(content, record.content):
                 record = replace(record, content=content)
             case None if member.id in doubtful:
                 made.absorbed.remove(member.id)

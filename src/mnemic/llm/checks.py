@@ -12,7 +12,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
 
-__all__ = ["distinct", "lost_values", "numbers_supported", "shortened", "sources_of", "topic_supported"]
+__all__ = ["distinct", "lost_values", "numbers_supported", "shortened", "sources_of", "supported", "topic_supported"]
 
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -55,15 +55,10 @@ def numbers_supported(text: str, sources: Iterable[str]) -> bool:
     said = " ".join(held)
     words = {_DIGITS[word] for word in _WORDS.findall(said) if word in _DIGITS}
     known = {*_numbers(said), *words}
-    days = [day for source in held if _DAY_WORDS.search(source) and (day := _leading_date(source))]
+    dated = [found for source in held if _DAY_WORDS.search(source) and (found := _DATE.match(source))]
+    days = [day for found in dated if (day := _day_of(found, None))]
     rest = _DATE.sub(lambda found: " " if _is_derived_date(found, days) else found[0], text.lower())
     return all(number in known or _SPELLED.get(number, "\n") in said for number in _numbers(rest))
-
-
-def _leading_date(source: str) -> date | None:
-    """The date at the beginning of a source."""
-    found = _DATE.match(source)
-    return _day_of(found, None) if found else None
 
 
 def _day_of(found: re.Match[str], near: date | None) -> date | None:
@@ -91,6 +86,11 @@ def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bo
     terms = set(content_terms(text))
     held = set(content_terms(" ".join(sources)))
     return bool(terms & held) and len(terms & held) >= share * len(terms)
+
+
+def supported(text: str, sources: Sequence[str]) -> bool:
+    """Whether a text is about its sources, and has no number that they do not have."""
+    return numbers_supported(text, sources) and topic_supported(text, sources)
 
 
 def _numbers(text: str) -> list[str]:

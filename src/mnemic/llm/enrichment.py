@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import distinct, numbers_supported, shortened, topic_supported
+from mnemic.llm.checks import distinct, numbers_supported, shortened, supported
 from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
 from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
 
-__all__ = ["CATEGORIES", "MOST_MEMORIES", "Enrichment", "Enrichments", "prompt", "task"]
+__all__ = ["CATEGORIES", "MOST_MEMORIES", "Enrichment", "Enrichments", "task"]
 
 CATEGORIES = (
     "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight", "reference",
@@ -90,39 +90,26 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
     if not 0 < len(memories) <= MOST_MEMORIES:
         raise InvalidInput(f"{len(memories)} memories cannot be described in one question; give 1 to {MOST_MEMORIES}.")
     texts = tuple(memory if isinstance(memory, str) else memory.content for memory in memories)
-    return Task(
-        stage="enrich",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(memories),
-        schema=Descriptions,
-        read=lambda answer: _read(answer, texts),
-    )
-
-
-def prompt(memories: Sequence[MemoryRecord | str]) -> str:
-    """The memories, numbered from 1."""
-    return f"{fenced(memories=numbered_list(memories))}\n\nDescribe memories 1 to {len(memories)}."
+    prompt = f"{fenced(memories=numbered_list(texts))}\n\nDescribe memories 1 to {len(texts)}."
+    return Task("enrich", INSTRUCTIONS, prompt, Descriptions, lambda answer: _read(answer, texts))
 
 
 def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
-    items: list[Enrichment | None] = [None] * len(texts)
-    dropped = 0
+    found: dict[int, Enrichment] = {}
     for described in answer.memories:
         place = described.memory - 1
-        enriched = _checked(described, texts[place]) if 0 <= place < len(texts) and items[place] is None else None
-        if enriched is None:
-            dropped += 1
-        else:
-            items[place] = enriched
-    if not any(items):
+        if 0 <= place < len(texts) and place not in found and (one := _checked(described, texts[place])):
+            found[place] = one
+    if not found:
         raise LanguageModelError("The language model described none of the memories it was given.")
-    return Enrichments(items=tuple(items), dropped=dropped)
+    items = tuple(map(found.get, range(len(texts))))
+    return Enrichments(items=items, dropped=len(answer.memories) - len(found))
 
 
 def _checked(described: Description, text: str) -> Enrichment | None:
     """The description without unsupported values; None when only defaults are left."""
     summary = shortened(described.summary, 2, LONGEST_SUMMARY)
-    summary = summary if summary and numbers_supported(summary, [text]) and topic_supported(summary, [text]) else None
+    summary = summary if summary and supported(summary, [text]) else None
     keywords = distinct((word for word in described.keywords if numbers_supported(word, [text])), MOST_KEYWORDS)
     if summary is None and not keywords:
         return None
@@ -131,9 +118,7 @@ def _checked(described: Description, text: str) -> Enrichment | None:
     category = (described.category or "").lower()
     return Enrichment(
         summary=summary,
-        context=context
-        if context and numbers_supported(context, [text]) and topic_supported(context, [text])
-        else None,
+        context=context if context and supported(context, [text]) else None,
         keywords=keywords,
         tags=distinct((tag.lower().lstrip("#") for tag in described.tags), MOST_TAGS),
         type=described.type,

@@ -6,7 +6,6 @@ answers of small models (prose around JSON, one bad item, an endless list, ...) 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -110,12 +109,11 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     Raises:
         LanguageModelError: it is longer than `limit` characters, empty, or invalid.
     """
-    pieces = [piece for part in response.parts if (piece := _content(part))]
-    size = sum(len(piece) if isinstance(piece, str) else len(json.dumps(piece, default=str)) for piece in pieces)
-    if size > limit:
-        raise LanguageModelError(f"The language model answered {size} characters; {limit} are the most it may.")
-    problem = _failure_reason(pieces, response)
-    for data in _objects(pieces, task):
+    written = "".join(map(_written, response.parts))
+    if len(written) > limit:
+        raise LanguageModelError(f"The language model answered {len(written)} characters; {limit} are the most it may.")
+    problem = _failure_reason(written, response)
+    for data in find_objects(written, task.schema.model_fields):
         try:
             answer, dropped = validate_leniently(task.schema, plain_values(data))
             value = task.read(answer)
@@ -129,27 +127,20 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     raise LanguageModelError(problem)
 
 
-def _failure_reason(pieces: list[str | dict[str, Any]], response: ModelResponse) -> str:
+def _failure_reason(written: str, response: ModelResponse) -> str:
     if response.finish_reason == "length":
         return "The language model's answer was cut off: it needs more than max_tokens."
-    if not pieces:
+    if not written:
         return "The language model gave no answer."
     return "The language model's answer holds no object of the form that was asked for."
 
 
-def _content(part: Any) -> str | dict[str, Any]:
+def _written(part: Any) -> str:
     """The text of a response part, or the arguments of a tool call; thoughts and files are ignored."""
     kind = getattr(part, "part_kind", "")
     if kind == "text":
         return part.content
-    return part.args or "" if kind == "tool-call" else ""
-
-
-def _objects(pieces: list[str | dict[str, Any]], task: Task[Any]) -> list[dict[str, Any]]:
-    names = task.schema.model_fields
-    called = [piece for piece in pieces if isinstance(piece, dict)]
-    written = "".join(piece for piece in pieces if isinstance(piece, str))
-    return called + find_objects(written, names)
+    return part.args_as_json_str() if kind == "tool-call" and part.args else ""
 
 
 def price(response: ModelResponse) -> float:

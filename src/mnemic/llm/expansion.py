@@ -14,7 +14,7 @@ from mnemic.llm.fences import DATA_RULE, fenced
 from mnemic.llm.schema import Items, Schema
 from mnemic.llm.task import Answer, Task
 
-__all__ = ["MOST_QUERIES", "Expansion", "prompt", "task"]
+__all__ = ["MOST_QUERIES", "Expansion", "task"]
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000
@@ -40,25 +40,15 @@ class Queries(Schema):
 
 
 def task(query: str) -> Task[Expansion]:
-    """Ask for other wordings of a query.
+    """Ask for other wordings of a query, which is cut to 2,000 characters.
 
     Raises:
         InvalidInput: the query is blank.
     """
     if not query.strip():
         raise InvalidInput("A blank query has no other wording.")
-    return Task(
-        stage="expand",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(query),
-        schema=Queries,
-        read=lambda answer: _read(answer, query),
-    )
-
-
-def prompt(query: str) -> str:
-    """The query, cut to 2,000 characters."""
-    return f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it."
+    prompt = f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it."
+    return Task("expand", INSTRUCTIONS, prompt, Queries, lambda answer: _read(answer, query))
 
 
 def _read(answer: Queries, query: str) -> Expansion:

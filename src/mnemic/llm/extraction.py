@@ -14,24 +14,17 @@ from typing import Literal
 from pydantic import Field
 
 from mnemic.errors import InvalidInput
-from mnemic.llm.checks import distinct, numbers_supported, sources_of, topic_supported
+from mnemic.llm.checks import distinct, numbers_supported, sources_of, supported, topic_supported
 from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
-from mnemic.llm.prediction import MOST_EPISODES, titled
+from mnemic.llm.narration import MOST_EPISODES, MOST_MESSAGES, check_sizes
+from mnemic.llm.prediction import titled
 from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 
 __all__ = [
-    "MOST_EPISODES",
-    "MOST_KNOWN",
-    "MOST_MESSAGES",
-    "ChangeType",
-    "EpisodeText",
-    "Extraction",
-    "Statement",
-    "prompt",
-    "task",
+    "MOST_EPISODES", "MOST_KNOWN", "MOST_MESSAGES", "ChangeType", "EpisodeText", "Extraction", "Statement", "task",
 ]  # fmt: skip
 
 EpisodeText = tuple[str, Sequence[Message]]
@@ -39,21 +32,17 @@ EpisodeText = tuple[str, Sequence[Message]]
 
 ChangeType = Literal["new", "update", "contradiction"]
 
-MOST_MESSAGES = 100
 MOST_KNOWN = 16
 MOST_STATEMENTS = 40
 FIRST_KNOWN = 101
 """Known statements are numbered from here, so that a message can never be taken for one."""
 
-_PREDICT = """\
-1. prediction: for each episode, in a sentence, what you would expect it to say, from its title and the known statements
-alone."""
-_PREDICTED = """\
-1. prediction: leave it empty. What was expected of each episode before it was read stands in the data."""
 
-INSTRUCTIONS = f"""\
+def _instructions(prediction: str) -> str:
+    """The instructions, with what the field ``prediction`` holds."""
+    return f"""\
 Learn from episodes of a conversation what is not known yet. Which messages an episode has stands below the texts.
-{_PREDICT}
+1. prediction: {prediction}
 2. statements: only what the episodes say beyond that prediction and the known statements. An empty list is a good answer.
 Each statement is one fact that will matter in months: about a person, a plan, a decision, a preference, an event, a
 fact of work. It stands alone: names instead of "I", "she" or "it", absolute dates instead of relative ones, the
@@ -66,6 +55,12 @@ messages: the numbers of the messages it rests on, of one episode. type: "semant
 how plainly it was said. keywords: 3 to 5 words to search for. tags: 2 general subjects. category: one of
 {", ".join(CATEGORIES)}, or null.
 {DATA_RULE}"""
+
+
+PREDICTING = _instructions(
+    "for each episode, in a sentence, what you would expect it to say, from its title and the known statements\nalone."
+)
+PREDICTED = _instructions("leave it empty. What was expected of each episode before it was read stands in the data.")
 
 _CONFIRMS = re.compile(
     r"\s*(?:(?:oh|ah|well|hm+|ok(?:ay)?)[,.!]* )?(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|absolutely|"
@@ -105,13 +100,12 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Answer):
-    """The prediction, and the statements beyond it.
+    """The statements beyond the prediction.
 
     Attributes:
         unread: positions of episodes whose statements were all invalid.
     """
 
-    prediction: str
     statements: tuple[Statement, ...]
     unread: frozenset[int] = frozenset()
 
@@ -155,24 +149,16 @@ def task(
     Raises:
         InvalidInput: too many episodes, messages or known statements, or an episode without messages.
     """
-    sizes = [len(messages) for _, messages in episodes]
-    if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES or len(known) > MOST_KNOWN:
-        raise InvalidInput(
-            f"Episodes of {sizes} messages and {len(known)} known statements do not fit one question; give 1 to "
-            f"{MOST_EPISODES} episodes with at most {MOST_MESSAGES} messages together, none without any, and at most "
-            f"{MOST_KNOWN} statements."
-        )
-    message_groups, held = [tuple(messages) for _, messages in episodes], tuple(record.content for record in known)
-    return Task(
-        stage="extract",
-        instructions=INSTRUCTIONS.replace(_PREDICT, _PREDICTED) if any(predictions) else INSTRUCTIONS,
-        prompt=prompt(episodes, known, predictions),
-        schema=Findings,
-        read=lambda answer: _read(answer, message_groups, held),
-    )
+    message_groups, held = [messages for _, messages in episodes], [record.content for record in known]
+    check_sizes(message_groups)
+    if len(known) > MOST_KNOWN:
+        raise InvalidInput(f"{len(known)} known statements do not fit one prompt; give at most {MOST_KNOWN}.")
+    prompt = _prompt(episodes, held, predictions)
+    instructions = PREDICTED if any(predictions) else PREDICTING
+    return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, held))
 
 
-def prompt(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = (), predictions: Sequence[str] = ()) -> str:
+def _prompt(episodes: Sequence[EpisodeText], known: Sequence[str], predictions: Sequence[str]) -> str:
     """Titles, known statements (numbered from 101), predictions, messages (numbered from 1), and the ranges of the
     episodes.
     """
@@ -200,12 +186,11 @@ def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequen
             continue
         place = cited[0][0]
         cites = tuple(at for owner, at in cited if owner == place)
-        statement = _statement(found, place, cites, episodes[place], known, sources[place])
+        statement = _statement(found, place, cites, episodes[place], len(known), sources[place])
         (refused if statement is None else read).add(place)
         if statement is not None:
             kept.setdefault(_key(statement.text), statement)
     return Extraction(
-        prediction=answer.prediction,
         statements=tuple(statement for key, statement in kept.items() if key not in held),
         unread=frozenset(refused - read),
         dropped=len(answer.statements) - len(kept),
@@ -213,20 +198,16 @@ def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequen
 
 
 def _statement(
-    found: FoundStatement,
-    place: int,
-    cited: tuple[int, ...],
-    messages: Sequence[Message],
-    known: Sequence[str],
+    found: FoundStatement, place: int, cited: tuple[int, ...], messages: Sequence[Message], most_known: int,
     sources: Sequence[str],
-) -> Statement | None:
+) -> Statement | None:  # fmt: skip
     """The validated statement, or None without support or with an invented number."""
     text = " ".join(found.statement.split())
     support = _supporting_messages(text, cited, messages)
-    if not support or not numbers_supported(text, sources) or not topic_supported(text, sources):
+    if not support or not supported(text, sources):
         return None
     position = None if found.known is None else found.known - FIRST_KNOWN
-    named = position is not None and 0 <= position < len(known)
+    named = position is not None and 0 <= position < most_known
     change: ChangeType = found.change if named else "new"
     category = (found.category or "").lower()
     return Statement(

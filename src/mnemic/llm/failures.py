@@ -14,6 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["RequestFailure", "classify"]
 
+_FAILED = "The language model {service} failed ({label}): {detail}"
+_TEXTS: failures.ErrorTexts = {
+    "refused": (
+        "The language model {service} does not let us in or is not there ({label}). Check the "
+        "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
+    ),
+    "rejected": _FAILED,
+    "transient": (
+        "The language model {service} did not answer ({label}): {detail} Check the network and the "
+        "service, or raise timeout and retries. It can be asked again later."
+    ),
+    "other": _FAILED,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RequestFailure(Failure):
@@ -29,27 +43,16 @@ class RequestFailure(Failure):
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
     """Classify an error of the language model `service`; `secrets` are removed from the message."""
+    failure = failures.classify(error, service, _TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets)
     names = {base.__name__ for base in type(error).__mro__}
-    verdict = failures.classify(error, service, secrets)
-    if verdict.meaning == "refused":
-        return RequestFailure(
-            LanguageModelUnavailable(
-                f"The language model {service} does not let us in or is not there ({verdict.label}). Check the "
-                "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
-            )
-        )
-    if verdict.meaning == "transient":
-        unavailable = LanguageModelUnavailable(
-            f"The language model {service} did not answer ({verdict.label}): {verdict.detail} Check the network and the "
-            "service, or raise timeout and retries. It can be asked again later."
-        )
-        return RequestFailure(unavailable, transient=True, wait=verdict.wait)
-    said = f"The language model {service} failed ({verdict.label}): {verdict.detail}"
-    if "UserError" in names:  # raised before anything is sent: the model's profile does not have this form
-        return RequestFailure(LanguageModelError(said), concerns="form", sent=False)
-    if verdict.meaning == "rejected":
-        too_long = "ModelContextWindowExceededError" in names
-        return RequestFailure(LanguageModelError(said), concerns="final" if too_long else "form")
-    if "UnexpectedModelBehavior" in names and "ContentFilterError" not in names:
-        return RequestFailure(LanguageModelError(said), concerns="answer")
-    return RequestFailure(LanguageModelError(said))
+    unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
+    concerns: Literal["form", "answer", "final"] = "final"
+    if failure.meaning in ("rejected", "other") and not names & {
+        "ModelContextWindowExceededError",
+        "ContentFilterError",
+    }:
+        if unsent or failure.meaning == "rejected":
+            concerns = "form"
+        elif "UnexpectedModelBehavior" in names:
+            concerns = "answer"
+    return RequestFailure(failure.error, failure.meaning, failure.wait, concerns, sent=not unsent)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["SERVICE", "environment_key", "key_for", "keyring_key", "store_key"]
 
@@ -69,7 +66,9 @@ def store_key(provider: str, secret: str) -> None:
     if paths.wheel_folder("keyring") is None:
         raise MissingExtra("Storing keys", "keyring")
     keyring = _keyring()
-    if any(type(backend).__module__.startswith("keyrings.alt") for backend in _backends(keyring.get_keyring())):
+    backend = keyring.get_keyring()
+    chain = [backend, *(getattr(backend, "backends", None) or ())]
+    if any(type(one).__module__.startswith("keyrings.alt") for one in chain):
         raise ConfigurationError(
             "The keyring of this machine keeps secrets in a file. Nothing was stored: put the key into the environment."
         )
@@ -98,8 +97,3 @@ def _keyring() -> Any:
     import keyring  # pyright: ignore[reportMissingImports] - an optional package
 
     return cast("Any", keyring)
-
-
-def _backends(backend: Any) -> Sequence[Any]:
-    """A keyring and the members of a chain."""
-    return [backend, *(getattr(backend, "backends", None) or ())]

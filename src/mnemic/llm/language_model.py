@@ -90,10 +90,10 @@ class LanguageModel:
             sleep=sleep or asyncio.sleep,
         )
         self._id = service
-        self._ledger = ledger = _Ledger()
+        self._stages = stages = dict[str, StageUsage]()
         closed = f"The language model {service} was closed. Make a new one."
         self._connections = Connections(
-            lambda: _Connection(model, request_settings, ledger), LanguageModelUnavailable, closed
+            lambda: _Connection(model, request_settings, stages), LanguageModelUnavailable, closed
         )
         self._health = LanguageModelStats(model=service)
 
@@ -143,28 +143,11 @@ class LanguageModel:
 
     def stats(self) -> LanguageModelStats:
         """Health, and usage by stage: requests, retries, failures, tokens, cost."""
-        return replace(self._health, stages=self._ledger.view())
+        return replace(self._health, stages=dict(self._stages))
 
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
         self._connections.close()
-
-
-class _Ledger:
-    """Counts by stage; written by the background loop's thread, read by any."""
-
-    def __init__(self) -> None:
-        self._stages: dict[str, StageUsage] = {}
-
-    def add(self, stage: str, **counts: float) -> None:
-        """Add to the counts of a stage; the keywords are fields of StageUsage."""
-        before = self._stages.get(stage, StageUsage())
-        total: dict[str, Any] = {name: getattr(before, name) + count for name, count in counts.items()}
-        self._stages[stage] = replace(before, **total)
-
-    def view(self) -> Mapping[str, StageUsage]:
-        """The counts as they are now."""
-        return dict(self._stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,12 +174,18 @@ class _Client:
 class _Connection(Connection[_Client]):
     """The connection to one model."""
 
-    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: _Ledger) -> None:
+    def __init__(self, model: str | Model, request_settings: _RequestSettings, stages: dict[str, StageUsage]) -> None:
         super().__init__("language model", request_settings.service, LanguageModelUnavailable)
         self._model = model
         self._settings = request_settings
-        self._ledger = ledger
+        self._stages = stages
         self._slots = asyncio.Semaphore(request_settings.concurrency)
+
+    def _count(self, stage: str, **counts: float) -> None:
+        """Add to the counts of a stage; the keywords are fields of StageUsage."""
+        before = self._stages.get(stage, StageUsage())
+        total: dict[str, Any] = {name: getattr(before, name) + count for name, count in counts.items()}
+        self._stages[stage] = replace(before, **total)
 
     async def ask(self, task: Task[A]) -> A:
         """Run one task, in as many requests as the settings allow."""
@@ -204,7 +193,7 @@ class _Connection(Connection[_Client]):
             async with self._slots:
                 return await self._ask_client(await self.client(), task)
         except LanguageModelError:
-            self._ledger.add(task.stage, fallbacks=1)
+            self._count(task.stage, fallbacks=1)
             raise
 
     async def _ask_client(self, client: _Client, task: Task[A]) -> A:
@@ -225,7 +214,7 @@ class _Connection(Connection[_Client]):
                 answer = read(task, outcome, self._settings.max_characters)
             except LanguageModelError as error:
                 problem = f"{error} ({self.service}, {task.stage})"
-                self._ledger.add(task.stage, failures=1)
+                self._count(task.stage, failures=1)
                 continue
             client.forms.record_success(form)
             return answer
@@ -243,7 +232,7 @@ class _Connection(Connection[_Client]):
 
             response = await request(client.model, task, form, client.settings)
             usage = response.usage
-            self._ledger.add(
+            self._count(
                 task.stage, calls=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens,
                 cost=price(response),
             )  # fmt: skip
@@ -252,13 +241,13 @@ class _Connection(Connection[_Client]):
         def judge(error: Exception) -> RequestFailure:
             failure = classify(error, self.service, self.secrets)
             if failure.sent:
-                self._ledger.add(task.stage, calls=1, failures=1)
+                self._count(task.stage, calls=1, failures=1)
             return failure
 
         def again() -> None:
             nonlocal used
             used += 1
-            self._ledger.add(task.stage, retries=1)
+            self._count(task.stage, retries=1)
 
         patience = replace(self._settings.patience, retries=retries)
         return await retry(send, patience, judge, sleep=self._settings.sleep, again=again), used
@@ -287,9 +276,7 @@ class _Connection(Connection[_Client]):
         """A provider with the key of the environment, else of the keyring, else the default of pydantic-ai."""
         from pydantic_ai.providers import infer_provider, infer_provider_class
 
-        if name.startswith("gateway/") or environment_key(name):
-            return infer_provider(name)
-        stored = keyring_key(name)
+        stored = None if name.startswith("gateway/") or environment_key(name) else keyring_key(name)
         if stored is None:
             return infer_provider(name)
         self.keys.append(stored)

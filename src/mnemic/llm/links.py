@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from mnemic.llm.schema import Items, Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "prompt", "task"]
+__all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "task"]
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
 """A memory, and the candidates it may be related to."""
@@ -85,39 +85,30 @@ def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
             f"{len(pairs)} memories with {[len(others) for _, others in pairs]} candidates cannot be judged in one "
             f"question; give 1 to {MOST_MEMORIES} memories, each with 1 to {MOST_CANDIDATES} candidates."
         )
-    names = _numbers(pairs)
-    places = [{names[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
-    return Task(
-        stage="link",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(pairs),
-        schema=Relations,
-        read=lambda answer: _read(answer, places),
-    )
-
-
-def prompt(pairs: Sequence[Pair]) -> str:
-    """The memories (numbered from 1), all other candidates (from 101), and the candidates of each memory."""
-    names = _numbers(pairs)
-    known = {other.id: other for _, others in pairs for other in others}
-    candidates = [other for id_, other in known.items() if names[id_] >= FIRST_CANDIDATE]
-    parts = {
-        "memories": numbered_list([memory for memory, _ in pairs]),
-        "candidates": numbered_list(candidates, FIRST_CANDIDATE),
-    }
-    texts = fenced(**{name: text for name, text in parts.items() if text})
-    lines = [
-        f"memory {number}: candidates {', '.join(str(names[other.id]) for other in others)}"
-        for number, (_, others) in enumerate(pairs, 1)
-    ]
-    return "\n".join((texts, "", *lines, "", "How are the memories related to their candidates?"))
+    numbers = _numbers(pairs)
+    places = [{numbers[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
+    prompt = _prompt(pairs, numbers)
+    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, places))
 
 
 def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
     """The number of each candidate by its id."""
     memories = {memory.id: number for number, (memory, _) in enumerate(pairs, 1)}
-    ids = dict.fromkeys(other.id for _, others in pairs for other in others)
-    return {id_: number for number, id_ in enumerate((i for i in ids if i not in memories), FIRST_CANDIDATE)} | memories
+    others = dict.fromkeys(other.id for _, others in pairs for other in others if other.id not in memories)
+    return {id_: number for number, id_ in enumerate(others, FIRST_CANDIDATE)} | memories
+
+
+def _prompt(pairs: Sequence[Pair], numbers: Mapping[str, int]) -> str:
+    """The memories (numbered from 1), all other candidates (from 101), and the candidates of each memory."""
+    texts = {"memories": numbered_list([memory for memory, _ in pairs])}
+    known = {other.id: other for _, others in pairs for other in others if numbers[other.id] >= FIRST_CANDIDATE}
+    if known:
+        texts["candidates"] = numbered_list([*known.values()], FIRST_CANDIDATE)
+    lines = [
+        f"memory {number}: candidates {', '.join(str(numbers[other.id]) for other in others)}"
+        for number, (_, others) in enumerate(pairs, 1)
+    ]
+    return "\n".join((fenced(**texts), "", *lines, "", "How are the memories related to their candidates?"))
 
 
 def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:

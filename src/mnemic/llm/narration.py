@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import numbers_supported, shortened, sources_of, topic_supported
+from mnemic.llm.checks import shortened, sources_of, supported
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, transcript
 from mnemic.llm.schema import Items, Number, Schema
 from mnemic.llm.task import Answer, Task
@@ -17,8 +17,8 @@ from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 
 __all__ = [
-    "LONGEST_STORY", "MOST_EPISODES", "MOST_MESSAGES", "STORY_RULE", "TITLE_RULE", "Narrative", "Narratives", "narrative",
-    "prompt", "task",
+    "LONGEST_STORY", "MOST_EPISODES", "MOST_MESSAGES", "STORY_RULE", "TITLE_RULE", "Narrative", "Narratives",
+    "check_sizes", "narrative", "task",
 ]  # fmt: skip
 
 MOST_MESSAGES = 100
@@ -72,10 +72,18 @@ class EpisodeRecords(Schema):
 
 
 def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
-    """Ask for the titles and the stories of episodes.
+    """Ask for the titles and the stories of episodes; see `check_sizes`."""
+    check_sizes(episodes)
+    texts = fenced(conversation=transcript([message for messages in episodes for message in messages]))
+    prompt = f"{texts}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
+    return Task("narrate", INSTRUCTIONS, prompt, EpisodeRecords, lambda answer: _read(answer, episodes))
+
+
+def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:
+    """Check that episodes fit one prompt.
 
     Raises:
-        InvalidInput: there are no episodes or more than 12, one is empty, or they have more than 100 messages together.
+        InvalidInput: there are none or more than 12, one is empty, or they have more than 100 messages together.
     """
     sizes = [len(messages) for messages in episodes]
     if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES:
@@ -83,20 +91,6 @@ def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
             f"Episodes of {sizes} messages do not fit one prompt; give 1 to {MOST_EPISODES} episodes with at most "
             f"{MOST_MESSAGES} messages together, none without any."
         )
-    message_groups = tuple(map(tuple, episodes))
-    return Task(
-        stage="narrate",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(message_groups),
-        schema=EpisodeRecords,
-        read=lambda answer: _read(answer, message_groups),
-    )
-
-
-def prompt(episodes: Sequence[Sequence[Message]]) -> str:
-    """The messages, numbered from 1, and the ranges of the episodes."""
-    conversation = [message for messages in episodes for message in messages]
-    return f"{fenced(conversation=transcript(conversation))}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
 
 
 def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narratives:
@@ -129,15 +123,13 @@ def _title(text: str, sources: Sequence[str]) -> str | None:
         words.pop()
     title = " ".join(words)
     spaced = len(words) >= SHORTEST_TITLE or (len(words) == 1 and len(title) >= 4 and not title.isascii())
-    return title if spaced and numbers_supported(title, sources) and topic_supported(title, sources) else None
+    return title if spaced and supported(title, sources) else None
 
 
 def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> str | None:
     """The story in whole sentences; None if it invents numbers or has ambiguous relative dates."""
     story = shortened(text, MOST_SENTENCES, LONGEST_STORY)
-    if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story):
-        return None
-    if not numbers_supported(story, sources) or not topic_supported(story, sources):
+    if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story) or not supported(story, sources):
         return None
     days = {message.sent_at.toordinal() for message in messages if message.sent_at is not None}
     return None if len(days) > 1 and relative_periods(story, min(days)) else story

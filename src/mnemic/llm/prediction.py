@@ -13,13 +13,12 @@ from pydantic import Field
 from mnemic.errors import InvalidInput
 from mnemic.llm.answers import plain
 from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
+from mnemic.llm.narration import MOST_EPISODES
 from mnemic.llm.schema import Items, Number, Schema, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
 
-__all__ = ["MOST_EPISODES", "Prediction", "task", "titled"]
-
-MOST_EPISODES = 12
+__all__ = ["Prediction", "task", "titled"]
 
 INSTRUCTIONS = f"""\
 Predict what episodes of a conversation say, from their titles and the known statements alone: for each episode, by its
@@ -61,13 +60,8 @@ def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[Predictio
     if not 0 < len(titles) <= MOST_EPISODES:
         raise InvalidInput(f"{len(titles)} episodes cannot be predicted in one question; give 1 to {MOST_EPISODES}.")
     count = len(titles)
-    return Task(
-        stage="predict",
-        instructions=INSTRUCTIONS,
-        prompt=f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode.",
-        schema=ExpectedEpisodes,
-        read=lambda answer: _read(answer, count),
-    )
+    prompt = f"{fenced(titles=titled(titles), known=numbered_list(known) or 'nothing')}\n\nPredict each episode."
+    return Task("predict", INSTRUCTIONS, prompt, ExpectedEpisodes, lambda answer: _read(answer, count))
 
 
 def titled(titles: Sequence[str]) -> str:

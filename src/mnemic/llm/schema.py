@@ -28,7 +28,7 @@ __all__ = ["Items", "Name", "Number", "Schema", "Share", "Text", "json_schema", 
 S = TypeVar("S", bound="Schema")
 T = TypeVar("T")
 
-_OMITTED_KEYS = frozenset({"title", "default", "description", "$defs", "minimum", "maximum", "minLength"})
+_OMITTED_KEYS = frozenset({"title", "default", "description", "minimum", "maximum", "minLength"})
 """Schema keys that only cost tokens; bounds of numbers are checked on reading."""
 
 Items = list[OnErrorOmit[T]]
@@ -78,25 +78,13 @@ def _most_items(field: FieldInfo) -> int | None:
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:
     """The JSON schema of an answer, without titles, defaults, references and number bounds."""
-    full = schema.model_json_schema(mode="serialization")
-    return _minimal(full, full.get("$defs", {}))
+    from pydantic_ai.profiles import JsonSchemaTransformer
 
+    class Minimal(JsonSchemaTransformer):
+        def transform(self, schema: dict[str, Any]) -> dict[str, Any]:
+            return {key: value for key, value in schema.items() if key not in _OMITTED_KEYS}
 
-def _minimal(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Minimise a schema node; `parts` are the definitions it refers to."""
-    if reference := node.get("$ref"):
-        return _minimal(parts[reference.rpartition("/")[2]], parts)
-    kept: dict[str, Any] = {}
-    for key, value in node.items():
-        if key == "properties":
-            kept[key] = {name: _minimal(inner, parts) for name, inner in value.items()}
-        elif key in {"items", "additionalProperties"} and isinstance(value, dict):
-            kept[key] = _minimal(cast("dict[str, Any]", value), parts)
-        elif key == "anyOf":
-            kept[key] = [_minimal(inner, parts) for inner in value]
-        elif key not in _OMITTED_KEYS:
-            kept[key] = value
-    return kept
+    return Minimal(schema.model_json_schema(mode="serialization"), prefer_inlined_defs=True).walk()
 
 
 def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pydantic import Field
 
@@ -14,7 +15,7 @@ from mnemic.llm.schema import Items, Name, Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import Message
 
-__all__ = ["MOST_MESSAGES", "Segmentation", "prompt", "task"]
+__all__ = ["MOST_MESSAGES", "Segmentation", "task"]
 
 MOST_MESSAGES = 60
 """Most messages in one prompt; 40 work well."""
@@ -34,12 +35,11 @@ story: {STORY_RULE}
 class Segmentation(Answer):
     """Episodes as positions of messages, from 0; every position is in exactly one.
 
-    ``topics`` and ``records`` have one entry per group. A record is None if the story is invalid, or if the group was
-    changed when the answer was repaired.
+    ``records`` has one entry per group: None if the story is invalid, or if the group was changed when the answer was
+    repaired.
     """
 
     groups: tuple[tuple[int, ...], ...]
-    topics: tuple[str, ...]
     records: tuple[Narrative | None, ...]
 
 
@@ -66,19 +66,8 @@ def task(messages: Sequence[Message]) -> Task[Segmentation]:
     """
     if not 0 < len(messages) <= MOST_MESSAGES:
         raise InvalidInput(f"{len(messages)} messages cannot be cut in one question; give 1 to {MOST_MESSAGES}.")
-    batch = tuple(messages)
-    return Task(
-        stage="segment",
-        instructions=INSTRUCTIONS,
-        prompt=prompt(messages),
-        schema=EpisodeSpans,
-        read=lambda answer: _read(answer, batch),
-    )
-
-
-def prompt(messages: Sequence[Message]) -> str:
-    """The messages, numbered from 1."""
-    return f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
+    prompt = f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
+    return Task("segment", INSTRUCTIONS, prompt, EpisodeSpans, lambda answer: _read(answer, messages))
 
 
 def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
@@ -93,20 +82,14 @@ def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
     if covered * 2 < count:
         raise LanguageModelError(f"The language model's episodes cover {covered} of {count} messages.")
     current = next(owner for owner in owners if owner is not None)
-    groups: list[list[int]] = []
-    span_of_group: list[EpisodeSpan] = []
-    before: int | None = None
-    for position, owner in enumerate(owners):
+    owned: list[int] = []
+    for owner in owners:
         current = current if owner is None else owner
-        if current != before:
-            groups.append([])
-            span_of_group.append(spans[current])
-        groups[-1].append(position)
-        before = current
+        owned.append(current)
+    groups = [(spans[owner], tuple(places)) for owner, places in groupby(range(count), owned.__getitem__)]
     return Segmentation(
-        groups=tuple(map(tuple, groups)),
-        topics=tuple(span.topic for span in span_of_group),
-        records=tuple(_record(span, group, messages) for span, group in zip(span_of_group, groups, strict=True)),
+        groups=tuple(places for _, places in groups),
+        records=tuple(_record(span, places, messages) for span, places in groups),
         dropped=len(answer.episodes) - len(spans) + count - covered,
     )
 

@@ -30,7 +30,7 @@ class Answer:
         return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Task(Generic[A]):
     """A prompt, and how to validate the answer.
 

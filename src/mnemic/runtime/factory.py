@@ -6,23 +6,24 @@ from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
-from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
+from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly
 from mnemic.indexes.vector.choice import discard, index_from
+from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import wrap_store
+from mnemic.runtime.redaction import RedactingStore
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
-from mnemic.stores import InMemoryStore, SqliteStore
+from mnemic.stores import InMemoryStore, SqliteStore, postgres_store
 from mnemic.text.display import shown
 
 if TYPE_CHECKING:
@@ -34,15 +35,9 @@ if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["IN_MEMORY", "is_address", "location_of", "open_runtime", "time_zone"]
+__all__ = ["IN_MEMORY", "location_of", "open_runtime", "time_zone"]
 
 IN_MEMORY = ":memory:"
-POSTGRES = ("postgresql://", "postgres://")
-
-
-def is_address(location: str | Path) -> bool:
-    """Whether a location is the address of a database."""
-    return str(location).startswith(POSTGRES)
 
 
 def location_of(runtime: Runtime) -> str:
@@ -84,11 +79,7 @@ def _store(location: str | Path, durability: Durability, vectors: object) -> tup
     if not is_address(location):
         held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
         return held, None if index is None else _open_index(held, index)
-    try:
-        from mnemic.stores.postgres import PostgresStore
-    except ImportError as error:
-        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
-    store = PostgresStore(str(location), durability=durability)
+    store = postgres_store()(str(location), durability=durability)
     if index is None:
         return store, None if vectors == "exact" else store.index
     return store, _open_index(store, index) or store.index
@@ -142,15 +133,15 @@ def open_runtime(
     location: str | Path,
     *,
     embedder: str | Embedder | None,
-    tokenizer: str | TokenCounter | None,
-    reranker: str | PathLike[str] | Reranker | None,
-    llm: str | Model | LanguageModel | None,
-    processing: Processing | None,
-    consolidator: Consolidator | None,
-    idle: Idle | None,
-    retention: RetentionPolicy | None,
     secrets: SecretPolicy,
-    durability: Durability,
+    tokenizer: str | TokenCounter | None = None,
+    reranker: str | PathLike[str] | Reranker | None = None,
+    llm: str | Model | LanguageModel | None = None,
+    processing: Processing | None = None,
+    consolidator: Consolidator | None = None,
+    idle: Idle | None = None,
+    retention: RetentionPolicy | None = None,
+    durability: Durability = "FULL",
     vectors: object = None,
 ) -> Runtime:
     """Open or make the record at a location.
@@ -179,7 +170,7 @@ def open_runtime(
     with suppress(StoreError):  # finish an erasure that was interrupted
         if opened.erasure.unfinished():
             opened.erasure.purge()
-    store = wrap_store(opened, secrets, indexer)
+    store = cast("Store", RedactingStore(opened, secrets, indexer))
     return Runtime(
         store=store,
         fence=store.fence,

@@ -40,10 +40,10 @@ class Indexer:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
 
-    def documents(self, texts: Sequence[str], embedder: Embedder) -> list[Vector | None]:
-        """A vector for each text, or None where the embedder failed: it is embedded later."""
-        if not texts:
-            return []
+    def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Vector | None]:
+        """A vector for each text, or None where there is no embedder or it failed: it is embedded later."""
+        if embedder is None or not texts:
+            return [None] * len(texts)
         try:
             clean = [self._secrets.redacted(text)[0] for text in texts]
             return list(checked(embedder.embed(clean), len(texts), embedder.dimension))
@@ -82,7 +82,7 @@ class Indexer:
     def _warn(self, error: EmbedderError) -> None:
         self._notices.warn("Without vectors for now, by keyword only", error)
 
-    def indexing(self, records: Sequence[Record], embedder: Embedder) -> list[Indexing]:
+    def indexing(self, records: Sequence[Record], embedder: Embedder | None) -> list[Indexing]:
         """The index entries of records. Embeds, so call it before a transaction begins.
 
         The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.

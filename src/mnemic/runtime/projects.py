@@ -3,13 +3,13 @@
 Only the beginnings of a few files are read; git is not run. A broken, hostile or unreadable file counts as absent.
 """
 
+# ruff: noqa: PTH112, PTH113 - of pathlib, is_file and is_dir may raise
 from __future__ import annotations
 
 import hashlib
 import json
 import os
 import re
-import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,26 +93,20 @@ def _folder(path: object) -> Path:
         found = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, RuntimeError, OSError) as error:
         raise InvalidInput(f"{path!r:.80} is not the path of a folder ({error}).") from error
-    return found.parent if _mode(found, stat.S_ISREG) else found
-
-
-def _mode(path: Path, test: object) -> bool:
-    """Whether the entry at a path has that mode; False when it cannot be read."""
-    try:
-        return bool(test(path.stat().st_mode))  # type: ignore[operator]  # pyright: ignore[reportCallIssue]
-    except (OSError, ValueError):
-        return False
+    return found.parent if os.path.isfile(found) else found
 
 
 def _read_head(path: Path) -> str | None:
-    """The first 64 KB of a regular file as text; None when it cannot be read."""
-    if not _mode(path, stat.S_ISREG):  # a pipe or a device would block
+    """The first 64 KB of a regular file as text, in UTF-8 or UTF-16; None when it cannot be read."""
+    if not os.path.isfile(path):  # a pipe or a device would block
         return None
     try:
         with path.open("rb") as file:
-            return _decode(file.read(MOST_READ))
+            data = file.read(MOST_READ)
     except OSError:
         return None
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return data.decode(encoding, errors="replace")
 
 
 def _plain_line(text: str, most: int) -> str:
@@ -128,12 +122,6 @@ def _name_and_description(texts: list[str]) -> tuple[str, str]:
         return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in found)), "")
 
     return first("project", LONGEST_NAME) or first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
-
-
-def _decode(data: bytes) -> str:
-    """Decode UTF-8 or UTF-16, replacing invalid bytes."""
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return data.decode(encoding, errors="replace")
 
 
 def front_matter(text: str) -> dict[str, str]:
@@ -208,8 +196,8 @@ def _git_root(start: Path) -> Path | None:
 def _git_folder(root: Path) -> Path | None:
     """The git directory of a working folder; None when it is not one."""
     entry = root / ".git"
-    if _mode(entry, stat.S_ISDIR):
-        return entry if _mode(entry / "HEAD", stat.S_ISREG) else None
+    if os.path.isdir(entry):
+        return entry if os.path.isfile(entry / "HEAD") else None
     text = _read_head(entry)  # a worktree or a submodule: the file names it
     if text is None or not text.startswith("gitdir:"):
         return None

@@ -52,7 +52,6 @@ __all__ = [
     "refuse_secrets",
     "unwrap_store",
     "with_redactions",
-    "wrap_store",
 ]
 
 R = TypeVar("R", bound=Message | Episode | MemoryRecord)
@@ -191,11 +190,8 @@ class RedactingStore:
             case AddMessage(message=message):
                 clean, kinds = redact_record(policy, message)
                 return replace(change, message=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case AddMemory(record=record) | Revise(record=record):
+            case AddMemory(record=record) | Revise(record=record) | AddEpisode(record=record):
                 clean, kinds = redact_record(policy, record)
-                return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case AddEpisode(record=episode):
-                clean, kinds = redact_record(policy, episode)
                 return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
             case PutLink(link=link):
                 return replace(change, link=_link(policy, link)) if link.reason else change
@@ -220,11 +216,6 @@ class RedactingStore:
         if not change.indexing.terms and change.indexing.vector is None:
             return change.indexing
         return self._indexer.indexing([record], self._indexer.embedder)[0]
-
-
-def wrap_store(store: Store, policy: SecretPolicy, indexer: Indexer) -> Store:
-    """Wrap a store so that every write is redacted."""
-    return cast("Store", RedactingStore(store, policy, indexer))
 
 
 def unwrap_store(store: Store) -> Store:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -41,8 +41,7 @@ class Delivered:
         with self._lock:
             held = self._ids.setdefault(scope, OrderedDict())
             self._ids.move_to_end(scope)
-            for id_ in ids:
-                held[id_] = None
+            held.update(dict.fromkeys(ids))
             while len(held) > RECORDS:
                 held.popitem(last=False)
             while len(self._ids) > SESSIONS:
@@ -87,20 +86,19 @@ class Uses:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = process_lock()
-        self._counts: dict[tuple[str, int], int] = {}
+        self._counts: Counter[tuple[str, int]] = Counter()
         reset_after_fork(self, Uses._renew)
 
     def _renew(self) -> None:
         """Start from zero in a forked child: the parent writes its own counts."""
-        self._counts = {}
+        self._counts = Counter()
 
     def note(self, user: str, docs: Iterable[int]) -> None:
         """Count one use of each record."""
         if not is_counted():
             return
         with self._lock:
-            for doc in docs:
-                self._counts[user, doc] = self._counts.get((user, doc), 0) + 1
+            self._counts.update((user, doc) for doc in docs)
             full = len(self._counts) > MAX_BUFFERED
         if full:
             self.save()
@@ -113,7 +111,7 @@ class Uses:
         """
         with self._lock:
             counts = {key: count for key, count in self._counts.items() if user in (None, key[0])}
-            self._counts = {key: count for key, count in self._counts.items() if key not in counts}
+            self._counts = Counter({key: count for key, count in self._counts.items() if key not in counts})
         moment = to_micros(now())
         for owner in dict.fromkeys(owner for owner, _ in counts):
             own = {doc: count for (name, doc), count in counts.items() if name == owner}
@@ -122,8 +120,7 @@ class Uses:
                     self._store.apply(owner, [Touch(uses=own, at=moment)])
             except StoreError:
                 with self._lock:
-                    for doc, count in own.items():
-                        self._counts[owner, doc] = self._counts.get((owner, doc), 0) + count
+                    self._counts.update({(owner, doc): count for doc, count in own.items()})
                 raise
 
     def settle(self, user: str) -> None:

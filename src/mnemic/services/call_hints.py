@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from mnemic.errors import UnknownArgument
 
 __all__ = ["check_names", "explain", "method_hint", "unknown_argument", "with_call_hints"]
 
-C = TypeVar("C", bound=type)
+M = TypeVar("M", bound="Callable[..., Any]")
 
 _ARGUMENTS: Mapping[str, str] = {
     "top_k": "k", "n": "k", "n_results": "k", "similarity_top_k": "k", "limit": "k", "max_results": "k", "k": "limit",
@@ -86,31 +86,14 @@ def method_hint(face: type, name: str) -> str:
     return f" Did you mean {meant}?" if meant else ""
 
 
-def with_call_hints(face: C) -> C:
-    """Class decorator: public methods raise UnknownArgument with a suggestion for an unknown argument."""
-    for name, method in list(vars(face).items()):
-        if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
-            setattr(face, name, (_awaited if inspect.iscoroutinefunction(method) else _called)(method))
-    return face
+def with_call_hints(method: M) -> M:
+    """Method decorator: an unknown argument raises UnknownArgument with a suggestion."""
 
-
-def _called(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def called(*args: Any, **kwargs: Any) -> Any:
         try:
-            return method(self, *args, **kwargs)
+            return method(*args, **kwargs)
         except TypeError as error:
             raise explain(error, method, kwargs) from error.__cause__
 
-    return called
-
-
-def _awaited(method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    async def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return await method(self, *args, **kwargs)
-        except TypeError as error:
-            raise explain(error, method, kwargs) from error.__cause__
-
-    return called
+    return cast("M", called)

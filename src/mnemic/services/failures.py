@@ -9,21 +9,20 @@ import re
 import time
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from mnemic.errors import MnemicError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
-
-    from mnemic.errors import MnemicError
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
 __all__ = [
     "LONGEST_WAIT",
+    "ErrorTexts",
+    "ErrorTypes",
     "Failure",
     "Meaning",
     "RetryPolicy",
-    "Verdict",
     "classify",
     "retry",
     "scrubbed",
@@ -32,25 +31,30 @@ __all__ = [
 Meaning = Literal["refused", "rejected", "transient", "other"]
 """Access denied; request rejected; a retry may help; anything else."""
 
+ErrorTypes: TypeAlias = tuple[type[MnemicError], type[MnemicError]]
+"""The errors of a service that is unavailable, and of one that failed."""
+ErrorTexts: TypeAlias = "Mapping[Meaning, str]"
+"""The text of the error for each meaning, with ``{service}``, ``{label}`` and ``{detail}``."""
+
 # Errors are recognised by class name: the provider packages need not be imported, and not every version of pydantic-ai has
 # all of these.
-REFUSED = frozenset({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"})
-REFUSED_STATUS = frozenset({401, 402, 403, 404})
-REJECTED = frozenset({"ModelRequestRejectedError"})
-REJECTED_STATUS = frozenset({400, 413, 422})
-TRANSIENT = frozenset(
-    {
-        "ModelConnectionError",
-        "ModelRateLimitError",
-        "ModelRequestTimeout",
-        "ModelServerError",
-        "ModelUnavailableError",
-        "OSError",  # refused and broken connections, unknown hosts, time-outs
-        "TransportError",  # the same in HTTP clients
-    }
-)
-TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
-SERVER_ERRORS = range(500, 600)
+_MEANINGS: Mapping[Meaning, tuple[Collection[str], Collection[int]]] = {
+    "refused": ({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"}, {401, 402, 403, 404}),
+    "rejected": ({"ModelRequestRejectedError"}, {400, 413, 422}),
+    "transient": (
+        {
+            "ModelConnectionError",
+            "ModelRateLimitError",
+            "ModelRequestTimeout",
+            "ModelServerError",
+            "ModelUnavailableError",
+            "OSError",  # refused and broken connections, unknown hosts, time-outs
+            "TransportError",  # the same in HTTP clients
+        },
+        {408, 409, 425, 429, *range(500, 600)},
+    ),
+}
+"""The classes and the HTTP statuses of errors, in the order in which they are looked up."""
 
 LONGEST_DETAIL = 300
 DEEPEST_CAUSE = 5
@@ -67,44 +71,43 @@ SECRETS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The meaning of an error: `label` is its name, `detail` its text without secrets, `wait` the requested seconds."""
-
-    meaning: Meaning
-    label: str
-    detail: str
-    wait: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed attempt: whether a retry may help, the minimum wait in seconds, and the error to raise otherwise."""
+    """A failed attempt: the error to raise, what it means, and the minimum wait in seconds before a retry."""
 
     error: MnemicError
-    transient: bool = False
+    meaning: Meaning
     wait: float = 0.0
 
 
-def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Verdict:
+def classify(
+    error: Exception, service: str, texts: ErrorTexts, kinds: ErrorTypes, secrets: Collection[str] = ()
+) -> Failure:
     """Classify an error of a request to `service`.
 
     Args:
         error: the exception.
-        service: the name of the service; its words are not masked in the detail.
-        secrets: strings to mask in the detail.
+        service: the name of the service; its words are not masked in the text.
+        texts: the texts of the errors to raise.
+        kinds: their types.
+        secrets: strings to mask in the text.
     """
     status = getattr(error, "status_code", None)
     names = _names(error) if isinstance(status, int) else _names(error, *_causes(error))
+    meaning = _meaning(names, status)
     label = type(error).__name__.lstrip("_") + (f", status {status}" if isinstance(status, int) else "")
-    detail = scrubbed(str(error), secrets, keep=service)
-    if names & REFUSED or status in REFUSED_STATUS:
-        # The response is not quoted: services repeat an invalid key.
-        return Verdict("refused", label, "")
-    if names & REJECTED or status in REJECTED_STATUS:
-        return Verdict("rejected", label, detail)
-    if names & TRANSIENT or status in TRANSIENT_STATUS or status in SERVER_ERRORS:
-        return Verdict("transient", label, detail, _retry_after(error))
-    return Verdict("other", label, detail)
+    # A refusal is not quoted: services repeat an invalid key.
+    detail = "" if meaning == "refused" else scrubbed(str(error), secrets, keep=service)
+    unavailable, failed = kinds
+    kind = unavailable if meaning in ("refused", "transient") else failed
+    said = texts[meaning].format(service=service, label=label, detail=detail)
+    return Failure(kind(said), meaning, _retry_after(error) if meaning == "transient" else 0.0)
+
+
+def _meaning(names: set[str], status: object) -> Meaning:
+    for meaning, (classes, statuses) in _MEANINGS.items():
+        if not names.isdisjoint(classes) or status in statuses:
+            return meaning
+    return "other"
 
 
 def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str:
@@ -195,7 +198,7 @@ async def retry(
             raise
         except Exception as error:  # noqa: BLE001 - providers raise different errors; `judge` classifies them
             failure = judge(error)
-        if not failure.transient or attempt >= patience.retries or failure.wait > LONGEST_WAIT:
+        if failure.meaning != "transient" or attempt >= patience.retries or failure.wait > LONGEST_WAIT:
             return failure
         wait = patience.backoff * 2**attempt * (1 - patience.jitter * random.random())  # noqa: S311 - not for secrets
         await sleep(max(wait, failure.wait))

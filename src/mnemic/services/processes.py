@@ -180,11 +180,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
 
 
-_HELD: dict[int, FileLock] = {}
-"""Locks of this process by file descriptor: a forked child must close its copies."""
-_REGISTERED: list[bool] = []
-
-
 class FileLock:
     """A lock on a file, held by one handle of one process.
 
@@ -195,6 +190,7 @@ class FileLock:
         self._path = path
         self._handle: int | None = None
         self._guard = process_lock()
+        reset_after_fork(self, FileLock.forget)
 
     @property
     def held(self) -> bool:
@@ -206,9 +202,6 @@ class FileLock:
         with self._guard:
             if self._handle is None:
                 self._handle = _locked(self._path)
-                if self._handle is not None:
-                    _HELD[self._handle] = self
-                    _watch_forks()
             return self._handle is not None
 
     def release(self) -> None:
@@ -220,19 +213,7 @@ class FileLock:
         """Close the file without locking: after a fork the lock of the parent stays."""
         handle, self._handle = self._handle, None
         if handle is not None:
-            _HELD.pop(handle, None)
             os.close(handle)
-
-
-def _watch_forks() -> None:
-    if not _REGISTERED and hasattr(os, "register_at_fork"):
-        _REGISTERED.append(True)
-        os.register_at_fork(after_in_child=_forget_all)
-
-
-def _forget_all() -> None:
-    for lock in list(_HELD.values()):
-        lock.forget()
 
 
 def _locked(path: Path) -> int | None:

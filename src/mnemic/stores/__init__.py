@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from mnemic.errors import MissingExtra
 from mnemic.stores.sqlite import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
@@ -9,4 +10,17 @@ if TYPE_CHECKING:
 
     Store: TypeAlias = SqliteStore | PostgresStore
 
-__all__ = ["InMemoryStore", "SqliteStore"]
+__all__ = ["InMemoryStore", "SqliteStore", "postgres_store"]
+
+
+def postgres_store() -> "type[PostgresStore]":
+    """The class of memories in PostgreSQL.
+
+    Raises:
+        MissingExtra: its driver is not installed.
+    """
+    try:
+        from mnemic.stores.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
+    return PostgresStore

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
+from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.runtime import Runtime
-from mnemic.stores import SqliteStore
+from mnemic.stores import SqliteStore, postgres_store
 from mnemic.types import VerifyReport
-
-if TYPE_CHECKING:
-    from mnemic.stores.postgres import PostgresStore
 
 __all__ = ["backup", "mend", "mend_server", "probe_server", "restore_backup"]
 
@@ -46,17 +43,13 @@ def restore_backup(folder: str | Path, to: str | Path, progress: Progress | None
     place = _folder(folder)
     if not SqliteStore.at(place):
         raise InvalidInput(f"There is no backup in {place}. Name a folder written by mnemic backup.")
-    store = SqliteStore(place)
-    try:
+    with closing(SqliteStore(place)) as store:
         return store.backup(_folder(to), progress=progress or _no_progress)
-    finally:
-        store.close()
 
 
 def mend(folder: Path, target: Path) -> tuple[str, ...]:
     """Back up the record of a folder, then repair what is safe; returns a line for each repair."""
-    store = SqliteStore(folder)
-    try:
+    with closing(SqliteStore(folder)) as store:
         report = store.verify()
         if report.ok:
             return ("nothing to repair",)
@@ -64,8 +57,6 @@ def mend(folder: Path, target: Path) -> tuple[str, ...]:
             return ("nothing: the file is damaged. Restore a backup",)
         store.backup(target, progress=_no_progress, check=False)
         return store.repair() or ("nothing can be repaired safely",)
-    finally:
-        store.close()
 
 
 def probe_server(url: str) -> tuple[str, bool]:
@@ -75,7 +66,7 @@ def probe_server(url: str) -> tuple[str, bool]:
         MissingExtra: the driver is not installed.
         StoreError: the server cannot be reached.
     """
-    return _server_store().at(url)
+    return postgres_store().at(url)
 
 
 def mend_server(url: str) -> tuple[str, ...]:
@@ -83,19 +74,8 @@ def mend_server(url: str) -> tuple[str, ...]:
 
     Without a backup: only derived data is changed.
     """
-    store = _server_store()(url)
-    try:
+    with closing(postgres_store()(url)) as store:
         return ("nothing to repair",) if store.verify().ok else store.repair() or ("nothing can be repaired safely",)
-    finally:
-        store.close()
-
-
-def _server_store() -> type[PostgresStore]:
-    try:
-        from mnemic.stores.postgres import PostgresStore
-    except ImportError as error:
-        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
-    return PostgresStore
 
 
 def _folder(value: str | Path) -> Path:

@@ -35,7 +35,6 @@ from mnemic.types.literals import PREFERENCE as KEY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemic.protocols import InputKind
     from mnemic.safety.secrets import SecretPolicy
 
 __all__ = ["VERSION", "export", "restore_from"]
@@ -53,10 +52,15 @@ Progress = Callable[[int, int], None]
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
-_EXTRA_FIELDS = {
-    "message": ("project", "status", "settled", "emotion", "quarantine", "forgotten", "vector"),
-    "episode": ("earlier", "refine", "quarantine", "forgotten", "vector"),
-    "memory": ("earlier", "enrich", "quarantine", "forgotten", "vector"), "link": (),
+_COMMON = {"quarantine": str | None, "forgotten": bool, "vector": str | None}
+_EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "message": {
+        "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
+        **_COMMON,
+    },
+    "episode": {"earlier": tuple[str, ...], "refine": bool, **_COMMON},
+    "memory": {"earlier": tuple[str, ...], "enrich": bool, **_COMMON},
+    "link": {},
 }  # fmt: skip
 """Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before."""
 
@@ -126,9 +130,13 @@ def _lines(
         _sort_sources(found)
         edges, left_out = _edges(runtime, user, number, stored)
         found += [{"kind": "link", **_as_json(link)} for link in edges]
-    counts = Counter(str(line["kind"]) for line in found)
-    header["counts"] = {kind: counts[kind] for kind in _KINDS}
-    return [header, *found], {**{kind: counts[kind] for kind in _KINDS}, "left_out": left_out}
+    header["counts"] = counts = _counts(str(line["kind"]) for line in found)
+    return [header, *found], {**counts, "left_out": left_out}
+
+
+def _counts(kinds: Iterable[str]) -> dict[str, int]:
+    """The number of lines of each kind."""
+    return dict.fromkeys(_KINDS, 0) | Counter(kinds)
 
 
 def _fetch_all(runtime: Runtime, number: int, docs: Sequence[int]) -> dict[int, Stored]:
@@ -272,7 +280,7 @@ def restore_from(
     receipts = runtime.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
         raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
-    return {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+    return _counts(line.kind for line in lines)
 
 
 def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
@@ -285,7 +293,7 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
     if version > VERSION:
         raise InvalidInput(f"The export has format {version}, this Mnemic reads up to {VERSION}. Upgrade Mnemic.")
     lines = [_line(number, text) for number, text in enumerate(texts, start=2) if text.strip()]
-    counts = {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+    counts = _counts(line.kind for line in lines)
     if header.get("counts") != counts:
         raise InvalidInput(
             f"The header counts {shown(header.get('counts'), 200)}, but the file has {counts}: it is truncated or changed."
@@ -369,27 +377,10 @@ def _line(number: int, text: str) -> Line:
     return Line(number, kind, value, {name: checked.get(name) for name in extra})
 
 
-_HINTS: Mapping[str, Any] = {
-    "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
-    "vector": str | None, "earlier": tuple[str, ...], "refine": bool, "enrich": bool,
-    "quarantine": str | None, "forgotten": bool,
-}  # fmt: skip
-
-
 @cache
 def _hints(kind: str) -> Mapping[str, Any]:
     """The types of the fields of a line."""
-    return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _EXTRA_FIELDS[kind]}
-
-
-class _NullEmbedder:
-    """A placeholder embedder if vectors come from the file: they are set afterwards."""
-
-    id, dimension = "", 1
-
-    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002 - the protocol's
-        """One number per text."""
-        return np.ones((len(texts), 1), np.float32)
+    return {**get_type_hints(_KINDS[kind]), **_EXTRA_FIELDS[kind]}
 
 
 def _index_all(
@@ -397,12 +388,11 @@ def _index_all(
 ) -> dict[str, changes.Indexing]:
     """The index data of all records, by id."""
     found: dict[str, changes.Indexing] = {}
-    embedder = _NullEmbedder() if carried else runtime.indexer.embedder
+    embedder = None if carried else runtime.indexer.embedder
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
-        for line, index in zip(
-            batch, runtime.indexer.indexing([_record(line) for line in batch], embedder), strict=True
-        ):
+        made = runtime.indexer.indexing([_record(line) for line in batch], embedder)
+        for line, index in zip(batch, made, strict=True):
             found[str(_record(line).id)] = replace(index, vector=_vector(line)) if carried else index
         if progress:
             progress(start + len(batch), len(lines))

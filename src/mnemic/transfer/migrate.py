@@ -7,21 +7,20 @@ visible in the target only when all rows were copied and compared.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput, MissingExtra
-from mnemic.runtime.factory import IN_MEMORY, POSTGRES
-from mnemic.stores import SqliteStore
+from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput
+from mnemic.paths import is_address
+from mnemic.runtime.factory import IN_MEMORY
+from mnemic.stores import SqliteStore, postgres_store
 from mnemic.stores.sql.transfer import STAGES, Extent, State, Transfer
 
 if TYPE_CHECKING:
-    from mnemic.stores.postgres import PostgresStore
-
-    Store: TypeAlias = SqliteStore | PostgresStore
+    from mnemic.stores import Store
 
 __all__ = ["MigrationReport", "MovedUser", "migrate"]
 
@@ -102,18 +101,14 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
 
 def _location(store: Store) -> str:
     """The canonical location of a record."""
-    return store.location if store.location.startswith(POSTGRES) else str(Path(store.location).resolve())
+    return store.location if is_address(store.location) else str(Path(store.location).resolve())
 
 
 @contextmanager
 def _open(location: str | Path, *, make: bool) -> Generator[Store]:
     text = str(location)
-    if text.startswith(POSTGRES):
-        try:
-            from mnemic.stores.postgres import PostgresStore
-        except ImportError as error:
-            raise MissingExtra("A memory in PostgreSQL", "postgres") from error
-        with closing(PostgresStore(text)) as store:
+    if is_address(text):
+        with closing(postgres_store()(text)) as store:
             yield store
         return
     if not text or text == IN_MEMORY or "://" in text:
@@ -126,19 +121,14 @@ def _open(location: str | Path, *, make: bool) -> Generator[Store]:
 
 
 def _move_all(source: Transfer, target: Transfer, progress: Progress | None) -> list[MovedUser]:
-    _same_model(source, target)
+    if source.model and target.model and source.model != target.model:
+        raise EmbeddingMismatch(target.model, source.model)
     extents = {name: extent for name in source.users() if (extent := source.extent(name))}
     step = _ProgressCounter(sum(extent.size for extent in extents.values()), progress)
     there = {name: _compare(source, target, name, step) for name in extents if target.extent(name)}
     return [
         there.get(name) or _copy(source, target, name, extent, step) for name, extent in extents.items()
     ]  # existing users are compared before anything is written
-
-
-def _same_model(source: Transfer, target: Transfer) -> None:
-    wanted, held = source.model, target.model
-    if wanted and held and wanted != held:
-        raise EmbeddingMismatch(held, wanted)
 
 
 def _compare(source: Transfer, target: Transfer, name: str, step: Callable[[int], None]) -> MovedUser:
@@ -185,6 +175,5 @@ def _copy(source: Transfer, target: Transfer, name: str, extent: Extent, step: C
 def _next_state(state: State, last: int, size: int) -> State:
     if last != state.after:
         return replace(state, after=last, done=state.done + size)
-    following: Sequence[str] = [*STAGES[1:]]
-    number = STAGES.index(state.stage) if state.stage else len(following)
-    return replace(state, stage=STAGES[number + 1] if number < len(following) else None, after=0)
+    later = STAGES[STAGES.index(state.stage) + 1 :] if state.stage else ()
+    return replace(state, stage=later[0] if later else None, after=0)

@@ -123,7 +123,8 @@ class Importer:
         mine = self.memory.scoped(user=next(self._users))
         engine, first, second = runtime_of(mine), memories.Tally(), memories.Tally()
         for tally in (first, second):
-            memories.store(engine, mine.scope, found, mine._zone, tally=tally, step=int)
+            for receipt in memories.store(engine, mine.scope, found, mine._zone):
+                tally.count(receipt)
         assert first.memories == len(found) == first.stored + first.duplicate + len(first.rejected)
         assert not second.stored
         assert len(mine.list(reach="user", limit=None, status=["short_term", "long_term", "archived"])) <= len(found)

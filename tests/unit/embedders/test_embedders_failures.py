@@ -51,7 +51,7 @@ def http(status, body="no details", **options):
 def test_what_an_error_means(error, kind, transient):
     failure = classify(error, SERVICE)
     assert type(failure.error) is kind
-    assert failure.transient is transient
+    assert (failure.meaning == "transient") is transient
     assert SERVICE in str(failure.error)
 
 

@@ -228,7 +228,7 @@ def test_whole_sentences_only():
 
 def test_every_category_stands_in_the_instructions():
     assert all(name in enrichment.INSTRUCTIONS for name in enrichment.CATEGORIES)
-    assert all(f'"{name}"' in extraction.INSTRUCTIONS for name in get_args(extraction.ChangeType))
+    assert all(f'"{name}"' in extraction.PREDICTING for name in get_args(extraction.ChangeType))
 
 
 # answers of small models, as pydantic-ai hands them over

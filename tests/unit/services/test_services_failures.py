@@ -5,9 +5,16 @@ from types import SimpleNamespace
 import pytest
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 
-from mnemic.services.failures import classify, scrubbed
+from mnemic.errors import MnemicError
+from mnemic.services import failures
+from mnemic.services.failures import scrubbed
 
 SERVICE = "openai:gpt-x"
+TEXTS = dict.fromkeys(("refused", "rejected", "transient", "other"), "{label}: {detail}")
+
+
+def classify(error):
+    return failures.classify(error, SERVICE, TEXTS, (MnemicError, MnemicError))
 
 
 @pytest.mark.parametrize(
@@ -25,11 +32,11 @@ SERVICE = "openai:gpt-x"
     ],
 )
 def test_what_an_error_means(error, meaning):
-    assert classify(error, SERVICE).meaning == meaning
+    assert classify(error).meaning == meaning
 
 
 def test_a_refusal_is_not_quoted():
-    assert classify(ModelHTTPError(401, "m", "unknown key abc"), SERVICE).detail == ""
+    assert "abc" not in str(classify(ModelHTTPError(401, "m", "unknown key abc")).error)
 
 
 def behind(header):
@@ -44,22 +51,22 @@ def test_the_errors_behind_one_tell_when_it_says_nothing_itself():
     error = RuntimeError("Connection error.")
     error.__cause__ = ValueError()
     error.__cause__.__cause__ = ConnectionRefusedError()
-    assert classify(error, SERVICE).meaning == "transient"
+    assert classify(error).meaning == "transient"
     error.__cause__.__cause__ = None
-    assert classify(error, SERVICE).meaning == "other"
+    assert classify(error).meaning == "other"
     loop = RuntimeError()
     loop.__cause__ = loop
-    assert classify(loop, SERVICE).meaning == "other"
+    assert classify(loop).meaning == "other"
 
 
 @pytest.mark.parametrize(("header", "wait"), [("7", 7), ("2.5", 2.5), ("-3", 0), ("soon", 0), ("", 0)])
 def test_the_wait_asked_for_in_a_header(header, wait):
-    assert classify(behind(header), SERVICE).wait == wait
+    assert classify(behind(header)).wait == wait
 
 
 def test_the_wait_asked_for_as_a_date():
     moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    assert 3500 < classify(behind(moment), SERVICE).wait <= 3600
+    assert 3500 < classify(behind(moment)).wait <= 3600
 
 
 def test_known_secrets_are_hidden_wherever_they_stand():

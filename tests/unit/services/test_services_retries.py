@@ -23,7 +23,7 @@ class Service:
 
     async def ask(self, patience, wait=0.0):
         def judge(error):
-            return Failure(MnemicError(str(error)), transient=isinstance(error, OSError), wait=wait)
+            return Failure(MnemicError(str(error)), "transient" if isinstance(error, OSError) else "other", wait)
 
         return await retry(self.request, patience, judge, sleep=self.sleep, again=self.count)
 

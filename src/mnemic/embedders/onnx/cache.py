@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -112,8 +113,6 @@ def _replace(path: Path, parts: Iterable[Part]) -> dict[str, Any]:
 
 def _remove_stale(folder: Path) -> None:
     for part in folder.glob("*" + PART):
-        try:
+        with suppress(OSError):  # removed or still open by another process
             if time.time() - part.stat().st_mtime > STALE_AFTER:
                 part.unlink()
-        except OSError:
-            continue  # removed or still open by another process

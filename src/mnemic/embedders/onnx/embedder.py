@@ -148,10 +148,13 @@ class OnnxEmbedder:
         return checked(rows, len(cleaned), model.dimension)
 
     def _load(self) -> LoadedModel:
+        from mnemic.embedders.onnx.model import LoadedModel
+
         if self._refusal is not None and time.monotonic() < self._refusal[0]:
             raise EmbedderUnavailable(self._refusal[1])
         try:
-            return self._load_files(self._files())
+            files = self._files()
+            return LoadedModel(files, threads=self._threads, max_tokens=self._max_tokens or files.max_tokens)
         except EmbedderUnavailable as error:
             self._refusal = (time.monotonic() + ASK_AGAIN_AFTER, str(error))
             raise
@@ -164,11 +167,6 @@ class OnnxEmbedder:
             hub = is_hub_name(self._source)
             files = model_files(folder, fspath(self._source).partition("@")[0] if hub else folder.path.resolve().name)
         return files if self._prompts is None else replace(files, prompts=self._prompts)
-
-    def _load_files(self, files: ModelFiles) -> LoadedModel:
-        from mnemic.embedders.onnx.model import LoadedModel
-
-        return LoadedModel(files, threads=self._threads, max_tokens=self._max_tokens or files.max_tokens)
 
     def _identify(self) -> str:
         if self._source is None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text import parts
 from mnemic.text.display import json_type
 
-__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects", "with_left_out"]
+__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects"]
 
 LEFT_OUT = "left_out"
 """Metadata key that lists the parts of a message that could not be imported."""
@@ -26,9 +26,6 @@ class Fields:
 
     values: Mapping[str, object]
     place: str
-
-    def __contains__(self, field: str) -> bool:
-        return self.values.get(field) is not None
 
     def fault(self, field: str, problem: str) -> InvalidInput:
         """The error for a field."""
@@ -105,9 +102,3 @@ def objects(data: object, place: str = "") -> list[Fields]:
     """The objects of a list; a single object is a list of one."""
     items = cast("list[object]", data) if isinstance(data, list) else [data]
     return [fields_of(item, f"{place}[{number}]") for number, item in enumerate(items)]
-
-
-def with_left_out(values: Mapping[str, object], left_out: Iterable[str]) -> dict[str, Any]:
-    """Metadata with the list of parts that could not be imported."""
-    missing = list(left_out)
-    return {**values, **({LEFT_OUT: missing} if missing else {})}

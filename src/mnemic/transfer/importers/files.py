@@ -16,7 +16,7 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import langgraph, mem0, messages
-from mnemic.transfer.importers.fields import fields_of, json_type, mapping
+from mnemic.transfer.importers.fields import Fields, fields_of, json_type, mapping
 from mnemic.transfer.importers.found import Damage, Found
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
@@ -189,20 +189,19 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
     Raises:
         InvalidInput: the file has another format.
     """
-    reader = MEMORY_FORMATS[format]
     value = _unwrap(read.data)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     lines = read.lines if value is read.data and len(read.lines) == len(items) else ()
     places = [f"line {number}" for number in lines] or [f"[{number}]" for number in range(len(items))]
     found: list[Found] = []
-    damaged = [*read.damaged, *reader.unsupported(mapping(read.data))]
+    damaged = [*read.damaged, *(mem0.unsupported(mapping(read.data)) if format == "mem0" else ())]
     for place, item in zip(places, items, strict=True):
         try:
-            found.append(reader.memory(fields_of(item, place)))
+            found.append(MEMORY_FORMATS[format](fields_of(item, place)))
         except InvalidInput as error:
             damaged.append(Damage(place, str(error)))
     return found, damaged
 
 
-MEMORY_FORMATS = {"langgraph": langgraph, "mem0": mem0}
-"""Formats with memories: ``memory`` parses one item, ``unsupported`` lists the parts that are not imported."""
+MEMORY_FORMATS: Mapping[str, Callable[[Fields], Found]] = {"langgraph": langgraph.memory, "mem0": mem0.memory}
+"""Formats with memories, and the function that parses one."""

@@ -6,18 +6,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from mnemic.errors import InvalidInput
-from mnemic.text.canonical import to_json
+from mnemic.ingest.fields import MAX_CONTENT, MAX_ID, json_object
 from mnemic.text.terms import clean
 from mnemic.transfer.importers.fields import Fields
 from mnemic.types import MemoryType
 
 __all__ = ["Damage", "Found", "identifier", "metadata_of", "statement"]
-
-MAX_CONTENT = 1_000_000
-MAX_ID = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +73,7 @@ def metadata_of(own: Mapping[str, object], extra: Mapping[str, object], prefix: 
     """
     kept = {name: value for name, value in extra.items() if value not in (None, "", [], {})}
     made = {**own, **{f"{prefix}_{name}" if name in own else name: value for name, value in kept.items()}}
-    cleaned = {clean(name): _clean(value) for name, value in made.items()}
     try:
-        to_json(cleaned)
+        return json_object("its metadata", made)
     except InvalidInput as error:
         raise InvalidInput(f"its metadata cannot be kept. {error}") from error
-    return cleaned
-
-
-def _clean(value: object) -> object:
-    """JSON with cleaned strings."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(name): _clean(held) for name, held in cast("Mapping[str, object]", value).items()}
-    return [_clean(held) for held in cast("list[object]", value)] if isinstance(value, list) else value

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from mnemic.transfer.importers.fields import Fields, json_type, mapping
-from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
+from mnemic.transfer.importers.found import Found, identifier, metadata_of, statement
 from mnemic.types import MemoryType
 
-__all__ = ["memory", "unsupported"]
+__all__ = ["memory"]
 
 _TEXTS = ("content", "text", "memory", "data", "fact", "statement")
 """Fields with the text of a value, the most common first; all others are metadata."""
@@ -20,17 +20,8 @@ _TYPES: Mapping[str, MemoryType] = {"episode": "episodic", "procedure": "procedu
 """Memory types of LangMem's kinds; all others are semantic."""
 
 _TAKEN = (
-    "namespace",
-    "prefix",
-    "key",
-    "value",
-    "created_at",
-    "updated_at",
-    "expires_at",
-    "score",
-    "ttl",
-    "ttl_minutes",
-)
+    "namespace", "prefix", "key", "value", "created_at", "updated_at", "expires_at", "score", "ttl", "ttl_minutes",
+)  # fmt: skip
 
 
 def memory(item: Fields) -> Found:
@@ -103,9 +94,3 @@ def _as_text(value: object) -> str:
     if isinstance(value, list) and all(isinstance(word, str) for word in cast("list[object]", value)):
         return ", ".join(cast("list[str]", value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def unsupported(data: Mapping[str, object]) -> Iterable[Damage]:
-    """Parts of the file that are not imported: none."""
-    del data
-    return ()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, get_args
 
@@ -18,7 +18,7 @@ from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
 
-__all__ = ["NOBODY", "Tally", "by_user", "preview", "store"]
+__all__ = ["NOBODY", "Tally", "by_user", "store"]
 
 NOBODY = "none"
 """Value of ``--user-from``: no field names the user, all memories belong to one."""
@@ -41,7 +41,8 @@ class Tally:
     rejected: list[Receipt] = field(default_factory=list[Receipt])
 
     def count(self, receipt: Receipt) -> None:
-        """Count a receipt."""
+        """Count a memory by its receipt."""
+        self.memories += 1
         if receipt.outcome in ("stored", "superseded"):
             self.stored += 1
             self.replacing += receipt.outcome == "superseded"
@@ -49,6 +50,9 @@ class Tally:
             self.duplicate += 1
         else:
             self.rejected.append(receipt)
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
     def line(self) -> str:
         """The counts as text."""
@@ -161,37 +165,27 @@ class _Stored:
         return not isinstance(held, MemoryRecord) or held.invalid_at is None or said < held.invalid_at
 
 
-def preview(runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo) -> Tally:
-    """The expected outcomes of an import, without storing anything."""
-    known, tally = _Stored(runtime, scope), Tally()
-    for one in found:
-        guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
-        record: MemoryRecord = guarded.record
-        receipt = _refused(guarded) or known.duplicate_of(record) or Receipt(id=record.id, outcome="stored")
-        if receipt.outcome == "stored":
-            known.add(record)
-        tally.memories += 1
-        tally.count(receipt)
-    return tally
-
-
 def store(
-    runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo, *, tally: Tally, step: Callable[[], None]
-) -> None:
-    """Store memories, oldest first, so that later statements supersede earlier ones; then embed pending records."""
+    runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo, *, dry_run: bool = False
+) -> Iterator[Receipt]:
+    """Store memories, oldest first, so that later statements supersede earlier ones; then embed pending records.
+
+    A dry run gives the expected receipts, without storing anything.
+    """
     known = _Stored(runtime, scope)
     for one in found:
         guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
         receipt = _refused(guarded) or known.duplicate_of(record)
-        if receipt is None:
+        if receipt is None and dry_run:
+            receipt = Receipt(id=record.id, outcome="stored")
+        elif receipt is None:
             receipt = redaction.with_redactions(remember.store(runtime, scope, record), guarded.kinds)
-            if receipt.outcome in ("stored", "superseded"):
-                known.add(record)
-        tally.memories += 1
-        tally.count(receipt)
-        step()
-    maintenance.embed_pending(runtime)
+        if receipt.outcome in ("stored", "superseded"):
+            known.add(record)
+        yield receipt
+    if not dry_run:
+        maintenance.embed_pending(runtime)
 
 
 def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:

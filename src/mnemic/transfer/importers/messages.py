@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import cast
 
-from mnemic.transfer.importers.fields import Fields, fields_of, mapping, objects, with_left_out
+from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
 from mnemic.types import Message
 
 __all__ = ["langchain", "llama_index", "plain"]
@@ -27,15 +29,24 @@ def plain(data: object, session: str | None) -> Iterable[Message]:
         tools = [name for name in _TOOL_FIELDS if item.values.get(name)]
         bare = tools and "content" not in item.values  # a tool call without text
         content, parts = ("", ()) if bare else item.said("content")
-        yield Message(
-            role=item.word("role"),
-            content=content,
-            name=item.text("name", needed=False),
-            sent_at=item.moment("sent_at"),
-            id=item.text("id", needed=False),
-            session=item.text("session", needed=False) or session,
-            metadata=with_left_out(item.maybe("metadata").values, [*parts, *tools]),
-        )
+        found = _message(item, item.word("role"), content, item.moment("sent_at"), [*parts, *tools])
+        own = item.text("session", needed=False) or session
+        yield replace(found, session=own, metadata={**item.maybe("metadata").values, **found.metadata})
+
+
+def _message(
+    named: Fields,
+    role: str,
+    content: str,
+    sent_at: datetime | None,
+    left_out: Sequence[str],
+    session: str | None = None,
+) -> Message:
+    """A message with the name and the id of an object, and the parts that could not be imported in its metadata."""
+    return Message(
+        role=role, content=content, name=named.text("name", needed=False), sent_at=sent_at,
+        id=named.text("id", needed=False), session=session, metadata={LEFT_OUT: [*left_out]} if left_out else {},
+    )  # fmt: skip
 
 
 def langchain(data: object, session: str | None) -> Iterable[Message]:
@@ -45,15 +56,9 @@ def langchain(data: object, session: str | None) -> Iterable[Message]:
         kind = _langchain_type(item)
         content, parts = body.said("content", joint="")
         tools = ["tool_calls"] if body.values.get("tool_calls") else []
-        yield Message(
-            role=body.word("role") if kind == "chat" else _ROLE_OF_TYPE[kind],
-            content=content,
-            name=body.text("name", needed=False),
-            sent_at=body.maybe("additional_kwargs").moment("sent_at"),
-            id=body.text("id", needed=False),
-            session=session,
-            metadata=with_left_out({}, [*parts, *tools]),
-        )
+        role = body.word("role") if kind == "chat" else _ROLE_OF_TYPE[kind]
+        sent_at = body.maybe("additional_kwargs").moment("sent_at")
+        yield _message(body, role, content, sent_at, [*parts, *tools], session)
 
 
 def _langchain_type(item: Fields) -> str:
@@ -83,13 +88,5 @@ def _llama_messages(data: object, place: str, session: str | None) -> Iterable[M
         content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
         extra = item.maybe("additional_kwargs")
         role = item.word("role")
-        tools = [name for name in _TOOL_FIELDS if extra.values.get(name)]
-        yield Message(
-            role=_ROLE_OF_LLAMA.get(role, role),
-            content=content,
-            name=extra.text("name", needed=False),
-            sent_at=extra.moment("sent_at"),
-            id=extra.text("id", needed=False),
-            session=session,
-            metadata=with_left_out({}, [*parts, *tools]),
-        )
+        left_out = [*parts, *(name for name in _TOOL_FIELDS if extra.values.get(name))]
+        yield _message(extra, _ROLE_OF_LLAMA.get(role, role), content, extra.moment("sent_at"), left_out, session)
