@@ -9,7 +9,7 @@ import struct
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
-__all__ = ["POSTGRES", "Half", "PostgresDialect", "adapters", "create_record", "escaped", "facets_of", "unescaped"]
+__all__ = [
+    "POSTGRES",
+    "Half",
+    "PostgresDialect",
+    "adapters",
+    "bound",
+    "create_record",
+    "escaped",
+    "facets_of",
+    "unescaped",
+]
 
 # PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and
 # DLE (U+0010) as DLE 1.
@@ -72,6 +82,14 @@ class Numbers:
         body["length"], body["value"] = 8, values
         head = _ARRAY.pack(1, 0, _BIGINT, len(values), 1) if values else _ARRAY.pack(0, 0, _BIGINT, 0, 0)[:12]
         return cls(head + body.tobytes())
+
+
+def bound(value: object) -> object:
+    """A value to be bound; a list becomes an array."""
+    if not isinstance(value, list | tuple | set):
+        return value
+    values = list(cast("Iterable[object]", value))
+    return Numbers.of(cast("list[int]", values)) if values and isinstance(values[0], int) else values
 
 
 class _NumbersDumper(adapt.Dumper):
@@ -194,12 +212,6 @@ class PostgresDialect:
     user_lock = "FOR NO KEY UPDATE"
     size = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
         WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
-
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
-        """An array."""
-        if values and isinstance(values[0], str):
-            return list(values)
-        return Numbers.of(cast("Sequence[int]", values)) if values else []
 
     def next_docs(self, db: Connection, count: int = 1) -> int:
         """From a sequence; higher than all docs of the user, because the user is locked, or all users are for several docs."""

@@ -94,10 +94,6 @@ class Transaction:
         """The doc of a new record, never used before."""
         return self.db.dialect.next_docs(self.db)
 
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
-        """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
-        return self.db.dialect.bind_list(values)
-
     def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
         """Write an event; caches follow events."""
         self.db.execute(
@@ -427,10 +423,10 @@ def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None
     Messages of a merged episode stay with it when one of its restored sources gets a new version.
     """
     parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
-    wanted = t.bind_list(change.record.message_ids)
+    wanted = change.record.message_ids
     sql = f"""UPDATE records SET episode = ?, waits = 0 WHERE user_id = ? AND id IN {AMONG}
         AND (waits = 1 OR episode IN {AMONG})"""
-    t.db.execute(sql, (doc, t.user, wanted, t.bind_list(parents)))
+    t.db.execute(sql, (doc, t.user, wanted, parents))
     sql = f"""SELECT count(*) FROM messages WHERE user_id = ? AND id IN {AMONG} AND (episode = ?
         OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
     (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
@@ -444,7 +440,7 @@ def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None
 def mark_processed(t: Transaction, change: types.MarkProcessed) -> Receipt:
     """Mark messages as processed without an episode."""
     sql = f"UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN {AMONG}"
-    t.db.execute(sql, (t.user, t.bind_list(change.ids)))
+    t.db.execute(sql, (t.user, change.ids))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
@@ -547,7 +543,7 @@ _DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT doc FROM records WHERE do
 def _descendants(t: Transaction, ids: Sequence[str]) -> list[int]:
     """Docs of records and their descendants; raises NotFound."""
     docs = [t.required(id_)[1] for id_ in ids]
-    return [row[0] for row in t.db.execute(_DESCENDANTS, (t.bind_list(docs),)).fetchall()]
+    return [row[0] for row in t.db.execute(_DESCENDANTS, (docs,)).fetchall()]
 
 
 def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:

@@ -106,7 +106,7 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    chosen = (user, db.dialect.bind_list(sorted({row[0] for row in found})))
+    chosen = (user, sorted({row[0] for row in found}))
     members = _parts(db, MEMBERS, Member, "doc", chosen)
     links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
     return [
@@ -159,7 +159,7 @@ def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
     """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
     begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
     sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
-    t.db.execute(sql, (after, t.user, begun, t.bind_list(change.ids)))
+    t.db.execute(sql, (after, t.user, begun, change.ids))
     if not change.done:  # later edits conflict with the outcome
         began = "INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'consolidate')"
         t.db.execute(began, (t.user, t.at))
@@ -316,10 +316,9 @@ def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, .
     """Transfer the links of the members to their representative; returns the links as they were."""
     if not promoted.members:
         return ()
-    named = t.bind_list(sorted(promoted.docs))
-    among = f"links WHERE source IN {AMONG} OR target IN {AMONG}"
-    old = [MovedLink(*row, moved=0) for row in t.db.execute(f"SELECT {_LINK} FROM {among}", (named, named)).fetchall()]
-    t.db.execute(f"DELETE FROM {among}", (named, named))
+    sql = f"DELETE FROM links WHERE source IN {AMONG} OR target IN {AMONG} RETURNING {_LINK}"
+    gone = t.db.execute(sql, (promoted.docs, promoted.docs)).fetchall()
+    old = [MovedLink(*row, moved=0) for row in sorted(gone)]
     return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
 
 

@@ -103,7 +103,7 @@ def _check_descendants(t: Transaction, erased: Mapping[int, str], remade: Collec
     """Refuse to erase records while others that derive from them would stay."""
     for part in _chunks(erased):
         sql = f"SELECT child FROM lineage WHERE parent IN {AMONG}"
-        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(erased) - set(remade)
+        left = {row[0] for row in t.db.execute(sql, (part,)).fetchall()} - set(erased) - set(remade)
         if left:
             raise Conflict(
                 f"{len(left)} records were derived from the erased ones in the meantime. Nothing was erased; try again."
@@ -114,15 +114,14 @@ def _delete_records(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
     """Delete records and all rows that refer to them; returns the counts by table."""
     counts: Counter[str] = Counter()
     for part in _chunks(docs):
-        named = t.bind_list(part)
         for table, condition in _REFERRING.items():
             sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
-            counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
-        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", named)
+            counts[table] += t.db.execute(sql, (t.user, part)).fetchone()[0]
+        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", part)
         for doc in part:
             t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
-        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (named,)).fetchall()
+        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (part,)).fetchall()
         counts.update(_TABLES[kind] for (kind,) in gone)
     return {table: count for table, count in counts.items() if count}
 
@@ -280,12 +279,11 @@ _DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE 
 def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
     """Records with all their descendants, and the consolidations that any of them was part of."""
     named = list(queries.docs_of(db, user, ids, None).values())
-    docs = {*named, *(row[0] for row in db.execute(_DESCENDANTS, (db.dialect.bind_list(named),)).fetchall())}
+    docs = {*named, *(row[0] for row in db.execute(_DESCENDANTS, (named,)).fetchall())}
     absorptions, more = _absorptions(db, user, docs)
     docs |= more
-    listed = db.dialect.bind_list(sorted(docs))
     sources: dict[int, list[int]] = {}
-    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {AMONG}", (listed,)).fetchall():
+    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {AMONG}", (docs,)).fetchall():
         sources.setdefault(child, []).append(parent)
     names = _ids(db, user, {*docs, *(parent for parents in sources.values() for parent in parents)})
     nodes = {
@@ -293,25 +291,24 @@ def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
             id=row[1], kind=row[2], live=bool(row[3]), category=row[4], project=row[5], session=row[6],
             sources=tuple(names[parent] for parent in sources.get(row[0], ()) if parent in names),
         )
-        for row in db.execute(_NODES, (user, listed)).fetchall()
+        for row in db.execute(_NODES, (user, docs)).fetchall()
     }  # fmt: skip
     return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, user, absorptions, names)))
 
 
 def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
     sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {AMONG}"
-    return dict(db.execute(sql, (user, db.dialect.bind_list(sorted(docs)))).fetchall())
+    return dict(db.execute(sql, (user, docs)).fetchall())
 
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
-    named = db.dialect.bind_list(sorted(docs))
     heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
         ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
         WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
-    found = promotions(db, user, whole, (user, named, named))
+    found = promotions(db, user, whole, (user, docs, docs))
     return found, {doc for p in found for doc in (p.doc, *p.docs)}
 
 

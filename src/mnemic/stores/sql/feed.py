@@ -92,9 +92,8 @@ class SqlFeed(Reader[D]):
     def entries(self, docs: Sequence[int]) -> Entries:
         """These records, in one snapshot."""
         with self._db.read() as db, db:
-            named = db.dialect.bind_list(list(docs))
-            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (named,))}
-            vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (named,)).fetchall())
+            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (docs,))}
+            vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (docs,)).fetchall())
             stored = queries.stored(db, [row for doc, row in held.items() if doc in vectors])
             return Entries(
                 model=queries.model_of(db),

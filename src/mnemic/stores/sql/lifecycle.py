@@ -42,7 +42,7 @@ def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candi
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:
-        sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, db.dialect.bind_list(docs)]
+        sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, docs]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
     found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 10).T
     columns = {name: found[at].astype(np.int64) for name, at in _INTEGERS.items()}
@@ -179,7 +179,7 @@ class Lifecycle(Reader[Database]):
             EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
         last, most = "ORDER BY sequence DESC LIMIT ?", ALL if limit is None else limit
         with self._snapshot(user) as (db, number):
-            values = (before, db.dialect.bind_list(kinds))
+            values = (before, kinds)
             if operations is None:
                 return events(db, number, f"{where} {last}", (*values, most))
             # one by one: each is read in the order of its index

@@ -51,7 +51,7 @@ ALL = 2**62
 NOBODY = -1
 """The number of a user for whom nothing is stored."""
 AMONG = "(SELECT value FROM json_each(?))"
-"""A list bound by ``Dialect.bind_list``."""
+"""A list that is bound as one value."""
 
 D = TypeVar("D", bound=Database)
 
@@ -214,7 +214,7 @@ def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Se
     yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN {AMONG}"
-        yield db.execute(sql, (user, after, db.dialect.bind_list(docs)))
+        yield db.execute(sql, (user, after, docs))
 
 
 def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
@@ -288,7 +288,7 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     sql = f"""SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent WHERE l.child IN {AMONG}
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
     found: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (db.dialect.bind_list(docs),)) if docs else ():
+    for child, kind, parent in db.execute(sql, (docs,)) if docs else ():
         found.setdefault(child, []).append((kind, parent))
     return found
 
@@ -299,7 +299,7 @@ def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
         (SELECT json_group_array(id) FROM records WHERE {LIVE}
             AND doc IN (SELECT source FROM links WHERE target = m.doc AND type = 'supersedes'))
         FROM memories m LEFT JOIN access a ON a.doc = m.doc WHERE m.doc IN {AMONG}"""
-    found = db.execute(sql, (to_micros(now()), db.dialect.bind_list(docs))) if docs else ()
+    found = db.execute(sql, (to_micros(now()), docs)) if docs else ()
     return {
         doc: rows.Standing(count, last_at, importance, tuple(sorted(json.loads(successors))))
         for doc, count, last_at, importance, successors in found
@@ -316,7 +316,7 @@ def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     where = f"WHERE user_id = ? AND doc IN {AMONG}"
-    return stored(db, rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs]))))
+    return stored(db, rows.select(db, RECORDS, where, (user, [int(doc) for doc in docs])))
 
 
 def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
@@ -333,8 +333,7 @@ def _stored_record(row: rows.Row, value: Message | Episode | MemoryRecord) -> St
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
     """The docs of the ids that exist for this user."""
     sql = f"SELECT id, doc FROM records WHERE user_id = ? AND id IN {AMONG}"
-    values = (user, db.dialect.bind_list(ids))
-    found = db.execute(f"{sql} AND kind = ?", (*values, kind)) if kind else db.execute(sql, values)
+    found = db.execute(f"{sql} AND kind = ?", (user, ids, kind)) if kind else db.execute(sql, (user, ids))
     return dict(found.fetchall())
 
 
@@ -370,7 +369,7 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
         sql = f"(pinned = 1 OR salience >= ?) AND {importance_sql(table)} >= ?"
         found.append(("importance", sql, (salient, to_micros(now()), least)))
     if "quarantined" in (filters.status or ()):  # archived in the catalog
-        found.append(_among(dialect, "status", filters.status or ()))
+        found.append(_among("status", filters.status or ()))
     return found + _compared(
         ("trust", ">=", filters.min_trust), ("category", "=", filters.category), ("speaker", "=", filters.speaker),
     )  # fmt: skip
@@ -381,8 +380,8 @@ def _compared(*wanted: tuple[str, str, object]) -> list[Condition]:
     return [(name, f"{name} {sign} ?", (value,)) for name, sign, value in wanted if value is not None]
 
 
-def _among(db: Dialect, column: str, values: Sequence[str], negation: str = "") -> Condition:
-    return (column, f"{negation}({column} IN {AMONG})", (db.bind_list(values),))
+def _among(column: str, values: Sequence[str], negation: str = "") -> Condition:
+    return (column, f"{negation}({column} IN {AMONG})", (values,))
 
 
 def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] | None = None) -> tuple[str, list[Any]]:
@@ -397,7 +396,7 @@ def matching(db: Connection, user: int, filters: RecordFilter, docs: Sequence[in
     """The docs of a user, or those among ``docs``, that match what the catalog does not hold."""
     where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
     if docs is not None:
-        where, values = f"{where} AND doc IN {AMONG}", [*values, db.dialect.bind_list(docs)]
+        where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
     return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
 
 
@@ -425,7 +424,7 @@ def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) ->
     found = [
         *_reach(filters, memories=memories),
         *_stored_conditions(dialect, user, view.name, filters),
-        _among(dialect, "status", statuses),
+        _among("status", statuses),
         *_compared(
             ("session", "=", filters.in_session), ("role", "=", filters.role),
             ("said_at", "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
@@ -437,9 +436,9 @@ def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) ->
         ),
     ]  # fmt: skip
     if filters.types is not None:
-        found.append(_among(dialect, "type", filters.types))
+        found.append(_among("type", filters.types))
     if filters.exclude:
-        found.append(_among(dialect, "id", filters.exclude, "NOT "))
+        found.append(_among("id", filters.exclude, "NOT "))
     if memories:
         found.append(("valid_at", *_valid_then(filters)))
     return _where(found, user, view.names)
@@ -496,7 +495,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
     """Events of a user, each with the content of its version; ``where`` selects and orders them."""
     sql = f"SELECT sequence, at, operation, id, version, detail, doc FROM events WHERE user_id = ? AND {where}"
     found = db.execute(sql, (user, *values)).fetchall()
-    docs = db.dialect.bind_list(sorted({row[-1] for row in found}))
+    docs = sorted({row[-1] for row in found})
     content: dict[tuple[int, int], str] = {}
     for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE doc IN {AMONG}", (docs,)):
         content[doc, version] = text
@@ -646,16 +645,14 @@ class Knowledge(Reader[Database]):
         """The live messages of an episode, oldest first."""
         rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
         with self._snapshot(user) as (db, number):
-            named = db.dialect.bind_list(episode.message_ids)
-            found = {row["id"]: row for row in rows.select(db, MESSAGES, rest, (number, named), names=rows.MESSAGE)}
+            selected = rows.select(db, MESSAGES, rest, (number, episode.message_ids), names=rows.MESSAGE)
+            found = {row["id"]: row for row in selected}
             return [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
         with self._snapshot(user) as (db, number):
-            found = rows.select(
-                db, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", (number, db.dialect.bind_list(ids))
-            )
+            found = rows.select(db, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", (number, ids))
             values = {value.id: value for value in _values(db, found)}
             return {id_: values[id_] for id_ in dict.fromkeys(ids) if id_ in values}
 
@@ -680,7 +677,7 @@ def duplicate(
 
 def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
     """Stored vectors as (doc, float16 bytes); records without one are left out."""
-    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, db.dialect.bind_list(docs))).fetchall()
+    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, docs)).fetchall()
 
 
 def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float32]]:
@@ -708,9 +705,8 @@ def _row_texts(row: rows.Row) -> list[Any]:
     return texts + [json.loads(row[name]) for name in _JSON if row.get(name)]
 
 
-def _related_texts(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+def _related_texts(db: Connection, docs: Sequence[int]) -> Iterator[tuple[int, Any]]:
     """Texts of records in other tables."""
-    docs = db.dialect.bind_list(numbers)
     for doc, row in db.execute(f"SELECT doc, row FROM versions WHERE doc IN {AMONG}", (docs,)):
         yield doc, _row_texts(json.loads(row))
     yield from db.execute(f"SELECT source, reason FROM links WHERE reason != '' AND source IN {AMONG}", (docs,))
@@ -738,7 +734,7 @@ class Relations(Reader[Database]):
         sql = f"""SELECT m.id, l.target FROM memories m JOIN links l ON l.source = m.doc AND l.type = 'supersedes'
             WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY l.target"""
         with self._snapshot(user) as (db, number):
-            pairs = db.execute(sql, (number, db.dialect.bind_list(ids))).fetchall()
+            pairs = db.execute(sql, (number, ids)).fetchall()
             old = fetch(db, number, [target for _, target in pairs])
             found: dict[str, list[MemoryRecord]] = {}
             for id_, target in pairs:
@@ -751,7 +747,7 @@ class Relations(Reader[Database]):
         sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
             WHERE user_id = ? AND valence IS NOT NULL AND doc IN {AMONG}"""
         with self._db.read() as db:
-            found = db.execute(sql, (user, db.dialect.bind_list(docs)))
+            found = db.execute(sql, (user, docs))
             return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
     def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
@@ -768,7 +764,7 @@ class Relations(Reader[Database]):
             WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
         with self._snapshot(user) as (db, number):
             found: dict[str, list[str]] = {}
-            for message, memory in db.execute(sql, (number, db.dialect.bind_list(ids))):
+            for message, memory in db.execute(sql, (number, ids)):
                 found.setdefault(message, []).append(memory)
             return found
 
@@ -777,7 +773,7 @@ class Relations(Reader[Database]):
         sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
             JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY e.doc"""
         with self._snapshot(user) as (db, number):
-            return [doc for (doc,) in db.execute(sql, (number, db.dialect.bind_list(ids)))]
+            return [doc for (doc,) in db.execute(sql, (number, ids))]
 
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes stored after ``moment`` (microseconds since 1970)."""
@@ -789,7 +785,7 @@ class Relations(Reader[Database]):
         """Ids of live memories and episodes, by doc."""
         with self._db.read() as db:
             sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
-            return dict(db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall())
+            return dict(db.execute(sql, (user, docs)).fetchall())
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
@@ -798,8 +794,7 @@ class Relations(Reader[Database]):
                 coalesce(b.last_at, 0) FROM links l
                 LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
                 WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
-            named = db.dialect.bind_list(docs)
-            found = db.execute(sql, (user, named, named))
+            found = db.execute(sql, (user, docs, docs))
             return [(int(a), int(b), kind, float(strength), max(times)) for a, b, kind, strength, *times in found]
 
     def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
@@ -812,16 +807,15 @@ class Relations(Reader[Database]):
             start = docs_of(db, number, [id], "memory").get(id)
             if start is None:
                 raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
-            named = db.dialect.bind_list(types)
-            depths = dict(db.execute(_WALK, (start, depth, named, most)).fetchall())
-            found = fetch(db, number, list(depths))
-            inside = db.dialect.bind_list(list(depths))
+            depths = dict(db.execute(_WALK, (start, depth, types, most)).fetchall())
+            inside = list(depths)
+            found = fetch(db, number, inside)
             memories = {doc: s.value for doc in depths if isinstance((s := found[doc]).value, MemoryRecord)}
             return Graph(
                 memories=tuple(memories.values()),
                 links=tuple(
                     Link(source=a, target=b, type=kind, strength=strength, reason=reason)
-                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, named))
+                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, types))
                 ),
                 depths={record.id: depths[doc] for doc, record in memories.items()},
             )

@@ -120,11 +120,10 @@ def _page(db: Connection, user: int, stage: Stage, after: int) -> Page:
     keys = [key for (key,) in db.execute(sql, (user, after, PAGE))]
     if not keys:
         return Page({}, after)
-    named = db.dialect.bind_list(keys)
     rows = {
         table.name: db.execute(
             f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {key}",
-            (user, named),
+            (user, keys),
         ).fetchall()
         for table, key in tables.items()
     }

@@ -30,7 +30,7 @@ class Embedding(Reader[Database]):
 
     def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
         where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
-        found = rows.select(db, RECORDS, where, (db.dialect.bind_list(docs),))
+        found = rows.select(db, RECORDS, where, (docs,))
         return [(row["user_id"], row["doc"], searchable(rows.record_from(row))) for row in found]
 
     def pending(self, limit: int) -> list[Waiting]:

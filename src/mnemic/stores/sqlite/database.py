@@ -11,7 +11,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -94,10 +94,6 @@ class SqliteDialect:
     user_lock = ""
     size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> str:
-        """A list as JSON."""
-        return json.dumps(list(values))
-
     def next_docs(self, db: Connection, count: int = 1) -> int:
         """From the counter in the header."""
         sql = "UPDATE header SET value = value + ?1 WHERE key = 'next_doc' RETURNING value - ?1"
@@ -149,7 +145,7 @@ class SqliteDialect:
         """A condition on the JSON list of tags; values are bound. Only a text that contains one is parsed."""
         among = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return f"({among or 1}) AND {sql}", [*map(to_json, tags), json.dumps(list(tags))]
+        return f"({among or 1}) AND {sql}", [*map(to_json, tags), tags]
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""
@@ -295,6 +291,9 @@ class _OpenFiles:
             )
 
 
+_READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+
 class ReadOnlyFile:
     """Connections to a record without write permission, and checks that their reads are consistent.
 
@@ -303,11 +302,10 @@ class ReadOnlyFile:
 
     Args:
         path: the path of the file.
-        connect: opens a connection to a URI.
     """
 
-    def __init__(self, path: Path, connect: Callable[[str], SqliteConnection]) -> None:
-        self._path, self._connect = path, connect
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._log = path.with_name(f"{path.name}-wal")
         self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
 
@@ -319,7 +317,7 @@ class ReadOnlyFile:
         """
         uri = self._path.resolve().as_uri()
         if self._log.exists():
-            db = self._connect(f"{uri}?mode=ro")
+            db = _connected(f"{uri}?mode=ro", _READING)
             try:
                 db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
@@ -328,7 +326,7 @@ class ReadOnlyFile:
             else:
                 return db
         state = self._state()
-        db = self._connect(f"{uri}?immutable=1")
+        db = _connected(f"{uri}?immutable=1", _READING)
         self._immutable[db] = state
         return db
 
@@ -382,6 +380,14 @@ class _Connection(apsw.Connection):
     """An apsw connection with the dialect."""
 
     dialect = SqliteDialect()
+
+
+def _connected(file: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> SqliteConnection:
+    """A new connection, which waits for other processes and binds lists as JSON."""
+    db = _Connection(file, flags=flags)
+    db.set_busy_handler(_busy_handler())
+    db.convert_binding = lambda _cursor, _number, values: json.dumps(list(cast("Iterable[object]", values)))
+    return cast("SqliteConnection", db)
 
 
 class Database:
@@ -487,7 +493,7 @@ class Database:
         assert self.path is not None
         assert self._files is not None
         self._files.closed()
-        self._read_only = ReadOnlyFile(self.path, self._connect_to)
+        self._read_only = ReadOnlyFile(self.path)
         db = self._connect()
         self._check_application(db)
         if (version := db.pragma("user_version")) != schema.LATEST:
@@ -530,8 +536,7 @@ class Database:
     def _connect_writable(self) -> SqliteConnection:
         if self.path is not None:
             make_private(self.path)
-        db = cast("SqliteConnection", _Connection(str(self.path) if self.path else ":memory:"))
-        db.set_busy_handler(_busy_handler())
+        db = _connected(str(self.path) if self.path else ":memory:")
         _write_ahead(db)
         for pragma, value in (
             ("synchronous", self._durability),
@@ -542,12 +547,6 @@ class Database:
             ("temp_store", 2),
         ):
             db.pragma(pragma, value)
-        return db
-
-    def _connect_to(self, uri: str) -> SqliteConnection:
-        """A file that may be read and not written."""
-        db = cast("SqliteConnection", _Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
-        db.set_busy_handler(_busy_handler())
         return db
 
     def _migrate(self, db: SqliteConnection) -> None:
