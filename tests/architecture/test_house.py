@@ -179,7 +179,7 @@ builtins.open = lambda file, *a, **k: (opened.append(str(file)), real(file, *a, 
 def refuse(*a, **k): raise AssertionError("network")
 socket.socket.connect = refuse
 import mnemic
-heavy = {"numpy", "onnxruntime", "tokenizers", "apsw", "pydantic", "tiktoken", "rank_bm25", "chromadb", "torch", "anyio", "tqdm"}
+heavy = {"numpy", "onnxruntime", "tokenizers", "apsw", "pydantic", "tiktoken", "chromadb", "torch", "anyio", "tqdm"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 assert threading.active_count() == 1
 assert not opened, opened

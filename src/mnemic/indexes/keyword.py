@@ -1,13 +1,10 @@
-"""BM25 keyword search with postings from the store, and in RAM with rank-bm25; statistics are per user."""
+"""BM25 keyword search with postings from the store; statistics are per user."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +17,7 @@ from mnemic.vectors import dot
 if TYPE_CHECKING:
     from mnemic.types import CatalogDelta
 
-__all__ = ["Corpus", "Fts5Index", "Occurrences", "RankBM25Index", "corpus_of"]
+__all__ = ["Corpus", "KeywordIndex", "Occurrences", "corpus_of"]
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -137,7 +134,7 @@ class _State:
     tail_size: int = 0
 
 
-class Fts5Index:
+class KeywordIndex:
     """The keyword index of one user.
 
     Postings read from the store cover the records up to some doc (the *base*). Later records (the *tail*) are analysed here,
@@ -216,76 +213,4 @@ class Fts5Index:
         found = np.zeros(len(columns), np.float32)
         for term in terms:
             self.occurrences(columns, term, corpus).add_to(found)
-        return found
-
-
-def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
-    """rank-bm25's Okapi with Lucene's idf (its own is negative for terms in half of the corpus).
-
-    Documents are term counts. They contain all terms, but ``lengths`` counts only content terms, as everywhere in Mnemic.
-    """
-    from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
-
-    class Okapi(BM25Okapi):
-        def _initialize(self, corpus: list[Counter[str]]) -> dict[str, int]:
-            self.doc_freqs, self.corpus_size = corpus, len(corpus)
-            return Counter(itertools.chain.from_iterable(corpus))
-
-        def _calc_idf(self, nd: dict[str, int]) -> None:
-            size = self.corpus_size
-            self.idf = {term: math.log(1.0 + (size - n + 0.5) / (n + 0.5)) for term, n in nd.items()}
-
-    okapi: Any = Okapi(corpus, k1=bm25.K1, b=bm25.B)
-    okapi.doc_len = lengths.astype(np.float64)
-    okapi.avgdl = float(lengths.mean()) or 1.0
-    return okapi
-
-
-class RankBM25Index:
-    """An in-memory keyword index of one user, rebuilt on changes: suitable for a few thousand records.
-
-    Args:
-        texts: searchable texts by doc.
-    """
-
-    def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
-        self._texts = texts
-        self._counted: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
-
-    def apply(self, delta: CatalogDelta, columns: Columns) -> None:
-        """Apply new and changed records."""
-        counts = self._counted[0]
-        changed = columns.rows_of([doc for doc in delta.touched if doc not in delta.kept])
-        rows = sorted({*changed.tolist(), *range(len(counts), len(columns))})
-        if rows:
-            texts = self._texts(columns.doc[rows].tolist())
-            fresh = [Counter(index_terms(texts.get(doc, ""))) for doc in columns.doc[rows].tolist()]
-            counts = [*counts, *itertools.repeat(Counter[str](), len(columns) - len(counts))]
-            for row, counted in zip(rows, fresh, strict=True):
-                counts[row] = counted
-            self._counted = (counts, {})
-
-    def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The rows that contain a term, ascending, and its frequency in each."""
-        found = [(row, counts[term]) for row, counts in enumerate(self._counted[0][: len(columns)]) if term in counts]
-        rows, counts = zip(*found, strict=True) if found else ((), ())
-        return np.array(rows, np.intp), np.array(counts, np.float32)
-
-    def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
-        """The occurrences of a term in a corpus."""
-        return corpus.occurrences(columns, *self.postings(columns, term))
-
-    def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
-        """BM25 of every row for the terms, with the statistics of the corpus; zero elsewhere."""
-        found = np.zeros(len(columns), np.float32)
-        rows = np.flatnonzero(corpus.rows)
-        if not len(rows) or not terms:
-            return found
-        counts, built = self._counted  # together: another thread may replace both
-        okapi = built.get(rows.tobytes())
-        if okapi is None:
-            okapi = _okapi([counts[row] for row in rows], columns.length[rows])
-            built.clear()
-            built[rows.tobytes()] = okapi
-        found[rows] = okapi.get_scores(list(terms))
         return found

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mnemic.protocols.feed import Changed, Entries, Entry, Lock, Mark, Model, RecordFeed
-from mnemic.protocols.indexes import KeywordIndex, VectorIndex
+from mnemic.protocols.indexes import VectorIndex
 from mnemic.protocols.models import Embedder, InputKind, Reranker, TokenCounter
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ __all__ = [
     "Entries",
     "Entry",
     "InputKind",
-    "KeywordIndex",
     "Lock",
     "Mark",
     "Model",

@@ -1,38 +1,17 @@
-"""Protocols of the indexes."""
+"""The protocol of vector indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from mnemic.protocols.feed import RecordFeed
-from mnemic.types import CatalogDelta
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["KeywordIndex", "VectorIndex"]
-
-
-class KeywordIndex(Protocol):
-    """A keyword index of one user's records; ``columns`` is a snapshot of the catalog, rows are positions in it."""
-
-    def apply(self, delta: CatalogDelta, columns: Any) -> None:
-        """Apply new and changed records."""
-        ...
-
-    def postings(self, columns: Any, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The rows that contain a term, ascending, and its frequency in each."""
-        ...
-
-    def occurrences(self, columns: Any, term: str, corpus: Any) -> Any:
-        """The ``Occurrences`` of a term in a ``Corpus``."""
-        ...
-
-    def scores(self, columns: Any, terms: Sequence[str], corpus: Any) -> NDArray[np.float32]:
-        """BM25 of every row for the terms, with the statistics of the corpus alone; zero outside it."""
-        ...
+__all__ = ["VectorIndex"]
 
 
 @runtime_checkable

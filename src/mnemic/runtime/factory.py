@@ -172,7 +172,6 @@ def open_runtime(
     model = None if llm is None else _language_model(llm)
     notices = Notices(secrets)
     indexer = Indexer(embedder_from(embedder), secrets, notices)
-    in_memory = str(location) == IN_MEMORY
     opened, index = _store(location, durability, vectors)
     with suppress(StoreReadOnly):
         opened.lifecycle.recover()
@@ -184,7 +183,7 @@ def open_runtime(
         store=store,
         fence=store.fence,
         indexer=indexer,
-        views=Views(store, in_memory=in_memory, index=index),
+        views=Views(store, index=index),
         settings=settings,
         secrets=secrets,
         notices=notices,

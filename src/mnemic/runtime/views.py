@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemic.indexes.catalog import Catalog, Columns
-from mnemic.indexes.keyword import Fts5Index, RankBM25Index
+from mnemic.indexes.keyword import KeywordIndex
 from mnemic.indexes.vector.exact import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
-from mnemic.protocols import KeywordIndex, VectorIndex
+from mnemic.protocols import VectorIndex
 from mnemic.services.processes import process_lock
 from mnemic.text.render import searchable
 from mnemic.vectors import DEFAULT_MODELS, base_cosine
@@ -148,12 +148,11 @@ class Views:
 
     Args:
         store: the record.
-        in_memory: keywords through rank-bm25 instead of FTS5.
         index: vector index for users with very many vectors; None compares all of them.
     """
 
-    def __init__(self, store: Store, *, in_memory: bool, index: VectorIndex | None) -> None:
-        self._store, self._in_memory, self._index = store, in_memory, index
+    def __init__(self, store: Store, *, index: VectorIndex | None) -> None:
+        self._store, self._index = store, index
         self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._rows = 0
@@ -186,9 +185,7 @@ class Views:
         def texts(docs: Sequence[int]) -> dict[int, str]:
             return {doc: searchable(stored.value) for doc, stored in self._store.fetch(user, docs).items()}
 
-        if self._in_memory:
-            return RankBM25Index(texts)
-        return Fts5Index(lambda term: self._store.postings(user, term), texts)
+        return KeywordIndex(lambda term: self._store.postings(user, term), texts)
 
     def _evict(self, number: int, cache: _Cache) -> None:
         """Update the size of a user's cache, and drop the least recently used ones until all fit."""

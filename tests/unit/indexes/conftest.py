@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic.indexes.catalog import Catalog
-from mnemic.indexes.keyword import Fts5Index, RankBM25Index
+from mnemic.indexes.keyword import KeywordIndex
 from mnemic.indexes.vector.exact import ExactIndex
 from mnemic.runtime.indexer import Indexer
 from mnemic.stores import InMemoryStore
@@ -38,8 +38,7 @@ class Followed:
         def texts(docs):
             return {doc: searchable(s.value) for doc, s in self.store.fetch(self.user, docs).items()}
 
-        self.fts5 = Fts5Index(lambda term: self.store.postings(self.user, term), texts)
-        self.rank_bm25 = RankBM25Index(texts)
+        self.keyword = KeywordIndex(lambda term: self.store.postings(self.user, term), texts)
 
     def message(self, text, *, session=None, project=None, minute=0, offset=0, name=None, role="user", id=None):
         self.made += 1
@@ -89,8 +88,7 @@ class Followed:
         self.catalog.apply(delta)
         columns = self.catalog.snapshot()
         self.vectors.apply(delta, columns)
-        self.fts5.apply(delta, columns)
-        self.rank_bm25.apply(delta, columns)
+        self.keyword.apply(delta, columns)
         return columns
 
     def ids(self, columns):

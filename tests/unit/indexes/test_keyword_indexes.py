@@ -1,4 +1,4 @@
-"""Both keyword indexes give the scores of rank-bm25's own Okapi, whatever happened to the records meanwhile."""
+"""The keyword index gives the scores of rank-bm25's Okapi, whatever happened to the records meanwhile."""
 
 import math
 
@@ -81,11 +81,19 @@ def terms_are(request, monkeypatch):
 
 def where(index, columns, term, corpus):
     """How often every row contains a term, what no row has, the conversations that have it, and what it is worth."""
-    said = index.occurrences(columns, term, corpus)
+    found = index.occurrences(columns, term, corpus)
     buffer = np.zeros(len(columns) + 1, np.float32)
-    counts = said.counts_at(np.arange(-1, len(columns)), buffer)
+    counts = found.counts_at(np.arange(-1, len(columns)), buffer)
     assert not buffer.any()
-    return counts.tolist(), said.conversations.tolist(), said.idf
+    return counts.tolist(), found.conversations.tolist(), found.idf
+
+
+def said(world, columns, term):
+    """How often the text of each row contains a term, for the rows that do."""
+    stored = world.store.fetch(world.user, columns.doc.tolist())
+    texts = [searchable(stored[int(doc)].value) for doc in columns.doc]
+    counts = [list(index_terms(text)).count(term) for text in texts]
+    return {row: count for row, count in enumerate(counts) if count}
 
 
 def check(world, query):
@@ -94,27 +102,23 @@ def check(world, query):
     for kinds in (("message", "memory"), ("message",), ("memory",)):
         corpus = corpus_of(columns, kinds)
         expected = reference(world, columns, terms, corpus)
-        for index in (world.fts5, world.rank_bm25):
-            scores = index.scores(columns, terms, corpus)
-            assert scores.dtype == np.float32
-            np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5, err_msg=type(index).__name__)
+        scores = world.keyword.scores(columns, terms, corpus)
+        assert scores.dtype == np.float32
+        np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
         for term in terms:
-            counts, conversations, idf = where(world.fts5, columns, term, corpus)
-            rows, often = world.rank_bm25.postings(columns, term)
-            inside = corpus.rows[rows]
-            assert {row: count for row, count in enumerate(counts[1:]) if count} == dict(
-                zip(rows[inside].tolist(), often[inside].tolist(), strict=True)
-            )
+            counts, conversations, idf = where(world.keyword, columns, term, corpus)
+            held = said(world, columns, term)
+            inside = [row for row in held if corpus.rows[row]]
+            assert {row: count for row, count in enumerate(counts[1:]) if count} == {row: held[row] for row in inside}
             assert counts[0] == 0
-            told = {int(group) for group in columns.group[rows[inside]]} - {0}
+            told = {int(group) for group in columns.group[inside]} - {0}
             assert np.flatnonzero(conversations).tolist() == sorted(told)
-            assert idf == bm25.idf(corpus.size, int(inside.sum()))
-            assert where(world.rank_bm25, columns, term, corpus) == (counts, conversations, idf)
+            assert idf == bm25.idf(corpus.size, len(inside))
     for term in terms:
-        rows, counts = world.fts5.postings(columns, term)
-        other_rows, other_counts = world.rank_bm25.postings(columns, term)
-        assert rows.tolist() == sorted(rows.tolist()) == other_rows.tolist()
-        assert counts.tolist() == other_counts.tolist()
+        rows, counts = world.keyword.postings(columns, term)
+        held = said(world, columns, term)
+        assert rows.tolist() == [*held]
+        assert counts.tolist() == [*held.values()]
 
 
 def step(world, stranger, operation):
@@ -138,7 +142,7 @@ def step(world, stranger, operation):
 
 @RUN
 @given(steps=STEPS, query=TEXTS)
-def test_every_index_scores_alike(followed, steps, query):
+def test_scores_are_those_of_okapi(followed, steps, query):
     world = followed()
     stranger = followed(world.store, "stranger")
     for operation in steps:
@@ -164,10 +168,10 @@ def test_on_disk_with_a_long_tail(followed, tmp_path, monkeypatch):
             check(world, texts[round_ % 7])
             check(world, "water garden")
         learned = world.follow()
-        scores = world.fts5.scores(learned, ("water", "garden"), corpus_of(learned, ("message",)))
+        scores = world.keyword.scores(learned, ("water", "garden"), corpus_of(learned, ("message",)))
         world.restart()
         columns = world.follow()
-        again = world.fts5.scores(columns, ("water", "garden"), corpus_of(columns, ("message",)))
+        again = world.keyword.scores(columns, ("water", "garden"), corpus_of(columns, ("message",)))
         np.testing.assert_allclose(again, scores, rtol=1e-6)
 
 
@@ -175,15 +179,14 @@ def test_an_older_snapshot_sees_only_its_own_rows(followed):
     world = followed()
     world.apply(world.message("water in the garden"))
     old = world.follow()
-    before = world.fts5.scores(old, ("water",), corpus_of(old, ("message",)))
+    before = world.keyword.scores(old, ("water",), corpus_of(old, ("message",)))
     for _ in range(3):
         world.apply(world.message("water water"))
         world.follow()
-    for index in (world.fts5, world.rank_bm25):
-        scores = index.scores(old, ("water",), corpus_of(old, ("message",)))
-        np.testing.assert_allclose(scores, before, rtol=1e-5)
-        rows, _ = index.postings(old, "water")
-        assert rows.tolist() == [1]
+    scores = world.keyword.scores(old, ("water",), corpus_of(old, ("message",)))
+    np.testing.assert_allclose(scores, before, rtol=1e-5)
+    rows, _ = world.keyword.postings(old, "water")
+    assert rows.tolist() == [1]
 
 
 @pytest.mark.parametrize("terms", [(), ("nobody",), ("water", "nobody")])
@@ -191,23 +194,6 @@ def test_nothing_to_find(followed, terms):
     world = followed()
     world.apply(world.message("garden"))
     columns = world.follow()
-    for index in (world.fts5, world.rank_bm25):
-        assert not index.scores(columns, terms, corpus_of(columns, ("message",))).any()
-        assert not index.scores(columns, ("garden",), corpus_of(columns, ("memory",))).any()
-        assert index.postings(columns, "nobody")[0].tolist() == []
-
-
-def test_rank_bm25_reads_a_text_once(followed):
-    """A conversation that is asked after every turn does not cost its length each time."""
-    world, read = followed(), []
-    texts = world.rank_bm25._texts
-    world.rank_bm25._texts = lambda docs: read.extend(docs) or texts(docs)
-    for n in range(5):
-        world.apply(world.message(f"water in garden {n}"))
-        check(world, "water")
-    assert sorted(read) == sorted(set(read))
-    before = len(read)
-    world.apply(world.memory("water is dear", tags=()))
-    world.revise(world.ids(world.follow())[-1], "the garden is dry")
-    check(world, "garden water")
-    assert len(read) == before + 2
+    assert not world.keyword.scores(columns, terms, corpus_of(columns, ("message",))).any()
+    assert not world.keyword.scores(columns, ("garden",), corpus_of(columns, ("memory",))).any()
+    assert world.keyword.postings(columns, "nobody")[0].tolist() == []

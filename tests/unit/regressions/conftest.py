@@ -13,6 +13,6 @@ def memory():
 
 @pytest.fixture(params=["folder", "ram"])
 def either(request, tmp_path):
-    """A memory in a folder (FTS5) and one in RAM (rank-bm25)."""
+    """A memory in a folder and one in RAM."""
     with Memory(tmp_path / "memory" if request.param == "folder" else ":memory:", embedder="hashing") as memory:
         yield memory

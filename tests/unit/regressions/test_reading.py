@@ -1,7 +1,6 @@
 """Searches that saw too much, too little, or the wrong thing."""
 
 import re
-import sys
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,7 +9,7 @@ from tests.internals import runtime_of, store_of
 
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
-from mnemic.indexes.keyword import Corpus, RankBM25Index, corpus_of
+from mnemic.indexes.keyword import corpus_of
 from mnemic.recall import Recipe
 from mnemic.recall.context import Frame
 from mnemic.recall.context import pack as packed_lines
@@ -85,53 +84,6 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
         assert first.scores["dense"] > 0.9
     either.add("porto", id="porto")
     assert either.search("porto")[0].scores["bm25"] > 0
-
-
-def counted(*rows):
-    """A corpus of some of the rows."""
-    return Corpus(np.array(rows), sum(rows), 3.0)
-
-
-def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
-    """The other thread asks for other kinds, and learns of a changed record."""
-
-    class Columns:
-        doc, length = np.arange(3), np.ones(3, np.float32)
-
-        def __len__(self):
-            return 3
-
-        def rows_of(self, docs):
-            return np.array(docs)
-
-    class Delta:
-        rows, touched, kept = [1], [1], ()
-
-    columns, others = Columns(), []
-    index = RankBM25Index(lambda docs: {doc: f"water fact {doc}" for doc in docs})
-    index.apply(Delta, columns)
-
-    def other_thread(frame, event, argument):
-        if frame.f_code is not RankBM25Index.scores.__code__:
-            return None
-        if event == "line":
-            sys.settrace(None)
-            others.append(index.scores(columns, ["water"], counted(True, True, True)).tolist())
-            index.apply(Delta, columns)
-            others.append(index.scores(columns, ["fact"], counted(False, True, True)).tolist())
-            sys.settrace(other_thread)
-        return other_thread
-
-    alone = index.scores(columns, ["water"], counted(True, False, False)).tolist()
-    before = sys.gettrace()
-    sys.settrace(other_thread)
-    try:
-        disturbed = [index.scores(columns, ["water"], counted(True, False, False)).tolist() for _ in range(2)]
-    finally:
-        sys.settrace(before)
-    assert disturbed == [alone, alone]
-    assert len(others) > 10
-    assert all(max(scores) > 0 for scores in others)
 
 
 # Forgotten turns
