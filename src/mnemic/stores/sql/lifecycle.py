@@ -157,13 +157,12 @@ class Lifecycle(Reader[Database]):
 
     def quarantined(self, user: str) -> list[str]:
         """Ids of the quarantined records, oldest first."""
-        return self._ids(user, "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc")
+        return self._column(user, "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc")
 
     def tiers(self, user: str) -> dict[str, int]:
         """The number of unexpired memories by tier."""
-        with self._snapshot(user) as (db, number):
-            sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
-            return rows.counts_by_status(db.execute(sql, (number,)).fetchall())
+        sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
+        return rows.counts_by_status(self._rows(user, sql))
 
     def log(
         self,
@@ -193,26 +192,25 @@ class Lifecycle(Reader[Database]):
     def questions(self, user: str) -> list[Question]:
         """The questions that are kept of a user, the last first."""
         sql = f"SELECT {_QUESTION} FROM questions WHERE user_id = ? ORDER BY number DESC"
-        with self._of(user) as (db, number):
-            return [
-                Question(
-                    text=text, asked_at=from_micros(at), project=project, session=session,
-                    mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
-                )
-                for _, at, text, project, session, valence, arousal in db.execute(sql, (number,))
-            ]  # fmt: skip
+        return [
+            Question(
+                text=text, asked_at=from_micros(at), project=project, session=session,
+                mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
+            )
+            for _, at, text, project, session, valence, arousal in self._rows(user, sql)
+        ]  # fmt: skip
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {LIVE} AND delete_after <= ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
-        return self._ids(user, sql, now)
+        return self._column(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
         """Ids of the messages said before a time that no live memory cites, oldest first."""
         sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ?1 AND {LIVE} AND said_at < ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY said_at"""
-        return self._ids(user, sql, before)
+        return self._column(user, sql, before)
 
     def over_capacity(self, user: str, limit: int, now: int) -> list[str]:
         """Ids of the uncited short-term memories above the limit, least important and oldest first.
@@ -224,11 +222,7 @@ class Lifecycle(Reader[Database]):
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {_VALID} AND status = 'short_term' AND pinned = 0
             AND doc NOT IN (SELECT doc FROM cited)
             ORDER BY {importance_sql("memories", "?2")}, created_at, doc LIMIT ({over})"""
-        return self._ids(user, sql, now, limit)
-
-    def _ids(self, user: str, sql: str, *values: object) -> list[str]:
-        with self._snapshot(user) as (db, number):
-            return [id_ for (id_,) in db.execute(sql, (number, *values))]
+        return self._column(user, sql, now, limit)
 
     def recover(self) -> None:
         """Return memories claimed by an interrupted consolidation to short-term, unless one is running."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table, View
 from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
@@ -29,6 +29,7 @@ from mnemic.types import (
     Episode,
     Event,
     Graph,
+    Kind,
     Link,
     LinkType,
     MemoryRecord,
@@ -41,9 +42,9 @@ from mnemic.types import (
 from mnemic.vectors import unpacked
 
 __all__ = [
-    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
-    "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
-    "model_of", "number_of", "size", "stats", "stored", "stored_vectors", "user_number", "vector_matrix",
+    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Records", "Relations", "catalog_columns", "changed", "docs_of",
+    "duplicate", "events", "fetch", "header", "last_event", "model_of", "number_of", "size", "stored", "stored_vectors",
+    "used_docs", "user_number", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -68,16 +69,36 @@ class Reader(Generic[D]):
             return user_number(db, name)
 
     @contextmanager
-    def _of(self, user: str) -> Generator[tuple[Connection, int]]:
-        """A connection and the number of a user, for one query."""
-        with self._db.read() as db:
-            yield db, number_of(db, user)
-
-    @contextmanager
     def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""
         with self._db.read() as db, db:
             yield db, number_of(db, user)
+
+    def _rows(self, user: str | int, sql: str, *values: object) -> list[Any]:
+        """The rows of one query; its first value is the number of the user, here given by name or number."""
+        with self._db.read() as db:
+            number = user if isinstance(user, int) else number_of(db, user)
+            return db.execute(sql, (number, *values)).fetchall()
+
+    def _column(self, user: str | int, sql: str, *values: object) -> list[Any]:
+        """The values of a query for one column."""
+        return [value for (value,) in self._rows(user, sql, *values)]
+
+    def _select(self, user: str, view: View | Table, rest: str, *values: object) -> list[Any]:
+        """The records of a view; ``rest`` is the SQL after FROM, whose first value is the number of the user."""
+        with self._snapshot(user) as (db, number):
+            return _values(db, rows.select(db, view, rest, (number, *values)))
+
+    def _by_time(self, user: str, view: View, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
+        """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
+        direction = "DESC" if newest else "ASC"
+        with self._snapshot(user) as (db, number):
+            where, values = _filtered(db.dialect, number, view, filters)
+            rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
+            names = rows.MESSAGE if view is MESSAGES else ()
+            found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
+            found = found[::-1] if newest else found
+            return [*map(rows.message_from, found)] if view is MESSAGES else _values(db, found)
 
 
 def user_number(db: Connection, name: str) -> int | None:
@@ -187,7 +208,7 @@ _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 
-def catalog(db: Connection, user: int, *, after: int, event: int, used_since: int, vectors: bool) -> CatalogDelta:
+def _catalog(db: Connection, user: int, *, after: int, event: int, used_since: int, vectors: bool) -> CatalogDelta:
     """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
     moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
     if event >= 0:
@@ -337,7 +358,7 @@ def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = No
     return dict(found.fetchall())
 
 
-def located(db: Connection, user: int, id: str) -> int:
+def _located(db: Connection, user: int, id: str) -> int:
     """The doc of an id.
 
     Raises:
@@ -390,14 +411,6 @@ def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] 
         return "WHERE user_id = ? AND 1 = 0", [user]
     clauses = ["user_id = ?", *(sql for _, sql, _ in conditions)]
     return f"WHERE {' AND '.join(clauses)}", [user, *(value for *_, bound in conditions for value in bound)]
-
-
-def matching(db: Connection, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
-    """The docs of a user, or those among ``docs``, that match what the catalog does not hold."""
-    where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
-    if docs is not None:
-        where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
-    return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
 
 
 def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
@@ -467,30 +480,6 @@ def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
     )
 
 
-def list_memories(
-    db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
-) -> list[MemoryRecord]:
-    """Memories by the time they were created, ``newest`` or ``oldest`` first."""
-    where, values = _filtered(db.dialect, user, MEMORIES, filters)
-    direction = "DESC" if order == "newest" else "ASC"
-    rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
-    return _values(db, rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset)))
-
-
-def list_by_time(
-    db: Connection, user: int, view: View, filters: RecordFilter, *, limit: int | None, newest: bool
-) -> list[Any]:
-    """Messages or episodes by the time they were said or began, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _filtered(db.dialect, user, view, filters)
-    direction = "DESC" if newest else "ASC"
-    rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    messages = view is MESSAGES
-    names = rows.MESSAGE if messages else ()
-    found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
-    found = found[::-1] if newest else found
-    return [*map(rows.message_from, found)] if messages else _values(db, found)
-
-
 def events(db: Connection, user: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
     """Events of a user, each with the content of its version; ``where`` selects and orders them."""
     sql = f"SELECT sequence, at, operation, id, version, detail, doc FROM events WHERE user_id = ? AND {where}"
@@ -510,9 +499,8 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
     )  # fmt: skip
 
 
-def stats(db: Connection, user: str, location: str) -> Stats:
+def _stats(db: Connection, number: int, location: str) -> Stats:
     """Counts of one user; size, model and schema describe the whole record."""
-    number = number_of(db, user)
 
     def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
@@ -558,6 +546,87 @@ Level = tuple[str | None, str | None]
 _LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
 
 
+class Records(Reader[D]):
+    """Queries on records of all kinds."""
+
+    def last_event(self, user: int) -> int:
+        """The newest event that concerns a user; a cache at this event is current."""
+        with self._db.read() as db:
+            return last_event(db, user)
+
+    def catalog(self, user: int, *, after: int, event: int, used_since: int = 0, vectors: bool = True) -> CatalogDelta:
+        """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache).
+
+        ``used_since`` is the moment of the last update, in microseconds since 1970.
+        """
+        with self._db.read() as db, db:
+            return _catalog(db, user, after=after, event=event, used_since=used_since, vectors=vectors)
+
+    def postings(self, user: int, term: str) -> list[int]:
+        """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
+        with self._db.read() as db:
+            return db.dialect.postings(db, user, term)
+
+    def matching(self, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
+        """Docs, or those among ``docs``, that match the filters which the catalog does not hold, such as tags."""
+        with self._db.read() as db:
+            where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
+            if docs is not None:
+                where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
+            return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
+
+    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+        """The records of docs, by doc; missing ones are left out."""
+        with self._db.read() as db:
+            return fetch(db, user, docs)
+
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+        """The docs of the ids that exist for this user, of one kind or any."""
+        with self._snapshot(user) as (db, number):
+            return docs_of(db, number, ids, kind)
+
+    def get(self, user: str, id: str) -> Stored:
+        """One record by id, archived or not.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._snapshot(user) as (db, number):
+            doc = _located(db, number, id)
+            return fetch(db, number, [doc])[doc]
+
+    def list_memories(
+        self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
+    ) -> tuple[MemoryRecord, ...]:
+        """Memories by the time they were created, ``newest`` or ``oldest`` first."""
+        direction = "DESC" if order == "newest" else "ASC"
+        with self._snapshot(user) as (db, number):
+            where, values = _filtered(db.dialect, number, MEMORIES, filters)
+            rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
+            found = rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset))
+            return tuple(_values(db, found))
+
+    def list_messages(
+        self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
+    ) -> tuple[Message, ...]:
+        """Messages of a user, oldest first."""
+        return tuple(self._by_time(user, MESSAGES, filters, limit, newest=newest))
+
+    def history(self, user: str, id: str) -> tuple[Event, ...]:
+        """The audit trail of one record.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._snapshot(user) as (db, number):
+            return events(db, number, "doc = ? ORDER BY sequence", (_located(db, number, id),))
+
+    def stats(self, user: str) -> Stats:
+        """Counts of a user's records and pending work."""
+        with self._snapshot(user) as (db, number):
+            return _stats(db, number, self._db.name)
+
+
 class Knowledge(Reader[Database]):
     """Queries of processing."""
 
@@ -597,28 +666,24 @@ class Knowledge(Reader[Database]):
 
     def pending(self, user: str, task: str) -> list[str]:
         """Ids of the memories with a pending task, oldest first."""
-        with self._snapshot(user) as (db, number):
-            sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
-                AND m.{LIVE} ORDER BY p.doc"""
-            return [id_ for (id_,) in db.execute(sql, (number, task))]
+        sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
+            AND m.{LIVE} ORDER BY p.doc"""
+        return self._column(user, sql, task)
 
     def unrefined(self, user: str, limit: int) -> list[Episode]:
         """Episodes that the language model has not yet refined, oldest first."""
         rest = f"""WHERE user_id = ?1 AND doc IN (SELECT doc FROM pending WHERE user_id = ?1 AND task = 'refine')
             AND {LIVE} ORDER BY doc LIMIT ?2"""
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, EPISODES, rest, (number, limit)))
+        return self._select(user, EPISODES, rest, limit)
 
     def with_key(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
         """The unexpired memories with a key at a level, oldest first."""
         rest = f"WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND expired_at IS NULL ORDER BY doc"
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, MEMORIES, rest, (number, key, project, session)))
+        return self._select(user, MEMORIES, rest, key, project, session)
 
     def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
-        with self._snapshot(user) as (db, number):
-            return list_by_time(db, number, EPISODES, filters, limit=limit, newest=newest)
+        return self._by_time(user, EPISODES, filters, limit, newest=newest)
 
     def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
         """The last live episodes of one conversation, newest first."""
@@ -630,8 +695,7 @@ class Knowledge(Reader[Database]):
 
     def _latest(self, user: str, where: str, *values: object) -> list[Episode]:
         rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, EPISODES, rest, (number, *values)))
+        return self._select(user, EPISODES, rest, *values)
 
     def duplicates(
         self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
@@ -651,10 +715,8 @@ class Knowledge(Reader[Database]):
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
-        with self._snapshot(user) as (db, number):
-            found = rows.select(db, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", (number, ids))
-            values = {value.id: value for value in _values(db, found)}
-            return {id_: values[id_] for id_ in dict.fromkeys(ids) if id_ in values}
+        found = {value.id: value for value in self._select(user, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", ids)}
+        return {id_: found[id_] for id_ in dict.fromkeys(ids) if id_ in found}
 
     def texts(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
         """The next records of all users as (doc, id, texts of all versions), ascending by doc."""
@@ -746,9 +808,8 @@ class Relations(Reader[Database]):
         """Emotions of messages and memories by doc; records without an estimate are left out."""
         sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
             WHERE user_id = ? AND valence IS NOT NULL AND doc IN {AMONG}"""
-        with self._db.read() as db:
-            found = db.execute(sql, (user, docs))
-            return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
+        found = self._rows(user, sql, docs)
+        return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
     def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
@@ -762,40 +823,36 @@ class Relations(Reader[Database]):
         # the unary plus makes SQLite look up the ids instead of scanning in order
         sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
             WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
-        with self._snapshot(user) as (db, number):
-            found: dict[str, list[str]] = {}
-            for message, memory in db.execute(sql, (number, ids)):
-                found.setdefault(message, []).append(memory)
-            return found
+        found: dict[str, list[str]] = {}
+        for message, memory in self._rows(user, sql, ids):
+            found.setdefault(message, []).append(memory)
+        return found
 
     def episodes_of(self, user: str, ids: Sequence[str]) -> list[int]:
         """Docs of the episodes of messages, archived ones included, ascending."""
         sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
             JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY e.doc"""
-        with self._snapshot(user) as (db, number):
-            return [doc for (doc,) in db.execute(sql, (number, ids))]
+        return self._column(user, sql, ids)
 
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes stored after ``moment`` (microseconds since 1970)."""
-        with self._db.read() as db:
-            sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
-            return [doc for (doc,) in db.execute(sql, (user, moment))]
+        sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
+        return self._column(user, sql, moment)
 
     def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
         """Ids of live memories and episodes, by doc."""
-        with self._db.read() as db:
-            sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
-            return dict(db.execute(sql, (user, docs)).fetchall())
+        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
+        return dict(self._rows(user, sql, docs))
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
-        with self._db.read() as db:
-            sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
-                coalesce(b.last_at, 0) FROM links l
-                LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
-                WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
-            found = db.execute(sql, (user, docs, docs))
-            return [(int(a), int(b), kind, float(strength), max(times)) for a, b, kind, strength, *times in found]
+        sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
+            coalesce(b.last_at, 0) FROM links l
+            LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
+            WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
+        return [
+            (a, b, kind, strength, max(times)) for a, b, kind, strength, *times in self._rows(user, sql, docs, docs)
+        ]
 
     def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
         """The memories within ``depth`` links of one, at most ``most``, and the links among them.
