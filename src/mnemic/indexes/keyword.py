@@ -44,20 +44,6 @@ class Corpus:
     mean_length: float
     common: dict[str, Occurrences] = field(default_factory=dict[str, "Occurrences"], repr=False)
 
-    def occurrences(self, columns: Columns, rows: Rows, counts: Floats) -> Occurrences:
-        """The postings of a term within the corpus."""
-        if self.size < len(columns):
-            inside = self.rows[rows]
-            rows, counts = rows[inside], counts[inside]
-        return Occurrences(columns, self, rows, counts)
-
-    def cache(self, term: str, found: Occurrences) -> None:
-        """Cache a common term: queries repeat them often."""
-        if found.common:
-            if len(self.common) >= MAX_COMMON:
-                self.common.clear()
-            self.common[term] = found
-
 
 def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
     """The records for BM25 statistics: all live ones of these kinds, whatever else the query filters.
@@ -202,10 +188,17 @@ class KeywordIndex:
 
     def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
         """The occurrences of a term in a corpus."""
-        found = corpus.common.get(term)
-        if found is None:
-            found = corpus.occurrences(columns, *self.postings(columns, term))
-            corpus.cache(term, found)
+        if found := corpus.common.get(term):
+            return found
+        rows, counts = self.postings(columns, term)
+        if corpus.size < len(columns):
+            inside = corpus.rows[rows]
+            rows, counts = rows[inside], counts[inside]
+        found = Occurrences(columns, corpus, rows, counts)
+        if found.common:
+            if len(corpus.common) >= MAX_COMMON:
+                corpus.common.clear()
+            corpus.common[term] = found
         return found
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
