@@ -10,7 +10,6 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -57,11 +56,10 @@ def unescaped(text: str) -> str:
     return text.replace("\x100", "\x00").replace("\x101", "\x10") if "\x10" in text else text
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(bytes):
     """A vector in the binary format of halfvec."""
 
-    data: bytes
+    __slots__ = ()
 
     @classmethod
     def of(cls, vector: NDArray[np.float32]) -> Half:
@@ -69,19 +67,17 @@ class Half:
         return cls(_HEAD.pack(len(vector), 0) + vector.astype(">f2").tobytes())
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(bytes):
     """Integers in the binary format of bigint[]; thousands are sent at a time."""
 
-    data: bytes
+    __slots__ = ()
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Numbers:
-        """A one-dimensional array without nulls, each number preceded by its length."""
+        """A one-dimensional array without nulls, each number preceded by its length; at least one."""
         body = np.empty(len(values), _ELEMENT)
         body["length"], body["value"] = 8, values
-        head = _ARRAY.pack(1, 0, _BIGINT, len(values), 1) if values else _ARRAY.pack(0, 0, _BIGINT, 0, 0)[:12]
-        return cls(head + body.tobytes())
+        return cls(_ARRAY.pack(1, 0, _BIGINT, len(values), 1) + body.tobytes())
 
 
 def bound(value: object) -> object:
@@ -92,12 +88,17 @@ def bound(value: object) -> object:
     return Numbers.of(cast("list[int]", values)) if values and isinstance(values[0], int) else values
 
 
-class _NumbersDumper(adapt.Dumper):
-    format = pq.Format.BINARY
-    oid = 1016  # bigint[]
+class _BinaryDumper(adapt.Dumper):
+    """Values that are in the binary format of their type."""
 
-    def dump(self, obj: Numbers) -> bytes:
-        return obj.data
+    format = pq.Format.BINARY
+
+    def dump(self, obj: bytes) -> bytes:
+        return obj
+
+
+class _NumbersDumper(_BinaryDumper):
+    oid = 1016  # bigint[]
 
 
 class _TextDumper(adapt.Dumper):
@@ -133,12 +134,8 @@ class _HalfLoader(adapt.Loader):
 def adapters(halfvec: int) -> adapt.AdaptersMap:
     """The adapters for a database in which ``halfvec`` is the oid of that type."""
 
-    class HalfDumper(adapt.Dumper):
-        format = pq.Format.BINARY
+    class HalfDumper(_BinaryDumper):
         oid = halfvec
-
-        def dump(self, obj: Half) -> bytes:
-            return obj.data
 
     found = adapt.AdaptersMap(psycopg.adapters)
     found.register_dumper(str, _TextDumper)

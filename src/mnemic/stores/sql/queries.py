@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table, View
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
 from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
@@ -44,7 +44,7 @@ from mnemic.vectors import unpacked
 __all__ = [
     "ALL", "AMONG", "Header", "Knowledge", "Reader", "Records", "Relations", "catalog_columns", "changed", "docs_of",
     "duplicate", "events", "fetch", "header", "last_event", "model_of", "number_of", "size", "stored", "stored_vectors",
-    "used_docs", "user_number", "vector_matrix",
+    "used_docs", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -66,13 +66,19 @@ class Reader(Generic[D]):
     def user(self, name: str) -> int | None:
         """The number of a user; None if nothing is stored for it."""
         with self._db.read() as db:
-            return user_number(db, name)
+            number = number_of(db, name)
+            return None if number == NOBODY else number
 
     @contextmanager
     def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""
         with self._db.read() as db, db:
             yield db, number_of(db, user)
+
+    def _all(self, sql: str, *values: object) -> list[Any]:
+        """The rows of one query."""
+        with self._db.read() as db:
+            return db.execute(sql, values).fetchall()
 
     def _rows(self, user: str | int, sql: str, *values: object) -> list[Any]:
         """The rows of one query; its first value is the number of the user, here given by name or number."""
@@ -84,12 +90,12 @@ class Reader(Generic[D]):
         """The values of a query for one column."""
         return [value for (value,) in self._rows(user, sql, *values)]
 
-    def _select(self, user: str, view: View | Table, rest: str, *values: object) -> list[Any]:
+    def _select(self, user: str, view: Table, rest: str, *values: object) -> list[Any]:
         """The records of a view; ``rest`` is the SQL after FROM, whose first value is the number of the user."""
         with self._snapshot(user) as (db, number):
             return _values(db, rows.select(db, view, rest, (number, *values)))
 
-    def _by_time(self, user: str, view: View, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
+    def _by_time(self, user: str, view: Table, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
         """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
         direction = "DESC" if newest else "ASC"
         with self._snapshot(user) as (db, number):
@@ -101,16 +107,10 @@ class Reader(Generic[D]):
             return [*map(rows.message_from, found)] if view is MESSAGES else _values(db, found)
 
 
-def user_number(db: Connection, name: str) -> int | None:
-    """The number of a user; None if nothing is stored for it."""
-    row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
-    return row[0] if row else None
-
-
 def number_of(db: Connection, name: str) -> int:
     """The number of a user, or ``NOBODY``."""
-    found = user_number(db, name)
-    return NOBODY if found is None else found
+    row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else NOBODY
 
 
 class Header(dict[str, Any]):
@@ -206,28 +206,6 @@ _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
     (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user_id = ?"""
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
-
-
-def _catalog(db: Connection, user: int, *, after: int, event: int, used_since: int, vectors: bool) -> CatalogDelta:
-    """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
-    moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
-    if event >= 0:
-        last, docs, kept, reembedded = changed(db, user, event)
-        used = set(used_docs(db, user, used_since)) - set(docs)
-        kept |= used
-        touched = sorted(doc for doc in (*docs, *used) if doc <= after)
-    held = header(db)
-    rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
-    found = None
-    if vectors:  # their number is at most that of the rows, unless all were recomputed
-        moved = [doc for doc in touched if doc not in kept]
-        selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
-        found = vector_matrix(selected, len(rows) if rows else 0)
-    return CatalogDelta(
-        event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
-        model=held.get("model"), dimension=held.get("dimension"),
-        validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
-    )  # fmt: skip
 
 
 def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
@@ -342,13 +320,13 @@ def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
 
 def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
     """The records of whole rows, by doc."""
-    return {row["doc"]: _stored_record(row, value) for row, value in zip(found, _values(db, found), strict=True)}
-
-
-def _stored_record(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
-    episode = 0 if row["waits"] == 0 and row["episode"] is None else row["episode"]
-    status = rows.public_status(row["status"])
-    return Stored(kind=row["kind"], value=value, status=status, project=row["project"], episode=episode)
+    return {
+        row["doc"]: Stored(
+            kind=row["kind"], value=value, status=rows.public_status(row["status"]), project=row["project"],
+            episode=0 if row["waits"] == 0 and row["episode"] is None else row["episode"],
+        )
+        for row, value in zip(found, _values(db, found), strict=True)
+    }  # fmt: skip
 
 
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
@@ -427,7 +405,7 @@ def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     return found
 
 
-def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) -> tuple[str, list[Any]]:
+def _filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
     """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
     time = "coalesce(said_at, created_at)" if memories else "said_at"
@@ -499,35 +477,6 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
     )  # fmt: skip
 
 
-def _stats(db: Connection, number: int, location: str) -> Stats:
-    """Counts of one user; size, model and schema describe the whole record."""
-
-    def count(sql: str) -> dict[Any, int]:
-        return dict(db.execute(sql, (number,)).fetchall())
-
-    held = header(db)
-    memories = db.execute(_MEMORIES, (number,)).fetchall()
-    current = [row for row in memories if row[0] not in ("archived", "quarantined")]
-    return Stats(
-        messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
-        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
-        types=_summed((type_, found) for _, type_, _, _, found in current),
-        categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
-        links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
-        sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
-        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
-        pending={
-            **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
-                AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
-            **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
-                HAVING count(*) > 0"""),
-        },
-        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
-        bytes_on_disk=size(db), location=location,
-    )  # fmt: skip
-
-
 # Grouped in the order of the index that covers it.
 _MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE expired_at IS NULL) FROM memories
     WHERE user_id = ? GROUP BY status, type, category"""
@@ -560,7 +509,24 @@ class Records(Reader[D]):
         ``used_since`` is the moment of the last update, in microseconds since 1970.
         """
         with self._db.read() as db, db:
-            return _catalog(db, user, after=after, event=event, used_since=used_since, vectors=vectors)
+            moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
+            if event >= 0:
+                last, docs, kept, reembedded = changed(db, user, event)
+                used = set(used_docs(db, user, used_since)) - set(docs)
+                kept |= used
+                touched = sorted(doc for doc in (*docs, *used) if doc <= after)
+            held = header(db)
+            rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
+            found = None
+            if vectors:  # their number is at most that of the rows, unless all were recomputed
+                moved = [doc for doc in touched if doc not in kept]
+                selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
+                found = vector_matrix(selected, len(rows) if rows else 0)
+            return CatalogDelta(
+                event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
+                model=held.get("model"), dimension=held.get("dimension"),
+                validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
+            )  # fmt: skip
 
     def postings(self, user: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
@@ -622,9 +588,33 @@ class Records(Reader[D]):
             return events(db, number, "doc = ? ORDER BY sequence", (_located(db, number, id),))
 
     def stats(self, user: str) -> Stats:
-        """Counts of a user's records and pending work."""
+        """Counts of a user's records and pending work; size, model and schema describe the whole record."""
         with self._snapshot(user) as (db, number):
-            return _stats(db, number, self._db.name)
+
+            def count(sql: str) -> dict[Any, int]:
+                return dict(db.execute(sql, (number,)).fetchall())
+
+            held = header(db)
+            memories = db.execute(_MEMORIES, (number,)).fetchall()
+            current = [row for row in memories if row[0] not in ("archived", "quarantined")]
+            return Stats(
+                messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
+                episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+                memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
+                types=_summed((type_, found) for _, type_, _, _, found in current),
+                categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
+                links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+                sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
+                projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
+                pending={
+                    **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
+                        AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
+                    **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                        HAVING count(*) > 0"""),
+                },
+                embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
+                bytes_on_disk=size(db), location=self._db.name,
+            )  # fmt: skip
 
 
 class Knowledge(Reader[Database]):
@@ -719,9 +709,16 @@ class Knowledge(Reader[Database]):
         return {id_: found[id_] for id_ in dict.fromkeys(ids) if id_ in found}
 
     def texts(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
-        """The next records of all users as (doc, id, texts of all versions), ascending by doc."""
+        """The next records of all users as (doc, id, texts), ascending by doc.
+
+        Texts include those of versions, and the reasons of links and events.
+        """
         with self._db.read() as db, db:
-            return _wording(db, after, limit)
+            found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
+            related: dict[int, list[Any]] = {}
+            for doc, value in _related_texts(db, [row["doc"] for row in found]):
+                related.setdefault(doc, []).append(value)
+            return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
 def duplicate(
@@ -750,15 +747,6 @@ def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float3
 
 _TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "summary", "context")
 _JSON = ("metadata", "keywords", "tags", "related_files", "related_entities")
-
-
-def _wording(db: Connection, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
-    """The next records as (doc, id, texts), ascending by doc; texts include versions and the reasons of links and events."""
-    found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
-    related: dict[int, list[Any]] = {}
-    for doc, value in _related_texts(db, [row["doc"] for row in found]):
-        related.setdefault(doc, []).append(value)
-    return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
 def _row_texts(row: rows.Row) -> list[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from mnemic.stores.schema import RECORDS, Table, View
+from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
@@ -32,7 +32,7 @@ MESSAGE = (
 
 
 def select(
-    db: Connection, table: Table | View, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
+    db: Connection, table: Table, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Rows of a table or view as dicts; ``rest`` is the SQL after FROM, ``names`` selects columns (default: all)."""
     names = names or table.names

@@ -109,11 +109,8 @@ class SqlStore(Records[D]):
 
     def _idle(self) -> bool:
         """Whether memories are claimed although no consolidation is running."""
-        with self._db.consolidation_lock() as free:
-            if not free:
-                return False
-            with self._db.read() as db:  # they may have been released since the last read
-                return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
+        with self.lifecycle.exclusive() as free:
+            return free and self.lifecycle.has_claims()  # they may have been released since the last read
 
     def close(self) -> None:
         """Close every connection."""
