@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -98,8 +98,8 @@ class Reader(Generic[D]):
     def _by_time(self, user: str, view: Table, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
         """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
         direction = "DESC" if newest else "ASC"
-        with self._snapshot(user) as (db, number):
-            where, values = _filtered(db.dialect, number, view, filters)
+        with self._db.read() as db, nullcontext() if view is MESSAGES else db:  # messages are one query
+            where, values = _filtered(db.dialect, number_of(db, user), view, filters)
             rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
             names = rows.MESSAGE if view is MESSAGES else ()
             found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
@@ -548,8 +548,8 @@ class Records(Reader[D]):
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
-        with self._snapshot(user) as (db, number):
-            return docs_of(db, number, ids, kind)
+        with self._db.read() as db:
+            return docs_of(db, number_of(db, user), ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
