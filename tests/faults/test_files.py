@@ -311,7 +311,7 @@ def test_a_reader_without_write_permission_beside_an_owner_who_writes_on(theirs)
 def test_a_closed_record_that_changes_while_it_is_read_without_permission_is_refused(tmp_path):
     """SQLite reads it as one that never changes: what is half old and half new is no damage, and no answer."""
     path = filled(tmp_path / "memory", 1)
-    file = ReadOnlyFile(path, lambda uri: apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+    file = ReadOnlyFile(path)
     db = file.connect()
 
     def read(failure):

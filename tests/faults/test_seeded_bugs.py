@@ -103,7 +103,7 @@ BUGS = {
     "what a memory was made from is not noted": (Walk, replaced(Transaction, "add_lineage", nothing)),
     "an update keeps the version": (
         Walk,
-        rewritten("version = ?, utc_offset", "version = coalesce(version, ?), utc_offset"),
+        rewritten("version = ?, type", "version = coalesce(version, ?), type"),
     ),
     # Isolation that leaks
     "messages of all users are listed": (
@@ -128,7 +128,7 @@ BUGS = {
     # A state that is not what was asked for
     "a forgotten record stays live": (
         Walk,
-        rewritten("SET tier_before = status, status = 'archived'", "SET tier_before = status"),
+        rewritten("SET tier_before = ?, status = ?", "SET tier_before = ?, status = coalesce(status, ?)"),
     ),
     "restoring forgets the tier": (
         Walk,

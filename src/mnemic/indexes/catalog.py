@@ -148,7 +148,7 @@ KINDS = {"message": 0, "episode": 1, "memory": 2}
 STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3, "quarantined": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
-MEMO = 32  # cached masks per snapshot; filters repeat often
+MEMO = 32  # values kept per snapshot; filters repeat often
 ASSISTANTS = ("assistant", "ai")
 """Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
 LIVE = ("short_term", "consolidating", "long_term")
@@ -162,6 +162,8 @@ _DTYPES: dict[str, Any] = {
     "day": np.int64, "previous": np.int32, "following": np.int32,
 }  # fmt: skip
 
+_SAME = ("doc", "time", "length", "traits", "salience", "boost", "last_use")
+"""The columns that come from the store as they are."""
 _CHAINING = frozenset(("kind", "status", "group", "time"))
 """The columns that determine the order of turns."""
 
@@ -274,6 +276,8 @@ class Columns:
         """A read-only value worked out once per snapshot."""
         found = self.memo.get(key)
         if found is None:
+            if len(self.memo) > MEMO:
+                self.memo.clear()
             found = self.memo[key] = make()
         return found
 
@@ -324,12 +328,7 @@ class Columns:
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters, except those that the store looks up; see ``RecordFilter.without_stored``."""
         key = replace(filters.without_stored(), exclude=(), known_at=None, expired=False)
-        found = self.memo.get(key)
-        if found is None:
-            if len(self.memo) > MEMO:
-                self.memo.clear()
-            found = self.memo[key] = self._mask(filters)
-        return found.copy()
+        return self.cached(key, lambda: self._mask(filters)).copy()
 
     def _mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         statuses = filters.status if filters.status is not None else LIVE
@@ -430,19 +429,13 @@ class Catalog:
         names = self._names
         days = (rows.moment + rows.offset * MINUTE) // DAY + EPOCH_DAY
         columns = {
-            "doc": rows.doc,
+            **{name: getattr(rows, name) for name in _SAME},
             "kind": _recode(rows.kind, lambda words: [KINDS[str(word)] for word in words]),
             "status": _recode(rows.status, lambda words: [STATUSES[str(word)] for word in words]),
             "session": _recode(rows.session, names.session.encode),
             "project": _recode(rows.project, names.project.encode),
-            "time": rows.time,
             "label": _recode(rows.label, names.label.encode),
             "speaker": _recode(rows.speaker, lambda words: names.speaker.encode(_casefold(words))),
-            "length": rows.length,
-            "traits": rows.traits,
-            "salience": rows.salience,
-            "boost": rows.boost,
-            "last_use": rows.last_use,
             "day": np.clip(days, 1, LAST_DAY),
         }
         columns["group"] = self._conversations(columns)
@@ -528,11 +521,6 @@ class Catalog:
     def _mark_erased(self, delta: CatalogDelta) -> None:
         """Mark the rows of erased records as archived; rows are never removed, so that row numbers stay valid."""
         gone = set(delta.touched) - set(delta.rows.doc.tolist() if delta.rows else ())
-        if not gone:
-            return
         docs = self._columns["doc"][: self._size]
-        at = np.flatnonzero(np.isin(docs, sorted(gone)))
-        status = self._columns["status"].copy()
-        status[at] = STATUSES["archived"]
-        self._columns["status"] = status
-        self._link_all()
+        if len(erased := docs[np.isin(docs, sorted(gone))] if gone else docs[:0]):
+            self._replace({"doc": erased, "status": np.full(len(erased), STATUSES["archived"], np.int8)})

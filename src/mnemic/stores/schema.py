@@ -15,7 +15,7 @@ from mnemic.services.processes import cached_property
 
 __all__ = [
     "EPISODES", "LATEST", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS",
-    "Column", "Engine", "Index", "Reference", "Table", "View", "check_version", "create_table", "definitions", "migration",
+    "Column", "Engine", "Index", "Reference", "Table", "check_version", "create_table", "definitions", "migration",
     "views",
 ]  # fmt: skip
 
@@ -74,6 +74,7 @@ class Table:
         indexes: secondary indexes.
         clustered: rows are stored in the order of the key, if the engine supports it.
         busy: rows change often; pages keep free space for updates.
+        kind: the kind of records that a view shows; empty for a table.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Table:
     indexes: tuple[Index, ...] = ()
     clustered: bool = False
     busy: bool = False
+    kind: str = ""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -100,20 +102,6 @@ class Table:
     def docs(self) -> frozenset[str]:
         """The names of the columns that hold docs of records."""
         return frozenset(column.name for column in self.columns if column.names)
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """The records of one kind, with the columns of that kind."""
-
-    name: str
-    kind: str
-    names: tuple[str, ...]
-
-    @cached_property
-    def listed(self) -> str:
-        """The column names, comma-separated for SQL."""
-        return ", ".join(self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,14 +217,11 @@ RECORDS = Table(
 )
 
 
-def _view(name: str, kind: str, own: tuple[Column, ...]) -> View:
-    return View(name, kind, tuple(column.name for column in (*_COMMON, *own)))
-
-
-MESSAGES = _view("messages", "message", _MESSAGE)
-EPISODES = _view("episodes", "episode", _EPISODE)
-MEMORIES = _view("memories", "memory", _MEMORY)
+MESSAGES = Table("messages", (*_COMMON, *_MESSAGE), kind="message")
+EPISODES = Table("episodes", (*_COMMON, *_EPISODE), kind="episode")
+MEMORIES = Table("memories", (*_COMMON, *_MEMORY), kind="memory")
 VIEWS = (MESSAGES, EPISODES, MEMORIES)
+"""The records of one kind, with the columns of that kind."""
 
 _LINK_TYPE = {"type": _one_of("extends", "contradicts", "implements", "references", "supersedes")}
 

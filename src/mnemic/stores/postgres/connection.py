@@ -13,7 +13,7 @@ import psycopg
 from psycopg import OperationalError, pq
 from psycopg.errors import error_from_result
 
-from mnemic.stores.postgres.dialect import PostgresDialect
+from mnemic.stores.postgres.dialect import PostgresDialect, bound
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
@@ -76,7 +76,8 @@ class PostgresConnection:
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
         """Run a statement with bound values; rows arrive in binary, which needs no parsing."""
         sql = to_postgres(statements)
-        return cast("Cursor", self._retry_first(lambda driver: run(driver, sql, bindings, binary=True)))
+        values = [*map(bound, bindings or ())]
+        return cast("Cursor", self._retry_first(lambda driver: run(driver, sql, values, binary=True)))
 
     def _retry_first(self, command: Callable[[Driver], T]) -> T:
         """Run a command; if it is the first one and the connection is lost, repeat it on a new one."""

@@ -7,7 +7,7 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -42,14 +42,24 @@ BUSY_SECONDS = 30.0
 """Seconds that a call waits for a lock or a connection."""
 
 # SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_TRANSIENT = frozenset(
-    {"40001", "40P01"}
-)  # serialization failure, deadlock: rolled back as a whole, and may be repeated
-_READ_ONLY = frozenset({"25006", "42501"})
-_LOCKED = frozenset({"55P03", "57014"})
-_FULL = frozenset({"53100", "53200"})
-_DAMAGED = frozenset({"XX001", "XX002", "42P01", "42703"})
+_TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock: rolled back as a whole, and may be repeated
+_LOCKED = ("55P03", "57014")
 _AWAY = ("08", "28", "3D", "53", "57P")
+_MEANINGS: Sequence[tuple[tuple[str, ...], type[errors.StoreError], str]] = (
+    (("53100", "53200"), errors.StoreFull,
+     "The server of {where} is full: {said} The write was rolled back; free some space and repeat it."),
+    (("25006", "42501"), errors.StoreReadOnly,
+     "{where} cannot be written: {said} Check the privileges of the user, and that the server is not a standby."),
+    (_LOCKED, errors.StoreUnavailable,
+     (f"{{where}} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
+      "look in pg_stat_activity for a session that holds a transaction open.")),
+    (("XX001", "XX002", "42P01", "42703"), errors.StoreCorrupt,
+     ("{where} is damaged or not a Mnemic record: {said} Nothing was changed. Restore a backup, or choose another "
+      "schema: ?schema=name.")),
+    (_TRANSIENT, errors.StoreUnavailable, "{where} is busy: {said} Nothing was stored. Repeat the call."),
+    (_AWAY, errors.StoreUnavailable, "{where} cannot be reached: {said} Check the address and the server."),
+)  # fmt: skip
+"""The errors for states, by the beginning of the code."""
 
 
 def is_transient(error: Exception) -> bool:
@@ -87,28 +97,11 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
             f"{where} gave no connection within {BUSY_SECONDS:.0f} s: the server is down, or every connection of this "
             "process is in use. Check the server and repeat the call."
         )
-    if state in _FULL:
-        return errors.StoreFull(
-            f"The server of {where} is full: {said} The write was rolled back; free some space and repeat it."
-        )
-    if state in _READ_ONLY:
-        return errors.StoreReadOnly(
-            f"{where} cannot be written: {said} Check the privileges of the user, and that the server is not a standby."
-        )
-    if state in _LOCKED:
-        return errors.StoreUnavailable(
-            f"{where} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
-            "look in pg_stat_activity for a session that holds a transaction open."
-        )
-    if state in _DAMAGED:
-        return errors.StoreCorrupt(
-            f"{where} is damaged or not a Mnemic record: {said} Nothing was changed. Restore a backup, or choose another "
-            "schema: ?schema=name."
-        )
-    if state in _TRANSIENT:
-        return errors.StoreUnavailable(f"{where} is busy: {said} Nothing was stored. Repeat the call.")
-    if state.startswith(_AWAY) or (not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))):
-        return errors.StoreUnavailable(f"{where} cannot be reached: {said} Check the address and the server.")
+    if not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        state = _AWAY[0]
+    for states, kind, text in _MEANINGS:
+        if state.startswith(states):
+            return kind(text.format(where=where, said=said))
     return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {said}")
 
 
@@ -333,7 +326,11 @@ def _translated(address: Address, is_closed: Callable[[], bool] = lambda: False)
 
 
 def probe(url: str) -> tuple[str, bool]:
-    """The display name of a URL, and whether a record exists there; creates nothing."""
+    """The URL without secrets, and whether a record exists there; creates nothing.
+
+    Raises:
+        StoreError: the server cannot be reached, or the schema belongs to another program.
+    """
     address = address_of(url)
     with _translated(address), _Driver.connect(**_options(address)) as driver:
         return address.name, version_of(driver, address) > 0

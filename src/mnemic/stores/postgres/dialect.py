@@ -9,8 +9,7 @@ import struct
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,7 +25,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
-__all__ = ["POSTGRES", "Half", "PostgresDialect", "adapters", "create_record", "escaped", "facets_of", "unescaped"]
+__all__ = [
+    "POSTGRES",
+    "Half",
+    "PostgresDialect",
+    "adapters",
+    "bound",
+    "create_record",
+    "escaped",
+    "facets_of",
+    "unescaped",
+]
 
 # PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and
 # DLE (U+0010) as DLE 1.
@@ -47,11 +56,10 @@ def unescaped(text: str) -> str:
     return text.replace("\x100", "\x00").replace("\x101", "\x10") if "\x10" in text else text
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(bytes):
     """A vector in the binary format of halfvec."""
 
-    data: bytes
+    __slots__ = ()
 
     @classmethod
     def of(cls, vector: NDArray[np.float32]) -> Half:
@@ -59,27 +67,38 @@ class Half:
         return cls(_HEAD.pack(len(vector), 0) + vector.astype(">f2").tobytes())
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(bytes):
     """Integers in the binary format of bigint[]; thousands are sent at a time."""
 
-    data: bytes
+    __slots__ = ()
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Numbers:
-        """A one-dimensional array without nulls, each number preceded by its length."""
+        """A one-dimensional array without nulls, each number preceded by its length; at least one."""
         body = np.empty(len(values), _ELEMENT)
         body["length"], body["value"] = 8, values
-        head = _ARRAY.pack(1, 0, _BIGINT, len(values), 1) if values else _ARRAY.pack(0, 0, _BIGINT, 0, 0)[:12]
-        return cls(head + body.tobytes())
+        return cls(_ARRAY.pack(1, 0, _BIGINT, len(values), 1) + body.tobytes())
 
 
-class _NumbersDumper(adapt.Dumper):
+def bound(value: object) -> object:
+    """A value to be bound; a list becomes an array."""
+    if not isinstance(value, list | tuple | set):
+        return value
+    values = list(cast("Iterable[object]", value))
+    return Numbers.of(cast("list[int]", values)) if values and isinstance(values[0], int) else values
+
+
+class _BinaryDumper(adapt.Dumper):
+    """Values that are in the binary format of their type."""
+
     format = pq.Format.BINARY
-    oid = 1016  # bigint[]
 
-    def dump(self, obj: Numbers) -> bytes:
-        return obj.data
+    def dump(self, obj: bytes) -> bytes:
+        return obj
+
+
+class _NumbersDumper(_BinaryDumper):
+    oid = 1016  # bigint[]
 
 
 class _TextDumper(adapt.Dumper):
@@ -115,12 +134,8 @@ class _HalfLoader(adapt.Loader):
 def adapters(halfvec: int) -> adapt.AdaptersMap:
     """The adapters for a database in which ``halfvec`` is the oid of that type."""
 
-    class HalfDumper(adapt.Dumper):
-        format = pq.Format.BINARY
+    class HalfDumper(_BinaryDumper):
         oid = halfvec
-
-        def dump(self, obj: Half) -> bytes:
-            return obj.data
 
     found = adapt.AdaptersMap(psycopg.adapters)
     found.register_dumper(str, _TextDumper)
@@ -194,12 +209,6 @@ class PostgresDialect:
     user_lock = "FOR NO KEY UPDATE"
     size = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
         WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
-
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
-        """An array."""
-        if values and isinstance(values[0], str):
-            return list(values)
-        return Numbers.of(cast("Sequence[int]", values)) if values else []
 
     def next_docs(self, db: Connection, count: int = 1) -> int:
         """From a sequence; higher than all docs of the user, because the user is locked, or all users are for several docs."""

@@ -10,7 +10,7 @@ from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Driver, run
 from mnemic.stores.postgres.database import Database, is_locked, quoted
 from mnemic.stores.sql import queries
-from mnemic.stores.sql.erasure import MARK, ErasedRows
+from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.types import Purge
 
 __all__ = ["Erasure"]
@@ -36,15 +36,13 @@ class Erasure(ErasedRows[Database]):
         """
         try:
             with self._db.read() as db:
-                mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
+                mark = self._mark(db)
                 small = queries.size(db) <= REWRITTEN
             with self._db.maintenance(patience) as driver:
                 for table in TABLES:
                     _forget_samples(driver, table)
                     run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
-            if mark is not None:
-                with self._db.write() as db:
-                    db.execute("DELETE FROM header WHERE key = ? AND value = ?", (MARK, mark[0]))
+            self._clear_mark(mark)
         except StoreError as error:
             again = "Tried again when the record is opened or closed."
             if is_locked(error.__cause__):

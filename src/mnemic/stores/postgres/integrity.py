@@ -85,10 +85,9 @@ def _invalid_indexes(db: Connection) -> list[str]:
 def _wrong_postings(db: Connection) -> Generator[Searchable]:
     """Records whose postings do not match their text and user."""
     for page in pages(db):
-        named, held = db.dialect.bind_list([one.doc for one in page]), dict[int, dict[tuple[int, str], int]]()
-        for doc, user, term, count in db.execute(
-            f"SELECT doc, user_id, term, count FROM postings WHERE doc IN {AMONG}", (named,)
-        ):
+        held: dict[int, dict[tuple[int, str], int]] = {}
+        sql = f"SELECT doc, user_id, term, count FROM postings WHERE doc IN {AMONG}"
+        for doc, user, term, count in db.execute(sql, ([one.doc for one in page],)):
             held.setdefault(doc, {})[user, term] = count
         for one in page:
             counts = Counter(analyse(one.text)[0]) or {"": 0}
@@ -99,8 +98,8 @@ def _wrong_postings(db: Connection) -> Generator[Searchable]:
 def _wrong_facets(db: Connection) -> Generator[Searchable]:
     """Records whose facets do not match their tags and metadata."""
     for page in pages(db):
-        named = db.dialect.bind_list([one.doc for one in page])
-        held = dict(db.execute(f"SELECT doc, facets FROM records WHERE doc IN {AMONG}", (named,)).fetchall())
+        sql = f"SELECT doc, facets FROM records WHERE doc IN {AMONG}"
+        held = dict(db.execute(sql, ([one.doc for one in page],)).fetchall())
         for one in page:
             if sorted(map(bytes, held.get(one.doc) or ())) != facets_of(one.values):
                 yield one

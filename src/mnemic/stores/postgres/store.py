@@ -159,24 +159,16 @@ class PostgresStore(SqlStore[Database]):
         url: ``postgresql://user:password@host:port/database?schema=name``; the schema (default ``mnemic``) is created if
             missing.
         durability: ``FULL`` survives power loss of the server; ``NORMAL`` may lose the last transactions with it.
+
+    Attributes:
+        erasure: erasure, with the purge of bytes.
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
         super().__init__(Database(url, durability=durability), PostgresIntegrity())
+        self.erasure = Erasure(self._db)
 
-    @staticmethod
-    def at(url: str) -> tuple[str, bool]:
-        """The URL without secrets, and whether a record exists there; creates nothing.
-
-        Raises:
-            StoreError: the server cannot be reached, or the schema belongs to another program.
-        """
-        return probe(url)
-
-    @property
-    def erasure(self) -> Erasure:
-        """Erasure, with the purge of bytes."""
-        return Erasure(self._db)
+    at = staticmethod(probe)
 
     @property
     def index(self) -> NearestVectors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
@@ -22,13 +22,34 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Transaction", "add_episode", "add_memory", "add_message", "archive", "check_header", "drop_link", "has_duplicate",
-    "insert", "is_absorbed", "last_transition", "lock_known_user", "lock_user", "mark_processed", "put_link",
-    "put_vector", "quarantine", "release", "restore", "revise", "set_emotions", "set_header", "supersede",
+    "Found", "Transaction", "add_episode", "add_memory", "add_message", "archive", "check_header", "descendants", "drop_link",
+    "has_duplicate", "insert", "is_absorbed", "last_transition", "lock_known_user", "lock_user", "mark_processed",
+    "put_link", "put_vector", "quarantine", "release", "restore", "revise", "set_emotions", "set_header", "supersede",
 ]  # fmt: skip
 
-Found = tuple[str, int, str, int]
-"""Kind, doc, status and version of a record."""
+
+class Found(NamedTuple):
+    """What changes need to know of a record; ``since`` is the start of its validity."""
+
+    doc: int
+    kind: str
+    id: str
+    status: str
+    version: int
+    hash: bytes
+    project: str | None
+    session: str | None
+    invalid_at: int | None
+    expired_at: int | None
+    since: int
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether it was forgotten, absorbed or quarantined."""
+        return rows.public_status(self.status) == "archived"
+
+
+_FOUND = f"""SELECT {", ".join(Found._fields[:-1])}, coalesce(valid_at, said_at, created_at) FROM records"""
 
 
 def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> None:
@@ -82,23 +103,25 @@ def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = ""
 
 
 class Transaction:
-    """The connection, user and time that all changes of one transaction share."""
+    """The connection, user and time that all changes of one transaction share.
+
+    ``aliases`` are the ids of memories that were not stored, with those of their duplicates.
+    """
 
     def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
-        self._aliases: dict[str, str] = {}
+        self.aliases: dict[str, str] = {}
 
-    def next_doc(self) -> int:
-        """The doc of a new record, never used before."""
-        return self.db.dialect.next_docs(self.db)
-
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
-        """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
-        return self.db.dialect.bind_list(values)
-
-    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
+    def event(
+        self,
+        operation: str,
+        doc: int | None = None,
+        id: str | None = None,
+        version: int | None = None,
+        **detail: object,
+    ) -> None:
         """Write an event; caches follow events."""
         self.db.execute(
             "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
@@ -149,22 +172,25 @@ class Transaction:
         (old,) = rows.select(self.db, RECORDS, "WHERE doc = ?", (doc,))
         held = (self.user, doc, version, self.at, rows.version_json(old))
         self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", held)
-        row = row | self.db.dialect.filter_columns(row)
-        assignments = ", ".join(f"{name} = ?" for name in row)
-        self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
+        self.update(doc, **row, **self.db.dialect.filter_columns(row))
 
-    def alias(self, id: str, duplicate: str) -> None:
-        """Resolve the id of a memory that was not stored to that of its duplicate, for later changes of this transaction."""
-        self._aliases[id] = duplicate
+    def update(self, doc: int, /, **columns: object) -> None:
+        """Set columns of a record."""
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*columns.values(), doc))
 
     def find(self, id: str) -> Found | None:
-        """Kind, doc, status and version of an id of this user, or of its duplicate; None if there is none."""
-        return self.find_stored(self._aliases.get(id, id))
+        """The record of this user with an id, or its duplicate; None if there is none."""
+        return self.find_stored(self.aliases.get(id, id))
 
     def find_stored(self, id: str) -> Found | None:
         """Like ``find``, without duplicates."""
-        sql = "SELECT kind, doc, status, version FROM records WHERE user_id = ? AND id = ?"
-        return self.db.execute(sql, (self.user, id)).fetchone()
+        row = self.db.execute(f"{_FOUND} WHERE user_id = ? AND id = ?", (self.user, id)).fetchone()
+        return Found(*row) if row else None
+
+    def at_doc(self, doc: int) -> Found:
+        """The record with a doc, which must exist."""
+        return Found(*self.db.execute(f"{_FOUND} WHERE doc = ?", (doc,)).fetchone())
 
     def required(self, id: str) -> Found:
         """Like ``find``, for an id that must exist.
@@ -187,12 +213,17 @@ class Transaction:
             parent = self.find(source)
             if parent is None:
                 raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
-            self.add_parent(doc, parent[1])
+            self.add_parent(doc, parent.doc)
 
     def add_parent(self, child: int, parent: int) -> bool:
         """Add a lineage edge unless it exists; returns whether it is new."""
         sql = "INSERT INTO lineage VALUES(?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
         return bool(self.db.execute(sql, (self.user, child, parent)).fetchall())
+
+    def drop_parent(self, child: int, parent: int) -> bool:
+        """Remove a lineage edge; returns whether there was one."""
+        sql = "DELETE FROM lineage WHERE child = ? AND parent = ? RETURNING 1"
+        return bool(self.db.execute(sql, (child, parent)).fetchall())
 
 
 def _rejected(id: str, reason: str) -> Receipt:
@@ -204,11 +235,10 @@ def _duplicated(id: str, reason: str) -> Receipt:
 
 
 def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
-    sql = "SELECT kind, hash FROM records WHERE user_id = ? AND id = ?"
-    kind, held = t.db.execute(sql, (t.user, id)).fetchone()
-    if kind != "message":
+    held = t.required(id)
+    if held.kind != "message":
         return _rejected(id, "a memory has this id: give the message another one")
-    if held == rows.message_hash(content):
+    if held.hash == rows.message_hash(content):
         return _duplicated(id, "a message with this id and content is stored")
     return _rejected(id, "another message has this id; messages are never rewritten: give the new one another id")
 
@@ -217,24 +247,24 @@ def add_message(t: Transaction, change: types.AddMessage) -> Receipt:
     """Store a message under its id."""
     message = change.message
     assert message.id is not None
-    doc = t.next_doc()
+    doc = t.db.dialect.next_docs(t.db)
     if not t.insert(rows.message_row(change, doc, t.user, t.at)):
         return _existing_message(t, message.id, message.content)
     pending = t.index(doc, change.indexing)
-    t.event("add", doc, message.id)
+    t.event("add", doc, message.id, 1)
     return Receipt(id=message.id, outcome="stored", pending=pending)
 
 
 def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     """Store a memory, unless the same statement is live at the same level."""
     record = change.record
-    if (held := t.find_stored(record.id)) and not _is_same_memory(t, record, held):
+    if (held := t.find_stored(record.id)) and not _is_same_memory(record, held):
         why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
         return _rejected(record.id, why)
     if same := record.id if held else _duplicate(t, record):
-        t.alias(record.id, same)
+        t.aliases[record.id] = same
         return _duplicated(same, "the same statement is already remembered at this level")
-    doc = t.next_doc()
+    doc = t.db.dialect.next_docs(t.db)
     t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
     pending = t.index(doc, change.indexing)
@@ -242,7 +272,7 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
         t.add_uses(doc, record.access_count, to_micros(record.last_accessed_at or record.created_at))
     if change.enrich:
         t.add_pending("enrich", doc)
-    t.event("remember", doc, record.id)
+    t.event("remember", doc, record.id, 1)
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
@@ -252,14 +282,10 @@ def _duplicate(t: Transaction, record: types.MemoryRecord) -> str | None:
     return queries.duplicate(t.db, t.user, record.project, record.session, digest, expired=expired)
 
 
-def _is_same_memory(t: Transaction, record: types.MemoryRecord, held: tuple[str, int, str, int]) -> bool:
+def _is_same_memory(record: types.MemoryRecord, held: Found) -> bool:
     """Whether a stored record is this memory: live, with the same text and level."""
-    kind, doc, status, _ = held
-    sql = "SELECT hash, project, session FROM records WHERE doc = ?"
-    level = (rows.content_hash(record.spoken), record.project, record.session)
-    return (
-        kind == "memory" and rows.public_status(status) != "archived" and t.db.execute(sql, (doc,)).fetchone() == level
-    )
+    same = (rows.content_hash(record.spoken), record.project, record.session)
+    return held.kind == "memory" and not held.is_archived and (held.hash, held.project, held.session) == same
 
 
 def revise(t: Transaction, change: types.Revise) -> Receipt:
@@ -268,22 +294,22 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     found = t.find_stored(record.id)
     if found is None:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
-        return _duplicated(record.id, f"another memory says this, number {duplicate[1]}")
-    _, doc, status, version = found
+        return _duplicated(record.id, f"another memory says this, number {duplicate.doc}")
+    doc, version = found.doc, found.version
     if version == record.version:
         return _duplicated(record.id, "this version is already stored")
-    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
-    same_expiry = (expired is None) == (record.expired_at is None)
+    same_expiry = (found.expired_at is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
-    if version != record.version - 1 or rows.public_status(status) == "archived" or not same_expiry or erased:
+    if version != record.version - 1 or found.is_archived or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
         return _rejected(record.id, reason)
     if (duplicate := _duplicate(t, record)) not in (None, record.id):
         return _rejected(record.id, f"the memory {duplicate!r} already says this")
-    record = replace(record, status=status)  # it may have been promoted since the caller read it
+    status = cast("types.Status", found.status)  # it may have been promoted since the caller read it
+    record = replace(record, status=status)
     t.unindex(doc)
     t.rewrite(rows.memory_row(record, doc, t.user, change.indexing), version)
-    t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "message"])
+    t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source.kind == "message"])
     pending = t.index(doc, change.indexing)
     if change.left and change.operation == "update":
         t.add_pending("enrich", doc)
@@ -295,16 +321,16 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
 
 def archive(t: Transaction, change: types.Archive) -> Receipt:
     """Remove a record from search; it can be restored."""
-    _, doc, status, version = t.required(change.id)
-    if rows.public_status(status) == "archived":
+    found = t.required(change.id)
+    doc, version = found.doc, found.version
+    if found.is_archived:
         if last_transition(t, doc)[0] != "absorb":
             return _duplicated(change.id, "already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(
             id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
         )
-    sql = "UPDATE records SET tier_before = status, status = 'archived' WHERE doc = ?"
-    t.db.execute(sql, (doc,))
+    t.update(doc, tier_before=found.status, status="archived")
     t.event("archive", doc, change.id, version, reason=change.reason)
     return Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
 
@@ -333,18 +359,15 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
     return operation == "absorb" and detail.get("consolidation") == consolidation
 
 
-def _duplicate_of(t: Transaction, doc: int, only: str = "1 = 1") -> str | None:
-    """The id of another live memory with the text and level of a memory; ``only`` restricts the latter (m)."""
-    sql = f"""SELECT o.id FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
-        AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
-        WHERE m.doc = ? AND {only} AND o.{LIVE} AND o.expired_at IS NULL"""
-    row = t.db.execute(sql, (doc,)).fetchone()
-    return row[0] if row else None
+def _duplicate_of(t: Transaction, found: Found) -> str | None:
+    """The id of another live memory with the text and level of a memory."""
+    same = queries.duplicate(t.db, t.user, found.project, found.session, found.hash)
+    return same if found.kind == "memory" and same != found.id else None
 
 
 def has_duplicate(t: Transaction, doc: int) -> bool:
     """Whether another live memory of the same level has the same text."""
-    return _duplicate_of(t, doc) is not None
+    return _duplicate_of(t, t.at_doc(doc)) is not None
 
 
 _RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
@@ -352,16 +375,16 @@ _RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), ti
 
 def restore(t: Transaction, change: types.Restore) -> Receipt:
     """Bring an archived record back."""
-    kind, doc, status, version = t.required(change.id)
-    if status == "quarantined":
+    found = t.required(change.id)
+    if found.status == "quarantined":
         reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
         return _rejected(change.id, reason)
-    if status != "archived":
-        return _reinstate(t, change.id, doc, version) if kind == "memory" else _not_archived(change.id)
-    if duplicate := _duplicate_of(t, doc, "m.expired_at IS NULL"):
+    if found.status != "archived":
+        return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
+    if found.expired_at is None and (duplicate := _duplicate_of(t, found)):
         return _rejected(change.id, f"the memory {duplicate!r} already says this")
-    t.db.execute(_RESTORED, (doc,))
-    t.event("restore", doc, change.id, version)
+    t.db.execute(_RESTORED, (found.doc,))
+    t.event("restore", found.doc, change.id, found.version)
     return Receipt(id=change.id, outcome="restored")
 
 
@@ -369,21 +392,21 @@ def _not_archived(id: str) -> Receipt:
     return _duplicated(id, "not archived")
 
 
-def _reinstate(t: Transaction, id: str, doc: int, version: int) -> Receipt:
+def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     """Make a superseded memory current again, if all its successors were forgotten or unlinked since."""
     sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
         WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
+    doc = found.doc
     later = t.db.execute(sql, (doc,)).fetchall()
-    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
-    if expired is None or (not later and not _was_unlinked(t, doc)):
+    if found.expired_at is None or (not later and not _was_unlinked(t, doc)):
         return _not_archived(id)
     if held := [name for name, status in later if rows.public_status(status) != "archived"]:
         return _duplicated(id, f"not archived: {held[0]!r} took its place, and holds")
-    if duplicate := _duplicate_of(t, doc):
+    if duplicate := _duplicate_of(t, found):
         return _rejected(id, f"the memory {duplicate!r} already says this")
-    t.db.execute("UPDATE records SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
+    t.update(doc, expired_at=None, invalid_at=None)
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
-    t.event("restore", doc, id, version, after=[name for name, _ in later])
+    t.event("restore", doc, id, found.version, after=[name for name, _ in later])
     return Receipt(id=id, outcome="restored", reason="it holds again")
 
 
@@ -398,17 +421,17 @@ def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
     """Store an episode or its next version, and assign its messages to it."""
     record = change.record
     held = t.find(record.id)
-    if held and (held[0] != "episode" or rows.public_status(held[2]) == "archived" or held[3] > record.version):
+    if held and (held.kind != "episode" or held.is_archived or held.version > record.version):
         raise Conflict(
             f"The episode {record.id!r} was changed or merged in the meantime. Nothing was stored; process() again."
         )
-    if held and held[3] == record.version:
+    if held and held.version == record.version:
         return _duplicated(record.id, "this episode is stored")
-    doc = held[1] if held else t.next_doc()
+    doc = held.doc if held else t.db.dialect.next_docs(t.db)
     values = rows.episode_row(change, doc, t.user)
     if held:
         t.unindex(doc)
-        t.rewrite(values, held[3])
+        t.rewrite(values, held.version)
     else:
         t.insert(values)
     _assign_messages(t, doc, change)
@@ -426,11 +449,11 @@ def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None
 
     Messages of a merged episode stay with it when one of its restored sources gets a new version.
     """
-    parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
-    wanted = t.bind_list(change.record.message_ids)
+    parents = [found.doc for id_ in change.record.source_ids if (found := t.find(id_))]
+    wanted = change.record.message_ids
     sql = f"""UPDATE records SET episode = ?, waits = 0 WHERE user_id = ? AND id IN {AMONG}
         AND (waits = 1 OR episode IN {AMONG})"""
-    t.db.execute(sql, (doc, t.user, wanted, t.bind_list(parents)))
+    t.db.execute(sql, (doc, t.user, wanted, parents))
     sql = f"""SELECT count(*) FROM messages WHERE user_id = ? AND id IN {AMONG} AND (episode = ?
         OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
     (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
@@ -444,7 +467,7 @@ def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None
 def mark_processed(t: Transaction, change: types.MarkProcessed) -> Receipt:
     """Mark messages as processed without an episode."""
     sql = f"UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN {AMONG}"
-    t.db.execute(sql, (t.user, t.bind_list(change.ids)))
+    t.db.execute(sql, (t.user, change.ids))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
@@ -456,34 +479,32 @@ def set_emotions(t: Transaction, change: types.SetEmotions) -> Receipt:
     return Receipt(id="", outcome="stored")
 
 
-def _memory_doc(t: Transaction, id: str) -> int:
-    kind, doc, _, _ = t.required(id)
-    if kind != "memory":
+def _memory(t: Transaction, id: str) -> Found:
+    found = t.required(id)
+    if found.kind != "memory":
         raise InvalidInput(f"{id!r} is not a memory; only memories can be linked and superseded.")
-    return doc
+    return found
 
 
 def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     """End the validity of a memory, and link its successor."""
-    doc = _memory_doc(t, change.id)
-    if change.by is not None and change.by != change.id and _memory_doc(t, change.by) == doc:
+    found = _memory(t, change.id)
+    doc, version, expired, invalid = found.doc, found.version, found.expired_at, found.invalid_at
+    if change.by is not None and change.by != change.id and _memory(t, change.by).doc == doc:
         return _duplicated(change.id, "nothing takes its own place")
     ended = None if change.at is None else to_micros(change.at)
-    sql = "SELECT expired_at, invalid_at, version FROM memories WHERE doc = ?"
-    expired, invalid, version = t.db.execute(sql, (doc,)).fetchone()
     ends_earlier = ended is not None and (invalid is None or ended < invalid)
     end: int | None = ended if ends_earlier else invalid
     later = expired is None and ended is not None and (end or 0) > t.at  # valid until then
     if expired is None and not later:
-        sql = "UPDATE records SET expired_at = ?, invalid_at = ? WHERE doc = ?"
-        t.db.execute(sql, (t.at, end, doc))
+        t.update(doc, expired_at=t.at, invalid_at=end)
     elif later or ends_earlier:
-        t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (end, doc))
+        t.update(doc, invalid_at=end)
     if expired is None or ends_earlier:
         t.event("supersede", doc, change.id, version, by=change.by, reason=change.reason)
     if later:
         return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
-    linked = change.by is not None and _link_successor(t, _memory_doc(t, change.by), doc, change.reason)
+    linked = change.by is not None and _link_successor(t, _memory(t, change.by).doc, doc, change.reason)
     if expired is None:
         return Receipt(id=change.id, outcome="stored")
     if linked:
@@ -515,25 +536,25 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
 def put_link(t: Transaction, change: types.PutLink) -> Receipt:
     """Link two memories."""
     link = change.link
-    source, target = _memory_doc(t, link.source), _memory_doc(t, link.target)
+    source, target = _memory(t, link.source).doc, _memory(t, link.target).doc
     if source == target and link.source != link.target:
         return _duplicated(link.source, "both are one memory")
     if not _upsert_link(t, source, target, link.type, link.strength, link.reason):
         return _duplicated(link.source, "linked so already")
-    t.event("link", source, link.source, target=link.target, type=link.type)
-    t.event("link", target, link.target, source=link.source, type=link.type)
+    t.event("link", source, link.source, 1, target=link.target, type=link.type)
+    t.event("link", target, link.target, 1, source=link.source, type=link.type)
     return Receipt(id=link.source, outcome="stored")
 
 
 def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
     """Remove links from one memory to another."""
-    source, target = _memory_doc(t, change.source), _memory_doc(t, change.target)
+    source, target = _memory(t, change.source).doc, _memory(t, change.target).doc
     sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = coalesce(?, type) RETURNING type"
     gone = [row[0] for row in t.db.execute(sql, (source, target, change.type)).fetchall()]
     if not gone:
         return _duplicated(change.source, "there was no such link")
-    t.event("unlink", source, change.source, target=change.target, types=gone)
-    t.event("unlink", target, change.target, source=change.source, types=gone)
+    t.event("unlink", source, change.source, 1, target=change.target, types=gone)
+    t.event("unlink", target, change.target, 1, source=change.source, types=gone)
     return Receipt(id=change.source, outcome="stored")
 
 
@@ -544,37 +565,36 @@ _DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT doc FROM records WHERE do
     UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down ORDER BY doc"""
 
 
+def descendants(db: Connection, docs: Sequence[int]) -> list[int]:
+    """Records and their descendants, ascending."""
+    return [doc for (doc,) in db.execute(_DESCENDANTS, (docs,)).fetchall()]
+
+
 def _descendants(t: Transaction, ids: Sequence[str]) -> list[int]:
     """Docs of records and their descendants; raises NotFound."""
-    docs = [t.required(id_)[1] for id_ in ids]
-    return [row[0] for row in t.db.execute(_DESCENDANTS, (t.bind_list(docs),)).fetchall()]
-
-
-def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:
-    """Kind, id, status and version of a doc."""
-    return t.db.execute("SELECT kind, id, status, version FROM records WHERE doc = ?", (doc,)).fetchone()
+    return descendants(t.db, [t.required(id_).doc for id_ in ids])
 
 
 def quarantine(t: Transaction, change: types.Quarantine) -> Receipt:
     """Remove records and their descendants from search, including forgotten and absorbed ones."""
     count = 0
     for doc in _descendants(t, change.ids):
-        _, id_, status, version = _row(t, doc)
-        if status == "quarantined":
+        found = t.at_doc(doc)
+        if found.status == "quarantined":
             continue
-        before = last_transition(t, doc) if status == "archived" else None
+        before = last_transition(t, doc) if found.status == "archived" else None
         # what was archived keeps the tier it had before
         sql = """UPDATE records SET tier_before = CASE status WHEN 'archived' THEN tier_before ELSE status END,
             status = 'quarantined' WHERE doc = ?"""
         t.db.execute(sql, (doc,))
-        t.event("archive", doc, id_, version, reason=change.reason, quarantine=True, before=before)
+        t.event("archive", doc, found.id, found.version, reason=change.reason, quarantine=True, before=before)
         count += 1
     return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
 
 
 def release(t: Transaction, change: types.Release) -> Receipt:
     """Release records and their descendants, except those with another source in quarantine."""
-    left = [doc for doc in _descendants(t, change.ids) if _row(t, doc)[2] == "quarantined"]
+    left = [doc for doc in _descendants(t, change.ids) if t.at_doc(doc).status == "quarantined"]
     count = 0
     while ready := [doc for doc in left if not _has_quarantined_source(t, doc)]:
         for doc in ready:
@@ -593,19 +613,19 @@ def _has_quarantined_source(t: Transaction, doc: int) -> bool:
 
 def _release_record(t: Transaction, doc: int) -> None:
     before = last_transition(t, doc)[1].get("before")
-    _, id_, _, version = _row(t, doc)
+    found = t.at_doc(doc)
     if before is not None:  # it was forgotten or absorbed before the quarantine
         operation, detail = before
         if operation == "absorb" and not _is_member(t, doc, detail.get("consolidation", "")):
             operation, detail = "archive", {"reason": "it has no representative any more"}
-    elif _duplicate_of(t, doc, "m.expired_at IS NULL"):
+    elif found.expired_at is None and _duplicate_of(t, found):
         operation, detail = "archive", {"reason": "released, but another memory has the same text"}
     else:
         operation, detail = "restore", {"reason": "released from quarantine"}
     t.db.execute(
         _RESTORED if operation == "restore" else "UPDATE records SET status = 'archived' WHERE doc = ?", (doc,)
     )
-    t.event(operation or "archive", doc, id_, version, **detail)
+    t.event(operation or "archive", doc, found.id, found.version, **detail)
 
 
 def _is_member(t: Transaction, doc: int, consolidation: str) -> bool:

@@ -40,7 +40,10 @@ class Connection(Protocol):
         ...
 
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
-        """Run a statement with bound values: ``?`` in order, or ``?1`` by number."""
+        """Run a statement with bound values: ``?`` in order, or ``?1`` by number.
+
+        A list is bound as one value to ``IN (SELECT value FROM json_each(?))``.
+        """
         ...
 
     def __enter__(self) -> object: ...
@@ -57,10 +60,6 @@ class Dialect(Protocol):
 
     user_lock: str
     size: str
-
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
-        """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
-        ...
 
     def next_docs(self, db: Connection, count: int = 1) -> int:
         """Reserve consecutive docs, never used before and higher than all docs of this user; returns the first."""

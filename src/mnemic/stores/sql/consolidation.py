@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
-from mnemic.stores.sql.changes import Transaction
+from mnemic.stores.sql.changes import Found, Transaction
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import from_micros
@@ -106,7 +106,7 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    chosen = (user, db.dialect.bind_list(sorted({row[0] for row in found})))
+    chosen = (user, sorted({row[0] for row in found}))
     members = _parts(db, MEMBERS, Member, "doc", chosen)
     links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
     return [
@@ -159,10 +159,9 @@ def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
     """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
     begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
     sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
-    t.db.execute(sql, (after, t.user, begun, t.bind_list(change.ids)))
+    t.db.execute(sql, (after, t.user, begun, change.ids))
     if not change.done:  # later edits conflict with the outcome
-        began = "INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'consolidate')"
-        t.db.execute(began, (t.user, t.at))
+        t.event("consolidate")
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
@@ -171,7 +170,7 @@ def record_access(t: Transaction, change: Touch) -> Receipt:
     for doc, uses in change.uses.items():
         t.add_uses(doc, uses, change.at)
     if change.uses:
-        t.db.execute("INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'use')", (t.user, t.at))
+        t.event("use")
     return Receipt(id="", outcome="stored")
 
 
@@ -198,7 +197,7 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
 
 def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
     """Link two contradicting memories, unless they are linked: a link of the user is never overwritten."""
-    ends = (t.required(link.source)[1], t.required(link.target)[1])
+    ends = (t.required(link.source).doc, t.required(link.target).doc)
     sql = """SELECT 1 FROM links WHERE type = 'contradicts' AND
         ((source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1))"""
     if t.db.execute(sql, ends).fetchall():
@@ -209,77 +208,70 @@ def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
 
 def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
     """End the validity of a superseded memory when that of its successor begins."""
-    source, target = t.required(link.source)[1], t.required(link.target)[1]
-    for id_ in (link.source, link.target):
-        _require_live(t, id_)
-    sql = "SELECT coalesce(valid_at, said_at, created_at), invalid_at FROM memories WHERE doc = ?"
-    since, _ = t.db.execute(sql, (source,)).fetchone()
-    _, invalid = t.db.execute(sql, (target,)).fetchone()
-    end = Supersede(id=link.target, by=link.source, at=from_micros(since), reason=link.reason)
+    source, target = _live(t, link.source), _live(t, link.target)
+    end = Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
     stored = changes.supersede(t, end).outcome == "stored"
-    return (source, target, link.type, invalid) if stored else None
+    return (source.doc, target.doc, link.type, target.invalid_at) if stored else None
 
 
 def _mark_judged(t: Transaction, id: str) -> None:
     """Note when a seed was judged, and move it back from ``consolidating`` unless it was promoted."""
-    found = t.db.execute(
-        "SELECT doc, version, status FROM memories WHERE user_id = ? AND id = ?", (t.user, id)
-    ).fetchone()
+    found = t.find_stored(id)
     if found is None:
         return
-    doc, version, status = found
-    t.db.execute("UPDATE records SET status = ? WHERE doc = ?", (_tier(status), doc))
+    doc = found.doc
+    t.update(doc, status=_tier(found.status))
     # After the clock was set back, an access may lie in the future: without max() the memory would stay a seed for ever.
     used = t.db.execute("SELECT last_at FROM access WHERE doc = ?", (doc,)).fetchone()
     at = max(t.at, used[0]) if used else t.at
     sql = "INSERT INTO judged VALUES(?, ?, ?) ON CONFLICT(doc) DO UPDATE SET at = excluded.at"
     t.db.execute(sql, (t.user, doc, at))
-    t.event("weigh", doc, id, version)
+    t.event("weigh", doc, id, found.version)
 
 
-def _require_live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, int]:
-    """Doc, status and version of a live memory.
+def _live(t: Transaction, id: str, began: int | None = None) -> Found:
+    """A live memory.
 
     Raises:
         Conflict: it was archived, expired or changed since the consolidation read it.
     """
-    sql = "SELECT doc, status, version, expired_at FROM memories WHERE user_id = ? AND id = ?"
-    row = t.db.execute(sql, (t.user, id)).fetchone()
-    if row is None or rows.public_status(row[1]) == "archived" or row[3] is not None:
+    found = t.find_stored(id)
+    if found is None or found.kind != "memory" or found.is_archived or found.expired_at is not None:
         raise Conflict(
             f"The memory {id!r} was forgotten or replaced during consolidation. Nothing was stored; try again."
         )
     sql = "SELECT 1 FROM events WHERE doc = ? AND sequence > ? AND operation IN ('update', 'enrich')"
-    if began is not None and t.db.execute(sql, (row[0], began)).fetchall():
+    if began is not None and t.db.execute(sql, (found.doc, began)).fetchall():
         raise Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
-    return row[0], row[1], row[2]
+    return found
 
 
 def _promote(
     t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
-    doc, status, version = _require_live(t, promotion.id, began)
-    absorbed = [(id_, *_require_live(t, id_, began)) for id_ in promotion.absorbed]
+    head = _live(t, promotion.id, began)
+    absorbed = [_live(t, id_, began) for id_ in promotion.absorbed]
+    doc, version = head.doc, head.version
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
         version = promotion.revised.record.version
-    for id_, member, tier, its_version in absorbed:
-        t.db.execute("UPDATE records SET tier_before = ?, status = 'archived' WHERE doc = ?", (_tier(tier), member))
-        t.event("absorb", member, id_, its_version, into=promotion.id, consolidation=consolidation)
-    turned = {member for id_, member, *_ in absorbed if _reverse_lineage(t, doc, member, id_)}
+    for one in absorbed:
+        t.update(one.doc, tier_before=_tier(one.status), status="archived")
+        t.event("absorb", one.doc, one.id, one.version, into=promotion.id, consolidation=consolidation)
+    turned = {one.doc for one in absorbed if _reverse_lineage(t, doc, one.doc, one.id)}
     undo = StoredPromotion(
-        consolidation, number, doc, _tier(status), None if promotion.revised is None else version,
+        consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version,
         undone=False,
         members=tuple(
-            Member(member, _tier(tier), int(_add_lineage(t, doc, member)), int(member in turned))
-            for _, member, tier, _ in absorbed
+            Member(one.doc, _tier(one.status), int(_add_lineage(t, doc, one.doc)), int(one.doc in turned))
+            for one in absorbed
         ),
         links=(),
     )  # fmt: skip
     undo = replace(undo, links=_move_links(t, undo))
-    t.db.execute("UPDATE records SET status = 'long_term' WHERE doc = ?", (doc,))
+    t.update(doc, status="long_term")
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
 
@@ -295,17 +287,12 @@ def _reverse_lineage(t: Transaction, doc: int, member: int, id: str) -> bool:
     sql = """SELECT 1 FROM promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
         JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1 AND c.undone_at IS NULL"""
-    if not t.db.execute(sql, (t.user, member, doc)).fetchall():
-        return False
-    sql = "DELETE FROM lineage WHERE child = ? AND parent = ? RETURNING 1"
-    return bool(t.db.execute(sql, (member, doc)).fetchall())
+    return bool(t.db.execute(sql, (t.user, member, doc)).fetchall()) and t.drop_parent(member, doc)
 
 
 def _add_lineage(t: Transaction, doc: int, member: int) -> bool:
     """Add a lineage edge from a memory to a member, unless that would close a cycle; returns whether it was added."""
-    if t.db.execute(_MADE_FROM, (member, doc)).fetchall():
-        return False
-    return t.add_parent(doc, member)
+    return not t.db.execute(_MADE_FROM, (member, doc)).fetchall() and t.add_parent(doc, member)
 
 
 def _tier(status: str) -> str:
@@ -316,11 +303,14 @@ def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, .
     """Transfer the links of the members to their representative; returns the links as they were."""
     if not promoted.members:
         return ()
-    named = t.bind_list(sorted(promoted.docs))
-    among = f"links WHERE source IN {AMONG} OR target IN {AMONG}"
-    old = [MovedLink(*row, moved=0) for row in t.db.execute(f"SELECT {_LINK} FROM {among}", (named, named)).fetchall()]
-    t.db.execute(f"DELETE FROM {among}", (named, named))
+    sql = f"DELETE FROM links WHERE source IN {AMONG} OR target IN {AMONG} RETURNING {_LINK}"
+    gone = t.db.execute(sql, (promoted.docs, promoted.docs)).fetchall()
+    old = [MovedLink(*row, moved=0) for row in sorted(gone)]
     return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
+
+
+def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
+    t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
 
 def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
@@ -354,8 +344,7 @@ def undo(t: Transaction, change: Undo) -> Receipt:
         if kind == "supersedes":
             left += _undo_supersession(t, source, target, invalid)
         else:
-            sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = ?"
-            t.db.execute(sql, (source, target, kind))
+            _drop_link(t, source, target, kind)
     t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.at, *own))
     reason = f"{left} of its memories were forgotten or replaced since, and stay as they are" if left else ""
     return Receipt(id=change.id, outcome="stored", reason=reason)
@@ -380,7 +369,7 @@ def _check_newest(t: Transaction, id: str) -> None:
 
 def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
     """Undo a supersession; returns 1 if the memory stays expired: it has another successor or a live duplicate."""
-    t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = 'supersedes'", (source, target))
+    _drop_link(t, source, target, "supersedes")
     held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
     if held or changes.has_duplicate(t, target):
         return 1
@@ -404,17 +393,15 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
         Conflict: a later consolidation absorbed the representative.
     """
     doc, revised, consolidation = promotion.doc, promotion.revised, promotion.consolidation
-    sql = "SELECT id, status, expired_at, version FROM records WHERE doc = ?"
-    id_, status, expired, version = t.db.execute(sql, (doc,)).fetchone()
-    archived = rows.public_status(status) == "archived"
-    operation, detail = changes.last_transition(t, doc) if archived else ("", {})
+    head = t.at_doc(doc)
+    operation, detail = changes.last_transition(t, doc) if head.is_archived else ("", {})
     if operation == "absorb":
         raise Conflict(
-            f"The memory {id_!r} was absorbed by the later consolidation {detail.get('consolidation')!r}. Nothing was "
+            f"The memory {head.id!r} was absorbed by the later consolidation {detail.get('consolidation')!r}. Nothing was "
             "changed; undo that one first."
         )
-    gone = archived or expired is not None
-    if restore_text or not revised or (version == revised and not gone):
+    gone = head.is_archived or head.expired_at is not None
+    if restore_text or not revised or (head.version == revised and not gone):
         # Else its text still derives from the members: the lineage stays, so that it is erased with them.
         _detach_members(t, promotion)
     if gone:
@@ -424,8 +411,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
         return 1 + len(promotion.members)
     for link in promotion.links:
         if link.moved:
-            sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = ?"
-            t.db.execute(sql, promotion.ends(link))
+            _drop_link(t, *promotion.ends(link))
     for link in promotion.links:
         restore_link(t, link)
     _restore_tier(t, promotion, "long_term", consolidation)
@@ -436,15 +422,15 @@ def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
     """Remove the lineage edges that a promotion added, and restore those it reversed."""
     for member in promotion.members:
         if member.descends:
-            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
+            t.drop_parent(promotion.doc, member.doc)
         if member.turned:
             t.add_parent(member.doc, promotion.doc)
 
 
 def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
     """Write an archive event for a member that is not restored."""
-    id_, version = t.db.execute("SELECT id, version FROM records WHERE doc = ?", (doc,)).fetchone()
-    t.event("archive", doc, id_, version, reason=reason)
+    found = t.at_doc(doc)
+    t.event("archive", doc, found.id, found.version, reason=reason)
 
 
 def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:

@@ -41,15 +41,15 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     Raises:
         Conflict: a record was derived from them in the meantime that the change does not name.
     """
-    erased = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
+    erased = {found.doc: id_ for id_ in change.ids if (found := t.find_stored(id_))}
     if not erased:
         return {}
-    restored = {t.required(revise.record.id)[1] for revise in change.restored}
+    restored = {t.required(revise.record.id).doc for revise in change.restored}
     reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
-        _overwrite_versions(t, t.required(revise.record.id)[1], reworded)
+        _overwrite_versions(t, t.required(revise.record.id).doc, reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
     _check_descendants(t, erased, {*rewritten, *restored})
     counts = _delete_records(t, list(erased))
@@ -76,14 +76,14 @@ def _mark(t: Transaction, docs: Sequence[int]) -> None:
     set_header(t.db, **{MARK: t.at})
     t.db.execute("UPDATE pending SET error = NULL WHERE error IS NOT NULL")  # may quote any text of its batch
     for doc in docs:
-        t.db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'erase', ?)", (t.user, t.at, doc))
+        t.event("erase", doc)
 
 
 def _rewrite_episode(t: Transaction, change: AddEpisode) -> int:
     """Store the next version of an episode, and overwrite the earlier ones with it; returns its doc."""
     record = change.record
     receipt = changes.add_episode(t, change)
-    doc = t.required(record.id)[1]
+    doc = t.required(record.id).doc
     held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
     if receipt.outcome != "stored" and held != (record.title, record.content):
         raise Conflict(f"The episode {record.id!r} changed in the meantime. Nothing was erased; try again.")
@@ -103,7 +103,7 @@ def _check_descendants(t: Transaction, erased: Mapping[int, str], remade: Collec
     """Refuse to erase records while others that derive from them would stay."""
     for part in _chunks(erased):
         sql = f"SELECT child FROM lineage WHERE parent IN {AMONG}"
-        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(erased) - set(remade)
+        left = {row[0] for row in t.db.execute(sql, (part,)).fetchall()} - set(erased) - set(remade)
         if left:
             raise Conflict(
                 f"{len(left)} records were derived from the erased ones in the meantime. Nothing was erased; try again."
@@ -114,15 +114,14 @@ def _delete_records(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
     """Delete records and all rows that refer to them; returns the counts by table."""
     counts: Counter[str] = Counter()
     for part in _chunks(docs):
-        named = t.bind_list(part)
         for table, condition in _REFERRING.items():
             sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
-            counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
-        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", named)
+            counts[table] += t.db.execute(sql, (t.user, part)).fetchone()[0]
+        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", part)
         for doc in part:
             t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
-        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (named,)).fetchall()
+        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (part,)).fetchall()
         counts.update(_TABLES[kind] for (kind,) in gone)
     return {table: count for table, count in counts.items() if count}
 
@@ -147,21 +146,18 @@ def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
             t.db.execute("UPDATE events SET detail = ? WHERE sequence = ?", (to_json(kept), sequence))
 
 
-def _without_ids(detail: dict[str, Any], ids: Collection[str]) -> dict[str, Any]:
-    """The detail of an event without some ids, at any depth."""
-    return {name: _strip_ids(value, ids) for name, value in detail.items() if not _is_named(value, ids)}
+def _without_ids(value: Any, ids: Collection[str]) -> Any:
+    """The detail of an event, or a part of it, without some ids."""
 
+    def stays(item: object) -> bool:
+        return not (isinstance(item, str) and item in ids)
 
-def _strip_ids(value: Any, ids: Collection[str]) -> Any:
     if isinstance(value, dict):
-        return _without_ids(cast("dict[str, Any]", value), ids)
+        held = cast("dict[str, Any]", value)
+        return {name: _without_ids(item, ids) for name, item in held.items() if stays(item)}
     if isinstance(value, list):
-        return [_strip_ids(item, ids) for item in cast("list[Any]", value) if not _is_named(item, ids)]
+        return [_without_ids(item, ids) for item in cast("list[Any]", value) if stays(item)]
     return value
-
-
-def _is_named(value: Any, ids: Collection[str]) -> bool:
-    return isinstance(value, str) and value in ids
 
 
 # Consolidations of erased records
@@ -231,14 +227,13 @@ def _remove_links(t: Transaction, held: Iterable[StoredPromotion], erased: set[i
 
 def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
-    sql = "SELECT status, expired_at FROM records WHERE doc = ?"
-    status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
-    fate = changes.last_transition(t, promotion.doc)[0] if rows.public_status(status) == "archived" else ""
+    head = t.at_doc(promotion.doc)
+    fate = changes.last_transition(t, head.doc)[0] if head.is_archived else ""
     for member in promotion.members:
         doc = member.doc
         if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
-        if fate == "archive" or expired is not None:
+        if fate == "archive" or head.expired_at is not None:
             consolidation.archive_for_good(t, doc, "its representative was forgotten")
         else:
             consolidation.restore_member(t, member, promotion.consolidation)
@@ -251,7 +246,7 @@ def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]
     """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
     for member in promotion.members:
         if member.descends and member.doc in erased:
-            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
+            t.drop_parent(promotion.doc, member.doc)
 
 
 def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
@@ -273,45 +268,21 @@ def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainte
 
 _NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
     WHERE user_id = ? AND doc IN {AMONG}"""
-_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {AMONG}
-    UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down"""
-
-
-def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
-    """Records with all their descendants, and the consolidations that any of them was part of."""
-    named = list(queries.docs_of(db, user, ids, None).values())
-    docs = {*named, *(row[0] for row in db.execute(_DESCENDANTS, (db.dialect.bind_list(named),)).fetchall())}
-    absorptions, more = _absorptions(db, user, docs)
-    docs |= more
-    listed = db.dialect.bind_list(sorted(docs))
-    sources: dict[int, list[int]] = {}
-    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {AMONG}", (listed,)).fetchall():
-        sources.setdefault(child, []).append(parent)
-    names = _ids(db, user, {*docs, *(parent for parents in sources.values() for parent in parents)})
-    nodes = {
-        row[1]: LineageNode(
-            id=row[1], kind=row[2], live=bool(row[3]), category=row[4], project=row[5], session=row[6],
-            sources=tuple(names[parent] for parent in sources.get(row[0], ()) if parent in names),
-        )
-        for row in db.execute(_NODES, (user, listed)).fetchall()
-    }  # fmt: skip
-    return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, user, absorptions, names)))
 
 
 def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
     sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {AMONG}"
-    return dict(db.execute(sql, (user, db.dialect.bind_list(sorted(docs)))).fetchall())
+    return dict(db.execute(sql, (user, docs)).fetchall())
 
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
-    named = db.dialect.bind_list(sorted(docs))
     heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
         ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
         WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
-    found = promotions(db, user, whole, (user, named, named))
+    found = promotions(db, user, whole, (user, docs, docs))
     return found, {doc for p in found for doc in (p.doc, *p.docs)}
 
 
@@ -350,9 +321,24 @@ class ErasedRows(Reader[D]):
     """Erasure of rows; engines add the purge of bytes."""
 
     def lineage(self, user: str, ids: Sequence[str]) -> Lineage:
-        """Records of a user with all their descendants."""
+        """Records of a user with all their descendants, and the consolidations that any of them was part of."""
         with self._snapshot(user) as (db, number):
-            return lineage(db, number, ids)
+            docs = {*changes.descendants(db, [*queries.docs_of(db, number, ids).values()])}
+            absorptions, more = _absorptions(db, number, docs)
+            docs |= more
+            sources: dict[int, list[int]] = {}
+            sql = f"SELECT child, parent FROM lineage WHERE child IN {AMONG}"
+            for child, parent in db.execute(sql, (docs,)).fetchall():
+                sources.setdefault(child, []).append(parent)
+            names = _ids(db, number, {*docs, *(parent for parents in sources.values() for parent in parents)})
+            nodes = {
+                row[1]: LineageNode(
+                    id=row[1], kind=row[2], live=bool(row[3]), category=row[4], project=row[5], session=row[6],
+                    sources=tuple(names[parent] for parent in sources.get(row[0], ()) if parent in names),
+                )
+                for row in db.execute(_NODES, (number, docs)).fetchall()
+            }  # fmt: skip
+            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, number, absorptions, names)))
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.
@@ -373,4 +359,16 @@ class ErasedRows(Reader[D]):
     def unfinished(self) -> bool:
         """Whether bytes of erased rows may still be on disk."""
         with self._db.read() as db:
-            return bool(db.execute("SELECT 1 FROM header WHERE key = ?", (MARK,)).fetchall())
+            return self._mark(db) is not None
+
+    @staticmethod
+    def _mark(db: Connection) -> object:
+        """The mark, by the time of the last erasure; None without one."""
+        row = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
+        return row[0] if row else None
+
+    def _clear_mark(self, mark: object) -> None:
+        """Clear the mark, unless more was erased since it was read."""
+        if mark is not None:
+            with self._db.write() as db:
+                db.execute("DELETE FROM header WHERE key = ? AND value = ?", (MARK, mark))

@@ -16,6 +16,7 @@ from mnemic.vectors import unpacked
 __all__ = ["SqlFeed"]
 
 _VECTORS = "FROM records r JOIN vectors v ON v.user_id = r.user_id AND v.doc = r.doc"  # by the key of vectors
+_LAST = "SELECT coalesce(max(sequence), 0) FROM events"
 _SINCE = (
     "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
 )
@@ -28,26 +29,11 @@ class SqlFeed(Reader[D]):
 
     def __init__(self, database: D) -> None:
         super().__init__(database)
-        self._name = self._set_name()
-
-    def _set_name(self) -> str:
-        def work(db: Connection) -> str:
-            sql = "INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING"
-            db.execute(sql, (secrets.token_hex(8),))
-            return str(queries.header(db)["record"])
-
-        return self._db.apply(work)
+        self.name = database.apply(_named)
 
     def _complete(self) -> int:
         """The highest event number up to which all events are committed."""
-        with self._db.read() as db:
-            (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
-            return int(last)
-
-    @property
-    def name(self) -> str:
-        """The unique name of the record."""
-        return self._name
+        return int(self._all(_LAST)[0][0])
 
     def model(self) -> Model | None:
         """The embedder of the stored vectors."""
@@ -56,11 +42,9 @@ class SqlFeed(Reader[D]):
 
     def last(self) -> Mark:
         """The newest event such that all earlier ones can be read."""
-        until = self._complete()
-        with self._db.read() as db:
-            sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
-            row = db.execute(sql, (until,)).fetchone()
-            return Mark(*row) if row else Mark(0, 0)
+        sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
+        found = self._all(sql, self._complete())
+        return Mark(*found[0]) if found else Mark(0, 0)
 
     def holds(self, mark: Mark) -> bool:
         """Whether the event exists with this time; if it does not, it was erased."""
@@ -68,14 +52,11 @@ class SqlFeed(Reader[D]):
             row = db.execute("SELECT at FROM events WHERE sequence = ?", (mark.sequence,)).fetchone()
             if row is not None:
                 return row[0] == mark.at
-            (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
-            return mark.sequence <= last
+            return mark.sequence <= db.execute(_LAST).fetchone()[0]
 
     def changes(self, after: int, limit: int) -> Changed:
         """The docs of the next events."""
-        until = self._complete()
-        with self._db.read() as db:
-            found = db.execute(_SINCE, (after, until, limit)).fetchall()
+        found = self._all(_SINCE, after, self._complete(), limit)
         docs = dict.fromkeys(doc for *_, doc in found if doc is not None)
         return Changed(
             until=Mark(*found[-1][:2]) if found else Mark(after, 0),
@@ -85,16 +66,14 @@ class SqlFeed(Reader[D]):
 
     def docs(self, after: int, limit: int) -> list[int]:
         """The next docs with a vector."""
-        with self._db.read() as db:
-            sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
-            return [doc for (doc,) in db.execute(sql, (after, limit))]
+        sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
+        return [doc for (doc,) in self._all(sql, after, limit)]
 
     def entries(self, docs: Sequence[int]) -> Entries:
         """These records, in one snapshot."""
         with self._db.read() as db, db:
-            named = db.dialect.bind_list(list(docs))
-            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (named,))}
-            vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (named,)).fetchall())
+            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (docs,))}
+            vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (docs,)).fetchall())
             stored = queries.stored(db, [row for doc, row in held.items() if doc in vectors])
             return Entries(
                 model=queries.model_of(db),
@@ -111,17 +90,15 @@ class SqlFeed(Reader[D]):
 
     def gone(self, after: int) -> list[int]:
         """The docs of later events that no longer exist."""
-        with self._db.read() as db:
-            sql = """SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM records r WHERE r.doc = e.doc)"""
-            return [doc for (doc,) in db.execute(sql, (after,))]
+        sql = """SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM records r WHERE r.doc = e.doc)"""
+        return [doc for (doc,) in self._all(sql, after)]
 
     def waiting(self, user: int, after: int) -> list[int]:
         """The docs of a user's later events that have a vector."""
         sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user_id = e.user_id AND v.doc = e.doc
             WHERE e.user_id = ? AND e.sequence > ?"""
-        with self._db.read() as db:
-            return [doc for (doc,) in db.execute(sql, (user, after))]
+        return self._column(user, sql, after)
 
     def listen(self, heard: Callable[[], None]) -> None:
         """Call a function after each commit of this process."""
@@ -129,8 +106,13 @@ class SqlFeed(Reader[D]):
 
     def sizes(self) -> dict[int, int]:
         """The number of vectors by user."""
-        with self._db.read() as db:
-            return dict(db.execute("SELECT user_id, count(*) FROM vectors GROUP BY user_id").fetchall())
+        return dict(self._all("SELECT user_id, count(*) FROM vectors GROUP BY user_id"))
+
+
+def _named(db: Connection) -> str:
+    """The unique name of the record, chosen on the first call."""
+    db.execute("INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(8),))
+    return str(queries.header(db)["record"])
 
 
 def _tier(row: rows.Row) -> Literal["short_term", "long_term"]:

@@ -255,7 +255,7 @@ class Integrity:
             # without vectors the next model can claim the record
             db.execute("DELETE FROM header WHERE key IN ('model', 'dimension') AND NOT EXISTS (SELECT 1 FROM vectors)")
         unusable = self.unusable_vectors(db)
-        db.execute(f"DELETE FROM vectors WHERE doc IN {AMONG}", (db.dialect.bind_list(unusable),))
+        db.execute(f"DELETE FROM vectors WHERE doc IN {AMONG}", (unusable,))
         return [
             *_line("vectors of the wrong length removed, to be computed again", misfits),
             *_line("invalid vectors removed, to be computed again", len(unusable)),

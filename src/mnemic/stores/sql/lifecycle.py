@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.text.clock import from_micros, now, to_micros
 from mnemic.types import Candidates, Emotion, Event, KeepQuestions, Kind, MemoryRecord, Question, Receipt
 
-__all__ = ["CandidateCache", "Lifecycle", "keep_questions"]
+__all__ = ["Lifecycle", "keep_questions"]
 
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
@@ -31,9 +30,11 @@ _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {L
     CASE WHEN m.category = 'preference' AND {{}} THEN 1 ELSE 0 END
     FROM memories m LEFT JOIN {USED} AS used ON used_doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
     WHERE m.user_id = ? AND m.{LIVE} AND m.expired_at IS NULL AND m.delete_after IS NULL"""
-_INTEGERS = {"doc": 0, "last_use": 4, "created_at": 5, "last_access": 6, "judged": 7}
-_FLAGS = {"fresh": 1, "apart": 9}
-_REAL = {"salience": 2, "boost": 3, "trust": 8}
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "doc": np.int64, "fresh": np.bool_, "salience": np.float64, "boost": np.float64, "last_use": np.int64,
+    "created_at": np.int64, "last_access": np.int64, "judged": np.int64, "trust": np.float64, "apart": np.bool_,
+}  # fmt: skip
+"""The columns that the query selects."""
 
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
@@ -42,12 +43,10 @@ def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candi
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:
-        sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, db.dialect.bind_list(docs)]
+        sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, docs]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
-    found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 10).T
-    columns = {name: found[at].astype(np.int64) for name, at in _INTEGERS.items()}
-    flags = {name: found[at] != 0 for name, at in _FLAGS.items()}
-    return Candidates(**columns, **flags, **{name: found[at] for name, at in _REAL.items()})
+    found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, len(_COLUMNS)).T
+    return Candidates(**{name: found[at].astype(kind) for at, (name, kind) in enumerate(_COLUMNS.items())})
 
 
 def _select(held: Candidates, rows: NDArray[Any]) -> Candidates:
@@ -72,38 +71,15 @@ class _Snapshot:
     found: Candidates
 
 
-class CandidateCache:
-    """A cache of the live memories of the user consolidated last; thread-safe.
-
-    It is refreshed from the events and accesses since.
-    """
-
-    def __init__(self) -> None:
-        self._lock = process_lock()
-        self._snapshot: _Snapshot | None = None
-
-    def candidates(self, db: Connection, user: int, before: int) -> Candidates:
-        """The live memories created until ``before``, ascending by doc; ``db`` must be one snapshot."""
-        with self._lock:
-            moment, held = to_micros(now()), self._snapshot
-            if held is None or held.user != user:
-                event = queries.last_event(db, user)
-                held = _Snapshot(user, event, moment, _read(db, user))
-            else:
-                held = self._refresh(db, held, moment)
-            self._snapshot = held
-        old = held.found.created_at <= before
-        return held.found if old.all() else _select(held.found, old)
-
-    @staticmethod
-    def _refresh(db: Connection, held: _Snapshot, moment: int) -> _Snapshot:
-        event, changed, *_ = queries.changed(db, held.user, held.event)
-        docs = {*changed, *queries.used_docs(db, held.user, held.moment)}
-        if not docs:
-            return _Snapshot(held.user, event, moment, held.found)
-        fresh = _read(db, held.user, sorted(docs))
-        kept = ~np.isin(held.found.doc, np.fromiter(docs, np.int64, len(docs)))
-        return _Snapshot(held.user, event, moment, _merge(_select(held.found, kept), fresh))
+def _refresh(db: Connection, held: _Snapshot, moment: int) -> _Snapshot:
+    """The snapshot with the changes and accesses since."""
+    event, changed, *_ = queries.changed(db, held.user, held.event)
+    docs = {*changed, *queries.used_docs(db, held.user, held.moment)}
+    if not docs:
+        return _Snapshot(held.user, event, moment, held.found)
+    fresh = _read(db, held.user, sorted(docs))
+    kept = ~np.isin(held.found.doc, np.fromiter(docs, np.int64, len(docs)))
+    return _Snapshot(held.user, event, moment, _merge(_select(held.found, kept), fresh))
 
 
 # All ancestors of live memories, through archived members too: a representative relies on the evidence of its members.
@@ -137,11 +113,22 @@ _QUESTION = "user_id, at, text, project, session, valence, arousal"
 class Lifecycle(Reader[Database]):
     """Queries of consolidation and retention, and the lock that admits one consolidating process."""
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._lock = process_lock()
+        self._held: _Snapshot | None = None  # of the user consolidated last
+
     def candidates(self, user: str, before: int) -> Candidates:
         """The live memories created until ``before`` (microseconds since 1970), ascending by doc."""
-        cache = _CACHES.setdefault(self._db, CandidateCache())
-        with self._snapshot(user) as (db, number):
-            return cache.candidates(db, number, before)
+        with self._snapshot(user) as (db, number), self._lock:
+            moment, held = to_micros(now()), self._held
+            if held is None or held.user != number:
+                held = _Snapshot(number, queries.last_event(db, number), moment, _read(db, number))
+            else:
+                held = _refresh(db, held, moment)
+            self._held = held
+        old = held.found.created_at <= before
+        return held.found if old.all() else _select(held.found, old)
 
     def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""
@@ -157,13 +144,12 @@ class Lifecycle(Reader[Database]):
 
     def quarantined(self, user: str) -> list[str]:
         """Ids of the quarantined records, oldest first."""
-        return self._ids(user, "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc")
+        return self._column(user, "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc")
 
     def tiers(self, user: str) -> dict[str, int]:
         """The number of unexpired memories by tier."""
-        with self._snapshot(user) as (db, number):
-            sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
-            return rows.counts_by_status(db.execute(sql, (number,)).fetchall())
+        sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
+        return rows.counts_by_status(self._rows(user, sql))
 
     def log(
         self,
@@ -179,7 +165,7 @@ class Lifecycle(Reader[Database]):
             EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
         last, most = "ORDER BY sequence DESC LIMIT ?", ALL if limit is None else limit
         with self._snapshot(user) as (db, number):
-            values = (before, db.dialect.bind_list(kinds))
+            values = (before, kinds)
             if operations is None:
                 return events(db, number, f"{where} {last}", (*values, most))
             # one by one: each is read in the order of its index
@@ -193,26 +179,25 @@ class Lifecycle(Reader[Database]):
     def questions(self, user: str) -> list[Question]:
         """The questions that are kept of a user, the last first."""
         sql = f"SELECT {_QUESTION} FROM questions WHERE user_id = ? ORDER BY number DESC"
-        with self._of(user) as (db, number):
-            return [
-                Question(
-                    text=text, asked_at=from_micros(at), project=project, session=session,
-                    mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
-                )
-                for _, at, text, project, session, valence, arousal in db.execute(sql, (number,))
-            ]  # fmt: skip
+        return [
+            Question(
+                text=text, asked_at=from_micros(at), project=project, session=session,
+                mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
+            )
+            for _, at, text, project, session, valence, arousal in self._rows(user, sql)
+        ]  # fmt: skip
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {LIVE} AND delete_after <= ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
-        return self._ids(user, sql, now)
+        return self._column(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
         """Ids of the messages said before a time that no live memory cites, oldest first."""
         sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ?1 AND {LIVE} AND said_at < ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY said_at"""
-        return self._ids(user, sql, before)
+        return self._column(user, sql, before)
 
     def over_capacity(self, user: str, limit: int, now: int) -> list[str]:
         """Ids of the uncited short-term memories above the limit, least important and oldest first.
@@ -224,33 +209,25 @@ class Lifecycle(Reader[Database]):
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {_VALID} AND status = 'short_term' AND pinned = 0
             AND doc NOT IN (SELECT doc FROM cited)
             ORDER BY {importance_sql("memories", "?2")}, created_at, doc LIMIT ({over})"""
-        return self._ids(user, sql, now, limit)
-
-    def _ids(self, user: str, sql: str, *values: object) -> list[str]:
-        with self._snapshot(user) as (db, number):
-            return [id_ for (id_,) in db.execute(sql, (number, *values))]
+        return self._column(user, sql, now, limit)
 
     def recover(self) -> None:
         """Return memories claimed by an interrupted consolidation to short-term, unless one is running."""
-        if self._has_claims():
+        if self.has_claims():
             with self.exclusive() as alone:
                 if alone:
                     self.release()
 
     def release(self) -> None:
         """Return memories claimed by an interrupted consolidation to short-term; the caller must hold the lock."""
-        if self._has_claims():
+        if self.has_claims():
             with self._db.write() as db:
                 db.execute("UPDATE records SET status = 'short_term' WHERE status = 'consolidating'")
 
-    def _has_claims(self) -> bool:
-        with self._db.read() as db:
-            return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
+    def has_claims(self) -> bool:
+        """Whether memories are claimed by a consolidation."""
+        return bool(self._all("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1"))
 
     def exclusive(self) -> AbstractContextManager[bool]:
         """Try to take the consolidation lock; yields whether it was free. It ends with the block or the process."""
         return self._db.consolidation_lock()
-
-
-_CACHES: WeakKeyDictionary[Database, CandidateCache] = WeakKeyDictionary()
-"""Caches by open record, kept between two consolidations."""

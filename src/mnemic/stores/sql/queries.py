@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
 from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
@@ -29,6 +29,7 @@ from mnemic.types import (
     Episode,
     Event,
     Graph,
+    Kind,
     Link,
     LinkType,
     MemoryRecord,
@@ -41,9 +42,9 @@ from mnemic.types import (
 from mnemic.vectors import unpacked
 
 __all__ = [
-    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
-    "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
-    "model_of", "number_of", "size", "stats", "stored", "stored_vectors", "user_number", "vector_matrix",
+    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Records", "Relations", "catalog_columns", "changed", "docs_of",
+    "duplicate", "events", "fetch", "header", "last_event", "model_of", "number_of", "size", "stored", "stored_vectors",
+    "used_docs", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -51,7 +52,7 @@ ALL = 2**62
 NOBODY = -1
 """The number of a user for whom nothing is stored."""
 AMONG = "(SELECT value FROM json_each(?))"
-"""A list bound by ``Dialect.bind_list``."""
+"""A list that is bound as one value."""
 
 D = TypeVar("D", bound=Database)
 
@@ -65,13 +66,8 @@ class Reader(Generic[D]):
     def user(self, name: str) -> int | None:
         """The number of a user; None if nothing is stored for it."""
         with self._db.read() as db:
-            return user_number(db, name)
-
-    @contextmanager
-    def _of(self, user: str) -> Generator[tuple[Connection, int]]:
-        """A connection and the number of a user, for one query."""
-        with self._db.read() as db:
-            yield db, number_of(db, user)
+            number = number_of(db, name)
+            return None if number == NOBODY else number
 
     @contextmanager
     def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
@@ -79,17 +75,42 @@ class Reader(Generic[D]):
         with self._db.read() as db, db:
             yield db, number_of(db, user)
 
+    def _all(self, sql: str, *values: object) -> list[Any]:
+        """The rows of one query."""
+        with self._db.read() as db:
+            return db.execute(sql, values).fetchall()
 
-def user_number(db: Connection, name: str) -> int | None:
-    """The number of a user; None if nothing is stored for it."""
-    row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
-    return row[0] if row else None
+    def _rows(self, user: str | int, sql: str, *values: object) -> list[Any]:
+        """The rows of one query; its first value is the number of the user, here given by name or number."""
+        with self._db.read() as db:
+            number = user if isinstance(user, int) else number_of(db, user)
+            return db.execute(sql, (number, *values)).fetchall()
+
+    def _column(self, user: str | int, sql: str, *values: object) -> list[Any]:
+        """The values of a query for one column."""
+        return [value for (value,) in self._rows(user, sql, *values)]
+
+    def _select(self, user: str, view: Table, rest: str, *values: object) -> list[Any]:
+        """The records of a view; ``rest`` is the SQL after FROM, whose first value is the number of the user."""
+        with self._snapshot(user) as (db, number):
+            return _values(db, rows.select(db, view, rest, (number, *values)))
+
+    def _by_time(self, user: str, view: Table, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
+        """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
+        direction = "DESC" if newest else "ASC"
+        with self._db.read() as db, nullcontext() if view is MESSAGES else db:  # messages are one query
+            where, values = _filtered(db.dialect, number_of(db, user), view, filters)
+            rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
+            names = rows.MESSAGE if view is MESSAGES else ()
+            found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
+            found = found[::-1] if newest else found
+            return [*map(rows.message_from, found)] if view is MESSAGES else _values(db, found)
 
 
 def number_of(db: Connection, name: str) -> int:
     """The number of a user, or ``NOBODY``."""
-    found = user_number(db, name)
-    return NOBODY if found is None else found
+    row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else NOBODY
 
 
 class Header(dict[str, Any]):
@@ -187,34 +208,12 @@ _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 
-def catalog(db: Connection, user: int, *, after: int, event: int, used_since: int, vectors: bool) -> CatalogDelta:
-    """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
-    moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
-    if event >= 0:
-        last, docs, kept, reembedded = changed(db, user, event)
-        used = set(used_docs(db, user, used_since)) - set(docs)
-        kept |= used
-        touched = sorted(doc for doc in (*docs, *used) if doc <= after)
-    held = header(db)
-    rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
-    found = None
-    if vectors:  # their number is at most that of the rows, unless all were recomputed
-        moved = [doc for doc in touched if doc not in kept]
-        selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
-        found = vector_matrix(selected, len(rows) if rows else 0)
-    return CatalogDelta(
-        event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
-        model=held.get("model"), dimension=held.get("dimension"),
-        validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
-    )  # fmt: skip
-
-
 def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
     """Rows with a doc above ``after``, and those of ``docs``."""
     yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN {AMONG}"
-        yield db.execute(sql, (user, after, db.dialect.bind_list(docs)))
+        yield db.execute(sql, (user, after, docs))
 
 
 def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
@@ -288,7 +287,7 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     sql = f"""SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent WHERE l.child IN {AMONG}
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
     found: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (db.dialect.bind_list(docs),)) if docs else ():
+    for child, kind, parent in db.execute(sql, (docs,)) if docs else ():
         found.setdefault(child, []).append((kind, parent))
     return found
 
@@ -299,7 +298,7 @@ def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
         (SELECT json_group_array(id) FROM records WHERE {LIVE}
             AND doc IN (SELECT source FROM links WHERE target = m.doc AND type = 'supersedes'))
         FROM memories m LEFT JOIN access a ON a.doc = m.doc WHERE m.doc IN {AMONG}"""
-    found = db.execute(sql, (to_micros(now()), db.dialect.bind_list(docs))) if docs else ()
+    found = db.execute(sql, (to_micros(now()), docs)) if docs else ()
     return {
         doc: rows.Standing(count, last_at, importance, tuple(sorted(json.loads(successors))))
         for doc, count, last_at, importance, successors in found
@@ -316,29 +315,28 @@ def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     where = f"WHERE user_id = ? AND doc IN {AMONG}"
-    return stored(db, rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs]))))
+    return stored(db, rows.select(db, RECORDS, where, (user, [int(doc) for doc in docs])))
 
 
 def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
     """The records of whole rows, by doc."""
-    return {row["doc"]: _stored_record(row, value) for row, value in zip(found, _values(db, found), strict=True)}
-
-
-def _stored_record(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
-    episode = 0 if row["waits"] == 0 and row["episode"] is None else row["episode"]
-    status = rows.public_status(row["status"])
-    return Stored(kind=row["kind"], value=value, status=status, project=row["project"], episode=episode)
+    return {
+        row["doc"]: Stored(
+            kind=row["kind"], value=value, status=rows.public_status(row["status"]), project=row["project"],
+            episode=0 if row["waits"] == 0 and row["episode"] is None else row["episode"],
+        )
+        for row, value in zip(found, _values(db, found), strict=True)
+    }  # fmt: skip
 
 
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
     """The docs of the ids that exist for this user."""
     sql = f"SELECT id, doc FROM records WHERE user_id = ? AND id IN {AMONG}"
-    values = (user, db.dialect.bind_list(ids))
-    found = db.execute(f"{sql} AND kind = ?", (*values, kind)) if kind else db.execute(sql, values)
+    found = db.execute(f"{sql} AND kind = ?", (user, ids, kind)) if kind else db.execute(sql, (user, ids))
     return dict(found.fetchall())
 
 
-def located(db: Connection, user: int, id: str) -> int:
+def _located(db: Connection, user: int, id: str) -> int:
     """The doc of an id.
 
     Raises:
@@ -370,7 +368,7 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
         sql = f"(pinned = 1 OR salience >= ?) AND {importance_sql(table)} >= ?"
         found.append(("importance", sql, (salient, to_micros(now()), least)))
     if "quarantined" in (filters.status or ()):  # archived in the catalog
-        found.append(_among(dialect, "status", filters.status or ()))
+        found.append(_among("status", filters.status or ()))
     return found + _compared(
         ("trust", ">=", filters.min_trust), ("category", "=", filters.category), ("speaker", "=", filters.speaker),
     )  # fmt: skip
@@ -381,8 +379,8 @@ def _compared(*wanted: tuple[str, str, object]) -> list[Condition]:
     return [(name, f"{name} {sign} ?", (value,)) for name, sign, value in wanted if value is not None]
 
 
-def _among(db: Dialect, column: str, values: Sequence[str], negation: str = "") -> Condition:
-    return (column, f"{negation}({column} IN {AMONG})", (db.bind_list(values),))
+def _among(column: str, values: Sequence[str], negation: str = "") -> Condition:
+    return (column, f"{negation}({column} IN {AMONG})", (values,))
 
 
 def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] | None = None) -> tuple[str, list[Any]]:
@@ -391,14 +389,6 @@ def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] 
         return "WHERE user_id = ? AND 1 = 0", [user]
     clauses = ["user_id = ?", *(sql for _, sql, _ in conditions)]
     return f"WHERE {' AND '.join(clauses)}", [user, *(value for *_, bound in conditions for value in bound)]
-
-
-def matching(db: Connection, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
-    """The docs of a user, or those among ``docs``, that match what the catalog does not hold, in no order."""
-    where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
-    if docs is not None:
-        where, values = f"{where} AND doc IN {AMONG}", [*values, db.dialect.bind_list(docs)]
-    return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where}", values)]
 
 
 def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
@@ -415,7 +405,7 @@ def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     return found
 
 
-def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) -> tuple[str, list[Any]]:
+def _filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
     """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
     time = "coalesce(said_at, created_at)" if memories else "said_at"
@@ -425,7 +415,7 @@ def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) ->
     found = [
         *_reach(filters, memories=memories),
         *_stored_conditions(dialect, user, view.name, filters),
-        _among(dialect, "status", statuses),
+        _among("status", statuses),
         *_compared(
             ("session", "=", filters.in_session), ("role", "=", filters.role),
             ("said_at", "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
@@ -437,9 +427,9 @@ def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) ->
         ),
     ]  # fmt: skip
     if filters.types is not None:
-        found.append(_among(dialect, "type", filters.types))
+        found.append(_among("type", filters.types))
     if filters.exclude:
-        found.append(_among(dialect, "id", filters.exclude, "NOT "))
+        found.append(_among("id", filters.exclude, "NOT "))
     if memories:
         found.append(("valid_at", *_valid_then(filters)))
     return _where(found, user, view.names)
@@ -468,35 +458,11 @@ def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
     )
 
 
-def list_memories(
-    db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
-) -> list[MemoryRecord]:
-    """Memories by the time they were created, ``newest`` or ``oldest`` first."""
-    where, values = _filtered(db.dialect, user, MEMORIES, filters)
-    direction = "DESC" if order == "newest" else "ASC"
-    rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
-    return _values(db, rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset)))
-
-
-def list_by_time(
-    db: Connection, user: int, view: View, filters: RecordFilter, *, limit: int | None, newest: bool
-) -> list[Any]:
-    """Messages or episodes by the time they were said or began, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _filtered(db.dialect, user, view, filters)
-    direction = "DESC" if newest else "ASC"
-    rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    messages = view is MESSAGES
-    names = rows.MESSAGE if messages else ()
-    found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
-    found = found[::-1] if newest else found
-    return [*map(rows.message_from, found)] if messages else _values(db, found)
-
-
 def events(db: Connection, user: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
     """Events of a user, each with the content of its version; ``where`` selects and orders them."""
     sql = f"SELECT sequence, at, operation, id, version, detail, doc FROM events WHERE user_id = ? AND {where}"
     found = db.execute(sql, (user, *values)).fetchall()
-    docs = db.dialect.bind_list(sorted({row[-1] for row in found}))
+    docs = sorted({row[-1] for row in found})
     content: dict[tuple[int, int], str] = {}
     for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE doc IN {AMONG}", (docs,)):
         content[doc, version] = text
@@ -508,36 +474,6 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
             content=content.get((doc, version)), detail=json.loads(detail),
         )
         for sequence, at, operation, id_, version, detail, doc in found
-    )  # fmt: skip
-
-
-def stats(db: Connection, user: str, location: str) -> Stats:
-    """Counts of one user; size, model and schema describe the whole record."""
-    number = number_of(db, user)
-
-    def count(sql: str) -> dict[Any, int]:
-        return dict(db.execute(sql, (number,)).fetchall())
-
-    held = header(db)
-    memories = db.execute(_MEMORIES, (number,)).fetchall()
-    current = [row for row in memories if row[0] not in ("archived", "quarantined")]
-    return Stats(
-        messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
-        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
-        types=_summed((type_, found) for _, type_, _, _, found in current),
-        categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
-        links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
-        sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
-        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
-        pending={
-            **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
-                AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
-            **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
-                HAVING count(*) > 0"""),
-        },
-        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
-        bytes_on_disk=size(db), location=location,
     )  # fmt: skip
 
 
@@ -557,6 +493,128 @@ def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
 _LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+
+
+class Records(Reader[D]):
+    """Queries on records of all kinds."""
+
+    def last_event(self, user: int) -> int:
+        """The newest event that concerns a user; a cache at this event is current."""
+        with self._db.read() as db:
+            return last_event(db, user)
+
+    def catalog(self, user: int, *, after: int, event: int, used_since: int = 0, vectors: bool = True) -> CatalogDelta:
+        """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache).
+
+        ``used_since`` is the moment of the last update, in microseconds since 1970.
+        """
+        with self._db.read() as db, db:
+            moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
+            if event >= 0:
+                last, docs, kept, reembedded = changed(db, user, event)
+                used = set(used_docs(db, user, used_since)) - set(docs)
+                kept |= used
+                touched = sorted(doc for doc in (*docs, *used) if doc <= after)
+            held = header(db)
+            rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
+            found = None
+            if vectors:  # their number is at most that of the rows, unless all were recomputed
+                moved = [doc for doc in touched if doc not in kept]
+                selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
+                found = vector_matrix(selected, len(rows) if rows else 0)
+            return CatalogDelta(
+                event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
+                model=held.get("model"), dimension=held.get("dimension"),
+                validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
+            )  # fmt: skip
+
+    def postings(self, user: int, term: str) -> list[int]:
+        """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
+        with self._db.read() as db:
+            return db.dialect.postings(db, user, term)
+
+    def matching(self, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
+        """Docs, or those among ``docs``, that match the filters which the catalog does not hold, such as tags; in no order."""
+        with self._db.read() as db:
+            where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
+            if docs is not None:
+                where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
+            return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where}", values)]
+
+    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+        """The records of docs, by doc; missing ones are left out."""
+        with self._db.read() as db:
+            return fetch(db, user, docs)
+
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+        """The docs of the ids that exist for this user, of one kind or any."""
+        with self._db.read() as db:
+            return docs_of(db, number_of(db, user), ids, kind)
+
+    def get(self, user: str, id: str) -> Stored:
+        """One record by id, archived or not.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._snapshot(user) as (db, number):
+            doc = _located(db, number, id)
+            return fetch(db, number, [doc])[doc]
+
+    def list_memories(
+        self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
+    ) -> tuple[MemoryRecord, ...]:
+        """Memories by the time they were created, ``newest`` or ``oldest`` first."""
+        direction = "DESC" if order == "newest" else "ASC"
+        with self._snapshot(user) as (db, number):
+            where, values = _filtered(db.dialect, number, MEMORIES, filters)
+            rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
+            found = rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset))
+            return tuple(_values(db, found))
+
+    def list_messages(
+        self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
+    ) -> tuple[Message, ...]:
+        """Messages of a user, oldest first."""
+        return tuple(self._by_time(user, MESSAGES, filters, limit, newest=newest))
+
+    def history(self, user: str, id: str) -> tuple[Event, ...]:
+        """The audit trail of one record.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._snapshot(user) as (db, number):
+            return events(db, number, "doc = ? ORDER BY sequence", (_located(db, number, id),))
+
+    def stats(self, user: str) -> Stats:
+        """Counts of a user's records and pending work; size, model and schema describe the whole record."""
+        with self._snapshot(user) as (db, number):
+
+            def count(sql: str) -> dict[Any, int]:
+                return dict(db.execute(sql, (number,)).fetchall())
+
+            held = header(db)
+            memories = db.execute(_MEMORIES, (number,)).fetchall()
+            current = [row for row in memories if row[0] not in ("archived", "quarantined")]
+            return Stats(
+                messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
+                episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+                memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
+                types=_summed((type_, found) for _, type_, _, _, found in current),
+                categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
+                links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+                sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
+                projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
+                pending={
+                    **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
+                        AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
+                    **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                        HAVING count(*) > 0"""),
+                },
+                embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
+                bytes_on_disk=size(db), location=self._db.name,
+            )  # fmt: skip
 
 
 class Knowledge(Reader[Database]):
@@ -598,28 +656,24 @@ class Knowledge(Reader[Database]):
 
     def pending(self, user: str, task: str) -> list[str]:
         """Ids of the memories with a pending task, oldest first."""
-        with self._snapshot(user) as (db, number):
-            sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
-                AND m.{LIVE} ORDER BY p.doc"""
-            return [id_ for (id_,) in db.execute(sql, (number, task))]
+        sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
+            AND m.{LIVE} ORDER BY p.doc"""
+        return self._column(user, sql, task)
 
     def unrefined(self, user: str, limit: int) -> list[Episode]:
         """Episodes that the language model has not yet refined, oldest first."""
         rest = f"""WHERE user_id = ?1 AND doc IN (SELECT doc FROM pending WHERE user_id = ?1 AND task = 'refine')
             AND {LIVE} ORDER BY doc LIMIT ?2"""
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, EPISODES, rest, (number, limit)))
+        return self._select(user, EPISODES, rest, limit)
 
     def with_key(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
         """The unexpired memories with a key at a level, oldest first."""
         rest = f"WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND expired_at IS NULL ORDER BY doc"
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, MEMORIES, rest, (number, key, project, session)))
+        return self._select(user, MEMORIES, rest, key, project, session)
 
     def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
-        with self._snapshot(user) as (db, number):
-            return list_by_time(db, number, EPISODES, filters, limit=limit, newest=newest)
+        return self._by_time(user, EPISODES, filters, limit, newest=newest)
 
     def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
         """The last live episodes of one conversation, newest first."""
@@ -631,8 +685,7 @@ class Knowledge(Reader[Database]):
 
     def _latest(self, user: str, where: str, *values: object) -> list[Episode]:
         rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, EPISODES, rest, (number, *values)))
+        return self._select(user, EPISODES, rest, *values)
 
     def duplicates(
         self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
@@ -646,23 +699,26 @@ class Knowledge(Reader[Database]):
         """The live messages of an episode, oldest first."""
         rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
         with self._snapshot(user) as (db, number):
-            named = db.dialect.bind_list(episode.message_ids)
-            found = {row["id"]: row for row in rows.select(db, MESSAGES, rest, (number, named), names=rows.MESSAGE)}
+            selected = rows.select(db, MESSAGES, rest, (number, episode.message_ids), names=rows.MESSAGE)
+            found = {row["id"]: row for row in selected}
             return [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
-        with self._snapshot(user) as (db, number):
-            found = rows.select(
-                db, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", (number, db.dialect.bind_list(ids))
-            )
-            values = {value.id: value for value in _values(db, found)}
-            return {id_: values[id_] for id_ in dict.fromkeys(ids) if id_ in values}
+        found = {value.id: value for value in self._select(user, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", ids)}
+        return {id_: found[id_] for id_ in dict.fromkeys(ids) if id_ in found}
 
     def texts(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
-        """The next records of all users as (doc, id, texts of all versions), ascending by doc."""
+        """The next records of all users as (doc, id, texts), ascending by doc.
+
+        Texts include those of versions, and the reasons of links and events.
+        """
         with self._db.read() as db, db:
-            return _wording(db, after, limit)
+            found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
+            related: dict[int, list[Any]] = {}
+            for doc, value in _related_texts(db, [row["doc"] for row in found]):
+                related.setdefault(doc, []).append(value)
+            return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
 def duplicate(
@@ -680,7 +736,7 @@ def duplicate(
 
 def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
     """Stored vectors as (doc, float16 bytes); records without one are left out."""
-    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, db.dialect.bind_list(docs))).fetchall()
+    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, docs)).fetchall()
 
 
 def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float32]]:
@@ -693,24 +749,14 @@ _TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "
 _JSON = ("metadata", "keywords", "tags", "related_files", "related_entities")
 
 
-def _wording(db: Connection, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
-    """The next records as (doc, id, texts), ascending by doc; texts include versions and the reasons of links and events."""
-    found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
-    related: dict[int, list[Any]] = {}
-    for doc, value in _related_texts(db, [row["doc"] for row in found]):
-        related.setdefault(doc, []).append(value)
-    return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
-
-
 def _row_texts(row: rows.Row) -> list[Any]:
     """The texts of a row; JSON columns are parsed."""
     texts = [row[name] for name in _TEXTS if row.get(name)]
     return texts + [json.loads(row[name]) for name in _JSON if row.get(name)]
 
 
-def _related_texts(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+def _related_texts(db: Connection, docs: Sequence[int]) -> Iterator[tuple[int, Any]]:
     """Texts of records in other tables."""
-    docs = db.dialect.bind_list(numbers)
     for doc, row in db.execute(f"SELECT doc, row FROM versions WHERE doc IN {AMONG}", (docs,)):
         yield doc, _row_texts(json.loads(row))
     yield from db.execute(f"SELECT source, reason FROM links WHERE reason != '' AND source IN {AMONG}", (docs,))
@@ -738,7 +784,7 @@ class Relations(Reader[Database]):
         sql = f"""SELECT m.id, l.target FROM memories m JOIN links l ON l.source = m.doc AND l.type = 'supersedes'
             WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY l.target"""
         with self._snapshot(user) as (db, number):
-            pairs = db.execute(sql, (number, db.dialect.bind_list(ids))).fetchall()
+            pairs = db.execute(sql, (number, ids)).fetchall()
             old = fetch(db, number, [target for _, target in pairs])
             found: dict[str, list[MemoryRecord]] = {}
             for id_, target in pairs:
@@ -750,9 +796,8 @@ class Relations(Reader[Database]):
         """Emotions of messages and memories by doc; records without an estimate are left out."""
         sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
             WHERE user_id = ? AND valence IS NOT NULL AND doc IN {AMONG}"""
-        with self._db.read() as db:
-            found = db.execute(sql, (user, db.dialect.bind_list(docs)))
-            return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
+        found = self._rows(user, sql, docs)
+        return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
     def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
@@ -766,41 +811,36 @@ class Relations(Reader[Database]):
         # the unary plus makes SQLite look up the ids instead of scanning in order
         sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
             WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
-        with self._snapshot(user) as (db, number):
-            found: dict[str, list[str]] = {}
-            for message, memory in db.execute(sql, (number, db.dialect.bind_list(ids))):
-                found.setdefault(message, []).append(memory)
-            return found
+        found: dict[str, list[str]] = {}
+        for message, memory in self._rows(user, sql, ids):
+            found.setdefault(message, []).append(memory)
+        return found
 
     def episodes_of(self, user: str, ids: Sequence[str]) -> list[int]:
         """Docs of the episodes of messages, archived ones included, ascending."""
         sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
             JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY e.doc"""
-        with self._snapshot(user) as (db, number):
-            return [doc for (doc,) in db.execute(sql, (number, db.dialect.bind_list(ids)))]
+        return self._column(user, sql, ids)
 
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes stored after ``moment`` (microseconds since 1970)."""
-        with self._db.read() as db:
-            sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
-            return [doc for (doc,) in db.execute(sql, (user, moment))]
+        sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
+        return self._column(user, sql, moment)
 
     def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
         """Ids of live memories and episodes, by doc."""
-        with self._db.read() as db:
-            sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
-            return dict(db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall())
+        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
+        return dict(self._rows(user, sql, docs))
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
-        with self._db.read() as db:
-            sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
-                coalesce(b.last_at, 0) FROM links l
-                LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
-                WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
-            named = db.dialect.bind_list(docs)
-            found = db.execute(sql, (user, named, named))
-            return [(int(a), int(b), kind, float(strength), max(times)) for a, b, kind, strength, *times in found]
+        sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
+            coalesce(b.last_at, 0) FROM links l
+            LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
+            WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
+        return [
+            (a, b, kind, strength, max(times)) for a, b, kind, strength, *times in self._rows(user, sql, docs, docs)
+        ]
 
     def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
         """The memories within ``depth`` links of one, at most ``most``, and the links among them.
@@ -812,16 +852,15 @@ class Relations(Reader[Database]):
             start = docs_of(db, number, [id], "memory").get(id)
             if start is None:
                 raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
-            named = db.dialect.bind_list(types)
-            depths = dict(db.execute(_WALK, (start, depth, named, most)).fetchall())
-            found = fetch(db, number, list(depths))
-            inside = db.dialect.bind_list(list(depths))
+            depths = dict(db.execute(_WALK, (start, depth, types, most)).fetchall())
+            inside = list(depths)
+            found = fetch(db, number, inside)
             memories = {doc: s.value for doc in depths if isinstance((s := found[doc]).value, MemoryRecord)}
             return Graph(
                 memories=tuple(memories.values()),
                 links=tuple(
                     Link(source=a, target=b, type=kind, strength=strength, reason=reason)
-                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, named))
+                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, types))
                 ),
                 depths={record.id: depths[doc] for doc, record in memories.items()},
             )

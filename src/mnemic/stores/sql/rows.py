@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from mnemic.stores.schema import RECORDS, Table, View
+from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
-from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
+from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, Kind, MemoryRecord, Message
 
 __all__ = [
     "MESSAGE", "Row", "Standing", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from",
@@ -32,7 +32,7 @@ MESSAGE = (
 
 
 def select(
-    db: Connection, table: Table | View, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
+    db: Connection, table: Table, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Rows of a table or view as dicts; ``rest`` is the SQL after FROM, ``names`` selects columns (default: all)."""
     names = names or table.names
@@ -82,46 +82,54 @@ def counts_by_status(found: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(counts)
 
 
-def _index_columns(indexing: Indexing) -> dict[str, Any]:
+_PLAIN = ("project", "version", "type", "category", "key", "speaker", "salience", "confidence", "summary", "context")
+_TIMES = ("created_at", "updated_at", "delete_after", "said_at", "valid_at", "invalid_at", "expired_at")
+_LISTS = ("keywords", "tags", "related_files", "related_entities")
+"""The fields of a memory that are columns of the same name: as they are, as microseconds since 1970, as JSON."""
+
+
+def _shared_columns(
+    record: Message | Episode | MemoryRecord, kind: Kind, doc: int, user: int, moment: datetime, indexing: Indexing
+) -> dict[str, Any]:
+    """The columns that are filled alike for every kind; ``moment`` gives the time zone."""
     return {
-        "length": indexing.length,
-        "traits": indexing.traits,
+        "doc": doc, "user_id": user, "kind": kind, "id": record.id, "session": record.session, "content": record.content,
+        "metadata": to_json(dict(record.metadata)), "source": record.source, "trust": record.trust,
+        "utc_offset": offset_minutes(moment), "length": indexing.length, "traits": indexing.traits,
         "told": to_json(indexing.periods) if indexing.periods else None,
-    }
+    }  # fmt: skip
+
+
+def _shared_fields(row: Row) -> dict[str, Any]:
+    """The fields that are read alike for every kind."""
+    return {
+        "id": row["id"], "session": row["session"], "content": row["content"], "metadata": json.loads(row["metadata"]),
+        "source": row["source"], "trust": row["trust"],
+    }  # fmt: skip
 
 
 def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dict[str, Any]:
     """The row of a message."""
     m = change.message
     assert m.sent_at is not None
-    return {
-        "doc": doc, "user_id": user, "id": m.id, "session": m.session, "project": change.project,
-        "content": m.content, "hash": message_hash(m.content), "metadata": to_json(dict(m.metadata)),
-        "source": m.source, "trust": m.trust, "utc_offset": offset_minutes(m.sent_at), "created_at": created_at,
-        "kind": "message", "role": m.role, "speaker": m.name, "said_at": to_micros(m.sent_at), "status": "short_term",
-        "waits": 1,
-        **_index_columns(change.indexing),
+    return _shared_columns(m, "message", doc, user, m.sent_at, change.indexing) | {
+        "project": change.project, "hash": message_hash(m.content), "created_at": created_at, "role": m.role,
+        "speaker": m.name, "said_at": to_micros(m.sent_at), "status": "short_term", "waits": 1,
     }  # fmt: skip
 
 
 def message_from(row: Row) -> Message:
     """The message of a row."""
-    return Message(
-        role=row["role"], name=row["speaker"], content=row["content"], id=row["id"], session=row["session"],
-        sent_at=from_micros(row["said_at"], row["utc_offset"]), metadata=json.loads(row["metadata"]),
-        source=row["source"], trust=row["trust"],
-    )  # fmt: skip
+    sent_at = from_micros(row["said_at"], row["utc_offset"])
+    return Message(role=row["role"], name=row["speaker"], sent_at=sent_at, **_shared_fields(row))
 
 
 def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
     """The row of an episode."""
     e = change.record
-    return {
-        "doc": doc, "user_id": user, "id": e.id, "session": e.session, "project": e.project,
-        "content": e.content, "hash": content_hash(e.content), "metadata": to_json(dict(e.metadata)),
-        "source": e.source, "trust": e.trust, "version": e.version, "utc_offset": offset_minutes(e.started_at),
-        "created_at": to_micros(e.created_at), "kind": "episode", "title": e.title, "said_at": to_micros(e.started_at),
-        "ended_at": to_micros(e.ended_at), "status": e.status, **_index_columns(change.indexing),
+    return _shared_columns(e, "episode", doc, user, e.started_at, change.indexing) | {
+        "project": e.project, "hash": content_hash(e.content), "version": e.version, "status": e.status, "title": e.title,
+        "created_at": to_micros(e.created_at), "said_at": to_micros(e.started_at), "ended_at": to_micros(e.ended_at),
     }  # fmt: skip
 
 
@@ -129,31 +137,24 @@ def episode_from(row: Row, message_ids: Sequence[str] = (), source_ids: Sequence
     """The episode of a row, with its lineage."""
     offset = row["utc_offset"]
     return Episode(
-        id=row["id"], session=row["session"], project=row["project"], content=row["content"],
-        metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
-        created_at=from_micros(row["created_at"], offset), title=row["title"],
-        started_at=from_micros(row["said_at"], offset), ended_at=from_micros(row["ended_at"], offset),
-        status=public_status(row["status"]), message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+        project=row["project"], version=row["version"], created_at=from_micros(row["created_at"], offset),
+        title=row["title"], started_at=from_micros(row["said_at"], offset), status=public_status(row["status"]),
+        ended_at=from_micros(row["ended_at"], offset), message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+        **_shared_fields(row),
     )  # fmt: skip
 
 
 def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> dict[str, Any]:
     """The row of a memory."""
-    r, e = record, record.emotion
+    e = record.emotion
     return {
-        "doc": doc, "user_id": user, "kind": "memory", "id": r.id, "session": r.session, "project": r.project,
-        "content": r.content, "hash": content_hash(r.spoken), "metadata": to_json(dict(r.metadata)),
-        "source": r.source, "trust": r.trust, "version": r.version, "utc_offset": offset_minutes(r.created_at),
-        "created_at": to_micros(r.created_at), "updated_at": to_micros(r.updated_at),
-        "delete_after": _micros(r.delete_after), "valence": e.valence if e else None,
-        "arousal": e.arousal if e else None, "emotion_confidence": e.confidence if e else None, "type": r.type,
-        "category": r.category, "key": r.key, "speaker": r.speaker, "status": r.status,
-        "importance": r.importance if r.pinned else r.salience, "salience": r.salience, "confidence": r.confidence,
-        "pinned": int(r.pinned),
-        "summary": r.summary, "context": r.context, "keywords": to_json(r.keywords), "tags": to_json(r.tags),
-        "related_files": to_json(r.related_files), "related_entities": to_json(r.related_entities),
-        "said_at": _micros(r.said_at), "valid_at": _micros(r.valid_at), "invalid_at": _micros(r.invalid_at),
-        "expired_at": _micros(r.expired_at), **_index_columns(indexing),
+        **_shared_columns(record, "memory", doc, user, record.created_at, indexing),
+        **{name: getattr(record, name) for name in _PLAIN},
+        **{name: _micros(getattr(record, name)) for name in _TIMES},
+        **{name: to_json(getattr(record, name)) for name in _LISTS},
+        "hash": content_hash(record.spoken), "status": record.status, "pinned": int(record.pinned),
+        "importance": record.importance if record.pinned else record.salience, "valence": e.valence if e else None,
+        "arousal": e.arousal if e else None, "emotion_confidence": e.confidence if e else None,
     }  # fmt: skip
 
 
@@ -173,25 +174,16 @@ def memory_from(row: Row, source_ids: Sequence[str] = (), standing: Standing | N
     """The memory of a row, with its lineage and its standing; without one it is as it was when it was stored."""
     offset, valence = row["utc_offset"], row["valence"]
     now = standing or Standing(0, 0, row["importance"], ())
-    emotion = (
-        None
-        if valence is None
-        else Emotion(valence=valence, arousal=row["arousal"], confidence=row["emotion_confidence"])
-    )
+    emotion = None
+    if valence is not None:
+        emotion = Emotion(valence=valence, arousal=row["arousal"], confidence=row["emotion_confidence"])
+    fields = {name: row[name] for name in _PLAIN}
+    fields |= {name: _time(row[name], offset) for name in _TIMES}
+    fields |= {name: tuple(json.loads(row[name])) for name in _LISTS}
     return MemoryRecord(
-        id=row["id"], session=row["session"], project=row["project"], content=row["content"],
-        metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
-        created_at=from_micros(row["created_at"], offset), updated_at=from_micros(row["updated_at"], offset),
-        delete_after=_time(row["delete_after"], offset), emotion=emotion, type=row["type"],
-        category=row["category"], key=row["key"], speaker=row["speaker"], status=public_status(row["status"]),
-        importance=now.importance, salience=row["salience"], confidence=row["confidence"],
-        pinned=bool(row["pinned"]), summary=row["summary"], context=row["context"],
-        keywords=tuple(json.loads(row["keywords"])), tags=tuple(json.loads(row["tags"])),
-        related_files=tuple(json.loads(row["related_files"])),
-        related_entities=tuple(json.loads(row["related_entities"])), said_at=_time(row["said_at"], offset),
-        valid_at=_time(row["valid_at"], offset), invalid_at=_time(row["invalid_at"], offset),
-        expired_at=_time(row["expired_at"], offset), source_ids=tuple(source_ids), access_count=now.accesses,
-        last_accessed_at=_time(now.last_at or None, offset), superseded_by=now.superseded_by,
+        status=public_status(row["status"]), pinned=bool(row["pinned"]), emotion=emotion, source_ids=tuple(source_ids),
+        importance=now.importance, access_count=now.accesses, last_accessed_at=_time(now.last_at or None, offset),
+        superseded_by=now.superseded_by, **_shared_fields(row), **fields,
     )  # fmt: skip
 
 

@@ -120,11 +120,10 @@ def _page(db: Connection, user: int, stage: Stage, after: int) -> Page:
     keys = [key for (key,) in db.execute(sql, (user, after, PAGE))]
     if not keys:
         return Page({}, after)
-    named = db.dialect.bind_list(keys)
     rows = {
         table.name: db.execute(
             f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {key}",
-            (user, named),
+            (user, keys),
         ).fetchall()
         for table, key in tables.items()
     }
@@ -182,9 +181,8 @@ class Transfer(Reader[Database]):
 
     def users(self) -> list[str]:
         """All complete users, oldest first."""
-        with self._db.read() as db:
-            names = [row[0] for row in db.execute("SELECT name FROM users ORDER BY user_id").fetchall()]
-        return [name for name in names if not name.startswith(UNFINISHED)]
+        names = self._all("SELECT name FROM users ORDER BY user_id")
+        return [name for (name,) in names if not name.startswith(UNFINISHED)]
 
     def extent(self, name: str) -> Extent | None:
         """The extent of a user; None without rows."""
@@ -200,13 +198,13 @@ class Transfer(Reader[Database]):
         """A hash over all rows of a user, independent of engine and docs."""
         held = UNFINISHED + name if unfinished else name
         extent, found = self.extent(held), hashlib.blake2b(digest_size=16)
-        for page in self._all(held) if extent else ():
+        for page in self._pages(held) if extent else ():
             for line in page.renumbered(0, 1 - extent.low if extent else 0).lines():
                 found.update(line.encode("utf-8", "surrogatepass") + b"\n")
             step(page.size)
         return found.hexdigest()
 
-    def _all(self, name: str) -> Iterator[Page]:
+    def _pages(self, name: str) -> Iterator[Page]:
         for stage in STAGES:
             after = 0
             while (page := self.page(name, stage, after)).last != after:
@@ -257,9 +255,7 @@ class Transfer(Reader[Database]):
     def discard(self, name: str) -> None:
         """Delete the rows of an incompletely moved user."""
         with self._db.write() as db:
-            user = queries.user_number(db, UNFINISHED + name)
-            if user is not None:
-                _discard(db, user, name)
+            _discard(db, queries.number_of(db, UNFINISHED + name), name)
 
     def finish(self, name: str) -> None:
         """Make the moved user visible.

@@ -30,7 +30,7 @@ class Embedding(Reader[Database]):
 
     def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
         where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
-        found = rows.select(db, RECORDS, where, (db.dialect.bind_list(docs),))
+        found = rows.select(db, RECORDS, where, (docs,))
         return [(row["user_id"], row["doc"], searchable(rows.record_from(row))) for row in found]
 
     def pending(self, limit: int) -> list[Waiting]:
@@ -73,8 +73,7 @@ class Embedding(Reader[Database]):
 
     def size(self, user: int) -> int:
         """The number of records of a user."""
-        with self._db.read() as db:
-            return db.execute("SELECT count(*) FROM records WHERE user_id = ?", (user,)).fetchone()[0]
+        return self._column(user, "SELECT count(*) FROM records WHERE user_id = ?")[0]
 
     def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
@@ -104,16 +103,13 @@ class Embedding(Reader[Database]):
             self._check_owner(db, model)
             db.dialect.set_dimension(db, "vectors_next", vectors.shape[1])
             for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
-                self._put(db, user, doc, vector)
+                changes.put_vector(db, user, doc, vector, table="vectors_next")
 
     def skip(self, row: Waiting, model: str) -> None:
         """Skip a text that the new model rejects; it is pending after the swap."""
         with self._db.write() as db:
             self._check_owner(db, model)
-            self._put(db, row[0], row[1], None)
-
-    def _put(self, db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None) -> None:
-        changes.put_vector(db, user, doc, vector, table="vectors_next")
+            changes.put_vector(db, *row[:2], None, table="vectors_next")
 
     def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:

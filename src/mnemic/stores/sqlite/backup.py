@@ -6,18 +6,16 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import apsw
 
 from mnemic import errors
 from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.database import Database, translate
-
-if TYPE_CHECKING:
-    from mnemic.stores.sqlite.database import SqliteConnection
 
 __all__ = ["copy", "unfinished"]
 
@@ -88,26 +86,18 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], None]) -> None:
-    try:
-        target = apsw.Connection(str(path))
-    except apsw.Error as error:
-        raise translate(error, str(path)) from error
-    try:
-        with database.read() as source, source:
-            source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
-            _step(target, source, path, progress)
-    finally:
-        target.close()
-
-
-def _step(target: apsw.Connection, source: SqliteConnection, path: Path, progress: Callable[[int, int], None]) -> None:
-    try:
-        with target.backup("main", cast("apsw.Connection", source), "main") as copying:
-            while not copying.done:
-                copying.step(PAGES)
-                progress(copying.page_count - copying.remaining, copying.page_count)
-    except apsw.Error as error:
-        raise translate(error, str(path)) from error
+    with database.read() as source, source:
+        source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
+        try:
+            with (
+                closing(apsw.Connection(str(path))) as target,
+                target.backup("main", cast("apsw.Connection", source), "main") as copying,
+            ):
+                while not copying.done:
+                    copying.step(PAGES)
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+        except apsw.Error as error:
+            raise translate(error, str(path)) from error
 
 
 def _fsync(path: Path) -> None:

@@ -11,7 +11,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -94,10 +94,6 @@ class SqliteDialect:
     user_lock = ""
     size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
-    def bind_list(self, values: Sequence[int] | Sequence[str]) -> str:
-        """A list as JSON."""
-        return json.dumps(list(values))
-
     def next_docs(self, db: Connection, count: int = 1) -> int:
         """From the counter in the header."""
         sql = "UPDATE header SET value = value + ?1 WHERE key = 'next_doc' RETURNING value - ?1"
@@ -149,7 +145,7 @@ class SqliteDialect:
         """A condition on the JSON list of tags; values are bound. Only a text that contains one is parsed."""
         among = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return f"({among or 1}) AND {sql}", [*map(to_json, tags), json.dumps(list(tags))]
+        return f"({among or 1}) AND {sql}", [*map(to_json, tags), tags]
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""
@@ -171,7 +167,7 @@ LOCK_NAME = "consolidation.lock"
 
 T = TypeVar("T")
 
-_FORKED_IN_USE: set[tuple[int, int] | None] = set()
+_FORKED_IN_USE: set[tuple[int, int]] = set()
 """Files in use when this process was forked, by device and inode: SQLite's locks on them belong to the parent."""
 
 
@@ -203,37 +199,31 @@ def _write_ahead(db: SqliteConnection) -> None:
                 raise
 
 
+_MEANINGS: Sequence[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], str]] = (
+    ((apsw.ConnectionClosedError,), errors.StoreClosed,
+     "This memory was closed by another thread during the call. Open it again: Memory(...)."),
+    ((apsw.FullError,), errors.StoreFull,
+     "The disk of {where} is full. The write was rolled back; free some space and repeat it."),
+    ((apsw.ReadOnlyError, apsw.PermissionsError), errors.StoreReadOnly,
+     "{where} cannot be written: check the permissions of the folder and of the file."),
+    ((apsw.CorruptError, apsw.NotADBError), errors.StoreCorrupt,
+     ("{where} is damaged or not a Mnemic record ({error}). Nothing was changed. Restore a backup, or move "
+      "the file away and begin a new one.")),
+    ((apsw.BusyError, apsw.LockedError), errors.StoreUnavailable,
+     (f"{{where}} stayed locked by another process for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the "
+      "call, or look for a process that holds a transaction open.")),
+    ((apsw.CantOpenError,), errors.StoreUnavailable,
+     "{where} cannot be opened: check that the folder exists and is yours."),
+    ((apsw.IOError,), errors.StoreUnavailable, "Reading or writing {where} failed: {error}. Check the disk."),
+    ((apsw.Error,), errors.StoreError, "{where}: SQLite refused the operation: {kind}: {error}."),
+)  # fmt: skip
+"""The errors for those of SQLite."""
+
+
 def translate(error: apsw.Error, where: str) -> errors.StoreError:
     """The mnemic error for an apsw error."""
-    match error:
-        case apsw.ConnectionClosedError():
-            return errors.StoreClosed(
-                "This memory was closed by another thread during the call. Open it again: Memory(...)."
-            )
-        case apsw.FullError():
-            return errors.StoreFull(
-                f"The disk of {where} is full. The write was rolled back; free some space and repeat it."
-            )
-        case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return errors.StoreReadOnly(
-                f"{where} cannot be written: check the permissions of the folder and of the file."
-            )
-        case apsw.CorruptError() | apsw.NotADBError():
-            return errors.StoreCorrupt(
-                f"{where} is damaged or not a Mnemic record ({error}). Nothing was changed. Restore a backup, or move "
-                "the file away and begin a new one."
-            )
-        case apsw.BusyError() | apsw.LockedError():
-            return errors.StoreUnavailable(
-                f"{where} stayed locked by another process for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the "
-                "call, or look for a process that holds a transaction open."
-            )
-        case apsw.CantOpenError():
-            return errors.StoreUnavailable(f"{where} cannot be opened: check that the folder exists and is yours.")
-        case apsw.IOError():
-            return errors.StoreUnavailable(f"Reading or writing {where} failed: {error}. Check the disk.")
-        case _:
-            return errors.StoreError(f"{where}: SQLite refused the operation: {type(error).__name__}: {error}.")
+    kind, text = next((kind, text) for kinds, kind, text in _MEANINGS if isinstance(error, kinds))
+    return kind(text.format(where=where, error=error, kind=type(error).__name__))
 
 
 def make_private(file: Path) -> None:
@@ -242,13 +232,13 @@ def make_private(file: Path) -> None:
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _file_identity(path: Path) -> tuple[int, int] | None:
+def _file_identity(path: Path | None) -> tuple[int, int] | None:
     """Device and inode of a file; None if it does not exist."""
     try:
-        held = path.stat()
+        held = path.stat() if path else None
     except OSError:
         return None
-    return held.st_dev, held.st_ino
+    return (held.st_dev, held.st_ino) if held else None
 
 
 class _OpenFiles:
@@ -258,8 +248,8 @@ class _OpenFiles:
     not be removed either: SQLite removes it when the last connection closes.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file, self._log = path, path.with_name(f"{path.name}-wal")
+    def __init__(self, path: Path | None) -> None:
+        self._file, self._log = path, path.with_name(f"{path.name}-wal") if path else None
         self._opened: tuple[int, int] | None = None
         self._logged: tuple[int, int] | None = None
 
@@ -295,6 +285,9 @@ class _OpenFiles:
             )
 
 
+_READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+
 class ReadOnlyFile:
     """Connections to a record without write permission, and checks that their reads are consistent.
 
@@ -303,11 +296,10 @@ class ReadOnlyFile:
 
     Args:
         path: the path of the file.
-        connect: opens a connection to a URI.
     """
 
-    def __init__(self, path: Path, connect: Callable[[str], SqliteConnection]) -> None:
-        self._path, self._connect = path, connect
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._log = path.with_name(f"{path.name}-wal")
         self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
 
@@ -319,7 +311,7 @@ class ReadOnlyFile:
         """
         uri = self._path.resolve().as_uri()
         if self._log.exists():
-            db = self._connect(f"{uri}?mode=ro")
+            db = _connected(f"{uri}?mode=ro", _READING)
             try:
                 db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
@@ -328,7 +320,7 @@ class ReadOnlyFile:
             else:
                 return db
         state = self._state()
-        db = self._connect(f"{uri}?immutable=1")
+        db = _connected(f"{uri}?immutable=1", _READING)
         self._immutable[db] = state
         return db
 
@@ -384,6 +376,14 @@ class _Connection(apsw.Connection):
     dialect = SqliteDialect()
 
 
+def _connected(file: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> SqliteConnection:
+    """A new connection, which waits for other processes and binds lists as JSON."""
+    db = _Connection(file, flags=flags)
+    db.set_busy_handler(_busy_handler())
+    db.convert_binding = lambda _cursor, _number, values: json.dumps(list(cast("Iterable[object]", values)))
+    return cast("SqliteConnection", db)
+
+
 class Database:
     """One SQLite file, or one private database in memory (``path=None``).
 
@@ -397,7 +397,7 @@ class Database:
     def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
         self.path = path.absolute() if path else None  # the working directory may change
         self.name = str(path) if path else ":memory:"
-        self._files = _OpenFiles(self.path) if self.path else None
+        self._files = _OpenFiles(self.path)
         self._durability = durability
         self._closed = False
         self._read_only: ReadOnlyFile | None = None
@@ -435,8 +435,7 @@ class Database:
                         db.close()
                 self._readers.clear()
                 self._writer, self._suspended = None, True
-                if self._files is not None:
-                    self._files.closed()
+                self._files.closed()
         finally:
             if not self._suspended:
                 self._pool.release()
@@ -465,7 +464,8 @@ class Database:
         if not self._suspended and (self._reading or self._working or any(self._idle_connections())):
             self._inherited = self._idle_connections()  # closing them would release the parent's locks
             self._writer = None
-            _FORKED_IN_USE.add(_file_identity(self.path))
+            if held := _file_identity(self.path):
+                _FORKED_IN_USE.add(held)
         self._reset()
 
     def _idle_connections(self) -> list[SqliteConnection]:
@@ -485,9 +485,8 @@ class Database:
             if self.path is None or not self.path.is_file():
                 raise
         assert self.path is not None
-        assert self._files is not None
         self._files.closed()
-        self._read_only = ReadOnlyFile(self.path, self._connect_to)
+        self._read_only = ReadOnlyFile(self.path)
         db = self._connect()
         self._check_application(db)
         if (version := db.pragma("user_version")) != schema.LATEST:
@@ -513,15 +512,8 @@ class Database:
             )
 
     def _connect(self) -> SqliteConnection:
-        if (
-            _FORKED_IN_USE
-            and self.path is not None
-            and self.path.exists()
-            and _file_identity(self.path) in _FORKED_IN_USE
-        ):
+        if _FORKED_IN_USE and _file_identity(self.path) in _FORKED_IN_USE:
             raise self._fork_error()
-        if self._files is None:
-            return self._connect_writable()
         self._files.check()
         db = self._connect_writable() if self._read_only is None else self._read_only.connect()
         self._files.opened(log=self._read_only is None)
@@ -530,8 +522,7 @@ class Database:
     def _connect_writable(self) -> SqliteConnection:
         if self.path is not None:
             make_private(self.path)
-        db = cast("SqliteConnection", _Connection(str(self.path) if self.path else ":memory:"))
-        db.set_busy_handler(_busy_handler())
+        db = _connected(str(self.path) if self.path else ":memory:")
         _write_ahead(db)
         for pragma, value in (
             ("synchronous", self._durability),
@@ -542,12 +533,6 @@ class Database:
             ("temp_store", 2),
         ):
             db.pragma(pragma, value)
-        return db
-
-    def _connect_to(self, uri: str) -> SqliteConnection:
-        """A file that may be read and not written."""
-        db = cast("SqliteConnection", _Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
-        db.set_busy_handler(_busy_handler())
         return db
 
     def _migrate(self, db: SqliteConnection) -> None:
@@ -609,7 +594,7 @@ class Database:
     @property
     def moved(self) -> str | None:
         """A message if a file was removed or replaced while it was open; else None."""
-        return None if self._files is None else self._files.moved
+        return self._files.moved
 
     def _fork_error(self) -> errors.StoreUnavailable:
         if self.path is None:
@@ -641,8 +626,7 @@ class Database:
             try:  # includes BEGIN: an interrupt may come right after it
                 db.execute("BEGIN IMMEDIATE")
                 yield db
-                if self._files is not None:
-                    self._files.check()
+                self._files.check()
                 db.execute("COMMIT")
             except BaseException:
                 if db.in_transaction:
@@ -679,8 +663,7 @@ class Database:
         """The writer outside of a transaction, for work on the whole file."""
         self._check_writable()
         with self._locked_writer() as db:
-            if self._files is not None:
-                self._files.check()
+            self._files.check()
             yield db
 
     def checkpoint(self, patience: float) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql.erasure import MARK, ErasedRows
+from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.stores.sqlite.database import Connection, Database, SqliteConnection
 from mnemic.types import Purge
 
@@ -47,8 +47,20 @@ class NeedleSearch:
 
     def __init__(self, needles: Sequence[bytes]) -> None:
         self._wanted = {needle for needle in needles if len(needle) >= KEY}
-        self._filed = _Needles(self._wanted) if len(self._wanted) > FEW else None
         self._longest = max(map(len, self._wanted), default=0)
+        self._filed: dict[bytes, dict[tuple[int, int], set[bytes]]] = {}
+        if len(self._wanted) > FEW:
+            self._file()
+
+    def _file(self) -> None:
+        """Index the needles by their most distinctive ``KEY`` bytes; those that share them are looked up together."""
+        for needle in self._wanted:
+            start = _rarest(needle)
+            alike = self._filed.setdefault(needle[start : start + KEY], {})
+            alike.setdefault((start, len(needle)), set()).add(needle)
+        self._bits = min(MOST_BITS, max(BITS, (len(self._filed) * SPARSE).bit_length()))
+        self._marked = np.zeros(1 << self._bits, np.bool_)
+        self._marked[_hashes(b"".join(self._filed), self._bits)[::KEY]] = True
 
     def found_in(self, parts: Iterable[bytes]) -> tuple[set[bytes], int]:
         """See ``found_in``."""
@@ -62,26 +74,9 @@ class NeedleSearch:
         return found, size
 
     def _among(self, text: bytes) -> set[bytes]:
-        if self._filed is not None:
-            return self._filed.among(text)
-        return {needle for needle in self._wanted if needle in text}
-
-
-class _Needles:
-    """A hash index of needles by their most distinctive ``KEY`` bytes; needles that share them are looked up together."""
-
-    def __init__(self, needles: Iterable[bytes]) -> None:
-        self._filed: dict[bytes, dict[tuple[int, int], set[bytes]]] = {}
-        for needle in needles:
-            start = _rarest(needle)
-            alike = self._filed.setdefault(needle[start : start + KEY], {})
-            alike.setdefault((start, len(needle)), set()).add(needle)
-        self._bits = min(MOST_BITS, max(BITS, (len(self._filed) * SPARSE).bit_length()))
-        self._marked = np.zeros(1 << self._bits, np.bool_)
-        self._marked[_hashes(b"".join(self._filed), self._bits)[::KEY]] = True
-
-    def among(self, text: bytes) -> set[bytes]:
         """The needles that a text contains."""
+        if not self._filed:
+            return {needle for needle in self._wanted if needle in text}
         found: set[bytes] = set()
         for at in np.flatnonzero(self._marked[_hashes(text, self._bits)]).tolist():
             for (start, length), needles in self._filed.get(text[at : at + KEY], {}).items():
@@ -147,7 +142,7 @@ class Erasure(ErasedRows[Database]):
         """
         try:
             with self._db.exclusive() as db:
-                mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
+                mark = self._mark(db)
                 self._rewrite(db)
             if not self._db.checkpoint(patience):
                 return Purge(
@@ -156,12 +151,12 @@ class Erasure(ErasedRows[Database]):
         except StoreError as error:
             return Purge(pending=f"{error} Tried again when the record is opened or closed.")
         if self._db.path is None or not needles:
-            self._clear_mark(mark)
+            self._finish(mark)
             return Purge()
         searched = self._search(self._db.path.parent, needles)
         found = searched.found
         if not found:
-            self._clear_mark(mark)
+            self._finish(mark)
         where = ", ".join(sorted({name for names in found.values() for name in names}))
         left = [f"{len(found)} of {len(needles)} texts and vectors are still in {where}"] if found else []
         left += [f"{', '.join(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
@@ -177,13 +172,9 @@ class Erasure(ErasedRows[Database]):
         finally:
             db.pragma("temp_store", 2)
 
-    def _clear_mark(self, mark: tuple[object] | None) -> None:
-        """Clear the mark, unless more was erased since this purge began."""
-        if mark is None:
-            return
-        with suppress(StoreError), self._db.write() as db:
-            db.execute("DELETE FROM header WHERE key = ? AND value = ?", (MARK, mark[0]))
+    def _finish(self, mark: object) -> None:
         with suppress(StoreError):
+            self._clear_mark(mark)
             self._db.checkpoint(0.0)
 
     def _search(self, folder: Path, needles: Sequence[bytes]) -> _SearchReport:

@@ -92,11 +92,15 @@ class SqliteStore(SqlStore[Database]):
     Args:
         folder: the folder of the file; created if missing, readable by its owner only. ``None`` keeps everything in RAM.
         durability: ``FULL`` survives power loss; ``NORMAL`` survives a killed process only, several times faster.
+
+    Attributes:
+        erasure: erasure, with the purge of bytes.
     """
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else self._file(_readable(folder))
         super().__init__(Database(path, durability=durability), SqliteIntegrity())
+        self.erasure = Erasure(self._db)
 
     @staticmethod
     def _file(folder: Path) -> Path:
@@ -149,11 +153,6 @@ class SqliteStore(SqlStore[Database]):
 
         backup.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
         return reports[0]
-
-    @property
-    def erasure(self) -> Erasure:
-        """Erasure, with the purge of bytes."""
-        return Erasure(self._db)
 
     def feed(self) -> Feed:
         """The record as an outbox for a derived index. The first call gives the record its unique name.

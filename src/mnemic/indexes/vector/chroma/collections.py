@@ -120,9 +120,7 @@ class Server:
                 for session in sessions:  # chromadb leaves them open
                     session.close()
 
-    def close(self) -> None:
-        """Disconnect."""
-        self.reset()
+    close = reset
 
 
 class Folder:

@@ -151,7 +151,9 @@ class Outbox:
         try:
             return None if self._closed else work()
         except ChromaUnavailable as error:
-            self._fail(error)
+            self.trouble = str(error)
+            with suppress(StoreError):
+                self._reset()
         except StoreClosed:
             self._closed = True
         except StoreError:  # of the record or the folder: retried later
@@ -159,11 +161,6 @@ class Outbox:
         finally:
             self._lock.release()
         return None
-
-    def _fail(self, error: ChromaUnavailable) -> None:
-        self.trouble = str(error)
-        with suppress(StoreError):
-            self._reset()
 
     def _reset(self) -> None:
         self.collections, self._failed = None, False  # first, so that no search uses a closed client
