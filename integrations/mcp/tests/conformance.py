@@ -118,7 +118,7 @@ def main() -> int:
                 failed += conformance(address) + inspected([address], profile)
     with tempfile.TemporaryDirectory() as folder:
         print("default, over stdio")
-        sources = ["-e", f"PYTHONPATH={os.environ.get('PYTHONPATH', '')}"]
+        sources = ["-e", f"PYTHONPATH={path}"] if (path := os.environ.get("PYTHONPATH")) else []
         failed += inspected([*sources, *command(folder, "default")], "default")
     print(f"failed: {failed}" if failed else "all pass")
     return len(failed) > 0
