@@ -10,7 +10,7 @@ from typing import IO
 
 from mnemic.ingest import fields
 from mnemic.knowledge import pipeline
-from mnemic.lifecycle import erasure, maintenance, retention, trust
+from mnemic.lifecycle import erasure, maintenance, quarantine, retention
 from mnemic.protocols import Embedder
 from mnemic.recall import mood, validation
 from mnemic.runtime import factory
@@ -84,7 +84,7 @@ class Admin:
             InvalidInput: no argument is given, or ids with another one.
             NotFound: there is no such record.
         """
-        return trust.quarantine(self._runtime, self._scope.user, ids, source=source, session=session, reason=reason)
+        return quarantine.quarantine(self._runtime, self._scope.user, ids, source=source, session=session, reason=reason)
 
     def release(self, ids: Iterable[str]) -> Receipts:
         """Release records from quarantine, and those derived from them, unless another source of these is still there.
@@ -95,7 +95,7 @@ class Admin:
         Raises:
             NotFound: there is no such record.
         """
-        return trust.release(self._runtime, self._scope.user, ids)
+        return quarantine.release(self._runtime, self._scope.user, ids)
 
     def redacted(self, text: str) -> str:
         """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
