@@ -84,7 +84,9 @@ class Admin:
             InvalidInput: no argument is given, or ids with another one.
             NotFound: there is no such record.
         """
-        return quarantine.quarantine(self._runtime, self._scope.user, ids, source=source, session=session, reason=reason)
+        return quarantine.quarantine(
+            self._runtime, self._scope.user, ids, source=source, session=session, reason=reason
+        )
 
     def release(self, ids: Iterable[str]) -> Receipts:
         """Release records from quarantine, and those derived from them, unless another source of these is still there.

@@ -3,7 +3,7 @@
 Only the beginnings of a few files are read; git is not run. A broken, hostile or unreadable file counts as absent.
 """
 
-# ruff: noqa: PTH112, PTH113 - of pathlib, is_file and is_dir may raise
+# ruff: noqa: PTH112, PTH113 - is_file and is_dir of pathlib may raise; these do not
 from __future__ import annotations
 
 import hashlib

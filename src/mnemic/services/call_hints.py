@@ -32,7 +32,8 @@ _METHODS: Mapping[str, str] = {
     "context": "get_memory_context()", "save": "remember()", "store": "remember()", "put": "remember()",
     "add_memory": "remember()", "add_message": "add()", "add_messages": "add()", "session": "sessions.current()",
     "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "graph": "links.graph()",
-    "quarantine": "admin.quarantine()", "verify": "admin.verify()", "flush": "admin.flush()", "log": "admin.log()",
+    "trust": "admin.quarantine()", "quarantine": "admin.quarantine()", "verify": "admin.verify()",
+    "flush": "admin.flush()", "log": "admin.log()",
     "backup": "admin.backup()", "export": "admin.export()", "reembed": "admin.reembed()", "erase_user": "admin.erase_user()",
     "emotion": "admin.emotion()", "location": "admin.location",
 }  # fmt: skip

@@ -99,14 +99,14 @@ class Workers:
 
 
 class OnWorkers:
-    """An object whose methods run on worker threads; its class lists them with `on_worker`."""
+    """Wraps an object whose methods block, and runs them on worker threads; a subclass lists them with `on_worker`."""
 
     def __init__(self, wrapped: Any, workers: Workers) -> None:
         self._wrapped, self._workers = wrapped, workers
 
 
 def on_worker(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """A method of a blocking class as one of its `OnWorkers` class, with the same arguments and documentation."""
+    """The asynchronous form of a method, for a subclass of `OnWorkers`: the same arguments and documentation."""
 
     @wraps(method)
     async def called(self: OnWorkers, *args: P.args, **kwargs: P.kwargs) -> T:
