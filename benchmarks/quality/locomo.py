@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks import reporting
 from benchmarks.conversations import CATEGORIES, Conversation, load
 from benchmarks.quality import metrics
-from benchmarks.quality.asking import BUDGETS, DEPTH, Answers, ask
+from benchmarks.quality.questions import BUDGETS, DEPTH, Answers, ask
 from benchmarks.vectors import named_embedder
 from mnemic import Memory
 

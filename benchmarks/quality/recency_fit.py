@@ -29,7 +29,6 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.conversations import lines, load
 from benchmarks.quality import talk, updates
-from benchmarks.quality.updating import between
 from benchmarks.vectors import default_embedder
 from mnemic import Memory
 from mnemic.recall import recency
@@ -139,7 +138,7 @@ def of_family(family: str, embedder: Any) -> Iterator[Asked]:
         with Memory(":memory:", user="one", embedder=embedder, secrets="allow") as memory:
             memory.add(step.message for step in sequence.steps)
             now = sequence.steps[-1].message.sent_at + timedelta(days=3)
-            for at in (None, *between(sequence)):
+            for at in (None, *updates.between(sequence)):
                 value = sequence.changes[-1][1] if at is None else sequence.at(at)
                 wanted = {id_ for id_, held in values.items() if held == value}
                 source = ("families", sequence.attribute, "families")

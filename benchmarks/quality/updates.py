@@ -2,7 +2,7 @@
 
 Sequences are generated from templates that stand in this file and in ``updates_wide``: one attribute takes 3 to 6 values, weeks
 apart, among other attributes of the same person, the same attribute of other people, and talk. Five families of templates: the
-weights of ``retrieval.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` is only measured.
+weights of ``recall.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` is only measured.
 
     python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--json OUT]
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,10 +20,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks import reporting
 from benchmarks.quality.updates_wide import FIFTH, FOURTH, Attribute, words
 from benchmarks.vectors import default_embedder
-from mnemic.types import Message
+from mnemic import Memory
+from mnemic.types import Hit, Message
 
 DEFINITIONS = {
     "sequence": "one record with one attribute of 3 to 6 values, 5 to 40 days apart, and distractors; one in five returns to an "
@@ -539,10 +543,84 @@ def sequences(family: str, count: int, seed: int) -> list[Sequence_]:
     return [generated(attributes[n % len(attributes)], n // len(attributes), seed) for n in range(count)]
 
 
+def interval(values: Sequence[float]) -> list[float]:
+    """95 % interval of the mean, in percent."""
+    drawn = np.random.default_rng(0).choice(np.asarray(values, float), (2000, len(values))).mean(axis=1)
+    return [round(100 * float(q), 1) for q in np.quantile(drawn, (0.025, 0.975))]
+
+
+def share(values: Sequence[float]) -> float | None:
+    return round(100 * float(np.mean(values)), 1) if len(values) else None
+
+
+def right(hit: Hit | None, value: str, sequence: Sequence_) -> bool:
+    """Whether a hit holds the value and comes from a message that gave it."""
+    if hit is None or value.lower() not in hit.text.lower():
+        return False
+    told = {step.message.id for step in sequence.steps if step.value == value}
+    return not hit.message_ids or bool(told & set(hit.message_ids))
+
+
+def by_memory(made: Sequence[Sequence_], embedder: Any, *, show: bool = False) -> dict[str, Any]:
+    """The figures of the public API: add, process, search now and at past dates, and what is still reachable."""
+    current: list[float] = []
+    past: list[list[float]] = []
+    by_name: dict[str, list[float]] = defaultdict(list)
+    lost = unfound = values = 0
+    for number, sequence in enumerate(made):
+        with Memory(
+            ":memory:", user=f"u{number}", embedder=embedder, secrets="allow"
+        ) as memory:  # passwords are values here
+            for step in sequence.steps:
+                memory.add([step.message])
+                memory.process()
+            now = sequence.steps[-1].message.sent_at + timedelta(days=3)
+            first = next(iter(memory.search(sequence.question, k=10, now=now)), None)
+            value = sequence.changes[-1][1]
+            current.append(float(right(first, value, sequence)))
+            by_name[sequence.attribute].append(current[-1])
+            if show and not current[-1]:
+                print(
+                    f"[now] {sequence.attribute}: {sequence.question} wants {value}, gives {first.text if first else None!r}"
+                )
+            past.append([_at(memory, sequence, moment, show=show) for moment in between(sequence)])
+            everything = " ".join(m.content for m in memory.messages(limit=None)).lower()
+            shown = " ".join(
+                h.text for h in memory.search(sequence.question, k=50, now=now, include_expired=True)
+            ).lower()
+            for each in {value for _, value in sequence.changes}:
+                values += 1
+                unfound += each.lower() not in shown
+                lost += each.lower() not in shown and each.lower() not in everything
+    flat = [value for each in past for value in each]
+    return {
+        "sequences": len(made), "current": share(current), "current_interval": interval(current), "past": share(flat),
+        "past_interval": interval([float(np.mean(each)) for each in past if each]), "past_questions": len(flat),
+        "values": values, "lost": lost, "unfound": unfound,
+        "by_attribute": {name: share(found) for name, found in by_name.items()},
+    }  # fmt: skip
+
+
+def between(sequence: Sequence_) -> list[datetime]:
+    """The middle of each interval but the last."""
+    moments = [moment for moment, _ in sequence.changes]
+    return [a + (b - a) / 2 for a, b in pairwise(moments)]
+
+
+def _at(memory: Any, sequence: Sequence_, moment: datetime, *, show: bool) -> float:
+    now = sequence.steps[-1].message.sent_at + timedelta(days=3)
+    first = next(iter(memory.search(sequence.question, k=10, at=moment, now=now)), None)
+    value = sequence.at(moment)
+    found = right(first, value, sequence)
+    if show and not found:
+        print(
+            f"[{moment:%d %b}] {sequence.attribute}: {sequence.question} wants {value}, gives {first.text if first else None!r}"
+        )
+    return float(found)
+
+
 def main(given: Sequence[str]) -> dict[str, Any]:
     """Run, print, and write the result if asked to."""
-    from benchmarks.quality import updating
-
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.updates", description=__doc__)
     parser.add_argument("--sequences", type=int, default=60, help="of each family")
     parser.add_argument("--seed", type=int, default=0)
@@ -554,7 +632,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for family in options.family or FAMILIES:
         made = sequences(family, options.sequences, options.seed)
-        figures[family] = updating.by_memory(made, embedder, show=options.show)
+        figures[family] = by_memory(made, embedder, show=options.show)
     embedder.close()
     result = reporting.document(
         "quality.updates", given, data={"generated": "benchmarks/quality/updates.py", "sha256": reporting.sha256(Path(__file__))},

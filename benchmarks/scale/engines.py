@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.speed.measuring import folder_bytes
+from benchmarks.speed.measures import folder_bytes
 
 __all__ = ["ENGINES", "Engine", "running"]
 

@@ -15,7 +15,7 @@ import psutil
 
 from benchmarks.scale import made
 from benchmarks.scale.engines import Engine
-from benchmarks.speed.measuring import Timings
+from benchmarks.speed.measures import Timings
 from mnemic import Memory
 from mnemic.testing.fakes import add_message
 

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks import reporting
 from benchmarks.scale import measures, plotting
 from benchmarks.scale.engines import ENGINES, running
-from benchmarks.speed.measuring import pin_threads
+from benchmarks.speed.measures import pin_threads
 
 LAYOUTS = ("shared", "whole")
 DEFINITIONS = {

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import reporting
-from benchmarks.speed.measuring import pin_threads
+from benchmarks.speed.measures import pin_threads
 
 MESSAGES = 1_000
 TOKENS = 1_000

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.speed import corpus
 from benchmarks.speed.engines import ENGINES, K
-from benchmarks.speed.measuring import Timings, folder_bytes
+from benchmarks.speed.measures import Timings, folder_bytes
 
 __all__ = ["Child", "known_texts"]
 

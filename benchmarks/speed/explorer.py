@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from starlette.testclient import TestClient
 
 from benchmarks import reporting
-from benchmarks.speed.measuring import Timings, pin_threads
+from benchmarks.speed.measures import Timings, pin_threads
 from mnemic import HashingEmbedder, Memory
 from mnemic.testing.fakes import add_episode, add_memory
 from mnemic.types import AddEpisode, AddMemory, Archive, Emotion, Link, PutLink, Supersede

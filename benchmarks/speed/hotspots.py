@@ -21,7 +21,7 @@ from benchmarks.conversations import load
 from benchmarks.speed import corpus
 from benchmarks.speed.children import known_texts
 from benchmarks.speed.engines import MnemicEngine
-from benchmarks.speed.measuring import Timings, pin_threads
+from benchmarks.speed.measures import Timings, pin_threads
 from benchmarks.vectors import default_embedder
 
 ADDS = 200

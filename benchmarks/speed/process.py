@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.conversations import load
 from benchmarks.speed import corpus
-from benchmarks.speed.measuring import pin_threads
+from benchmarks.speed.measures import pin_threads
 from mnemic import Memory
 from mnemic.embedders import HashingEmbedder
 

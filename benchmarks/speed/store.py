@@ -14,7 +14,7 @@ from benchmarks.conversations import load
 from benchmarks.speed import corpus, fresh, tenant
 from benchmarks.speed.children import Child, rounds
 from benchmarks.speed.engines import ENGINES
-from benchmarks.speed.measuring import folder_bytes, pin_threads
+from benchmarks.speed.measures import folder_bytes, pin_threads
 from benchmarks.vectors import default_embedder
 
 ADDS, ADDS_A_ROUND = 200, 20

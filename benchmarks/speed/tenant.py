@@ -13,7 +13,7 @@ from benchmarks.conversations import Conversation, Question
 from benchmarks.quality import metrics
 from benchmarks.speed import corpus
 from benchmarks.speed.children import known_texts
-from benchmarks.speed.measuring import Timings
+from benchmarks.speed.measures import Timings
 from benchmarks.vectors import PreparedEmbedder
 from mnemic import Memory
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import reporting
 from benchmarks.speed.fresh import import_cost
-from benchmarks.speed.measuring import folder_bytes
+from benchmarks.speed.measures import folder_bytes
 
 PROJECT = Path(__file__).resolve().parents[2]
 TOOLS = {"pip", "setuptools", "wheel"}

@@ -18,8 +18,8 @@ from benchmarks import reporting
 from benchmarks.conversations import load
 from benchmarks.quality.locomo import described
 from benchmarks.quality.peers.catalogue import PEERS
-from benchmarks.quality.peers.preparing import COLD_STARTS, prepare
-from benchmarks.quality.peers.running import measure
+from benchmarks.quality.peers.preparation import COLD_STARTS, prepare
+from benchmarks.quality.peers.runs import measure
 from benchmarks.vectors import default_embedder
 from mnemic import HashingEmbedder
 from mnemic.paths import cache_dir

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.quality.peers.products import DEEPEST, ENGINES
 from benchmarks.quality.peers.protocol import Known, Talk, sessions
 from benchmarks.quality.peers.raw import Engine
-from benchmarks.speed.measuring import Timings, folder_bytes
+from benchmarks.speed.measures import Timings, folder_bytes
 
 __all__ = ["cold", "conversations", "large"]
 

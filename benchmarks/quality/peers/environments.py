@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.peers.catalogue import Peer
-from benchmarks.speed.measuring import folder_bytes
+from benchmarks.speed.measures import folder_bytes
 from benchmarks.speed.weight import PROJECT, TOOLS, run
 
 __all__ = ["ensure", "python_of"]

@@ -169,7 +169,10 @@ def _is_about_third_person(text: str) -> bool:
 
 def _named_value(new: _Statement, old: _Statement) -> str:
     """The replaced value that the later statement names, if the earlier one is about nothing else."""
+    denied = _DENIED.search(old.text) is not None
     for match in _REPLACED.finditer(new.text):
+        if match["not"] and denied:  # the earlier one denies it as well
+            continue
         phrase = _REPLACED_BY.sub("", next(group for group in match.groups() if group))
         named = _parse(phrase).terms - _CHANGE
         if not named or not named <= old.terms:

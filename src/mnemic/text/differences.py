@@ -20,12 +20,19 @@ Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
 _WORDS = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
 _PRONOUN = re.compile(r"I(?:['\u2019]\w+)?")
-_NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*(?: ?[ap]m\b)?")
+_DIGITS = {
+    word: str(number)
+    for number, word in enumerate(
+        """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+        nineteen twenty""".split(),
+        start=2,
+    )
+}
 _NUMBER_WORDS = frozenset(
-    """zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion first second
-    third fourth fifth half quarter once twice double triple dozen couple both single""".split()
-)
+    """zero thirty forty fifty sixty seventy eighty ninety hundred thousand million billion first second third fourth fifth
+    half quarter once twice double triple dozen couple both single""".split()
+).union(_DIGITS)
 _DATE_WORDS = frozenset(
     MONTHS
     + tuple(
@@ -34,6 +41,7 @@ _DATE_WORDS = frozenset(
         yearly annually before after""".split()
     )
 )
+_SHORT_MONTHS = {month[:3]: month for month in MONTHS}
 NEGATIONS = frozenset(
     """no not never none nobody nothing nowhere neither nor cannot without hardly barely rarely seldom stop stopped stops quit
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
@@ -44,7 +52,11 @@ _CASES = (("i we", "me us"), ("he", "him"), ("they", "them"))
 _PLACES = frozenset("above below over under up down out off".split())
 """Opposite prepositions, which are stop words in search."""
 _ALIKE = ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
-_SYNONYMS = {term: terms[0] for terms in map(content_terms, _ALIKE) for term in terms}
+_SYNONYMS = {term: terms[0] for terms in map(content_terms, _ALIKE) for term in terms} | {
+    term: other
+    for pair in (_DIGITS | _SHORT_MONTHS).items()
+    for term, other in zip(*map(content_terms, pair), strict=True)
+}
 _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
@@ -68,7 +80,9 @@ _MAX_ORDERED = 40
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
-    return frozenset(_NUMERALS.findall(text)) | {word for word in words if word in _NUMBER_WORDS}
+    """Numbers in digits, those up to twenty also where they are words, with the half of the day of a time."""
+    numerals = {found.replace(" ", "") for found in _NUMERALS.findall(text.lower())}
+    return frozenset(numerals) | {_DIGITS.get(word, word) for word in words if word in _NUMBER_WORDS}
 
 
 def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) -> frozenset[str]:
@@ -96,7 +110,8 @@ def _negations(words: list[str]) -> int:
 
 
 def _times(words: set[str]) -> set[str]:
-    return {word.removesuffix("s") for word in words if word in _DATE_WORDS or word.removesuffix("s") in _DATE_WORDS}
+    named = (_SHORT_MONTHS.get(word, word) for word in words)
+    return {word.removesuffix("s") for word in named if word in _DATE_WORDS or word.removesuffix("s") in _DATE_WORDS}
 
 
 def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names: frozenset[str]) -> bool:

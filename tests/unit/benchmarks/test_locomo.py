@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from benchmarks import reporting
 from benchmarks.conversations import Conversation, Question
-from benchmarks.quality import asking, locomo
+from benchmarks.quality import locomo, questions
 
 from mnemic import HashingEmbedder, Message
 
@@ -36,7 +36,7 @@ def tiny(name="talk"):
 
 @pytest.fixture(scope="module")
 def answers():
-    return asking.ask(tiny(), HashingEmbedder(), tokenizer="approximate", budgets=(60, 1000))
+    return questions.ask(tiny(), HashingEmbedder(), tokenizer="approximate", budgets=(60, 1000))
 
 
 def test_every_question_has_a_value_of_every_figure(answers):
@@ -54,13 +54,13 @@ def test_words_of_the_question_find_the_turns_that_have_them(answers):
 
 def test_the_order_is_checked_against_k(answers, monkeypatch):
     assert answers.moved == []
-    real = asking.Memory.search
+    real = questions.Memory.search
 
     def shifted(memory, query, *, k, **options):
         return real(memory, query, k=k, **options)[1 if k == 10 else 0 :]
 
-    monkeypatch.setattr(asking.Memory, "search", shifted)
-    moved = asking.ask(tiny(), HashingEmbedder(), tokenizer="approximate", budgets=(60,)).moved
+    monkeypatch.setattr(questions.Memory, "search", shifted)
+    moved = questions.ask(tiny(), HashingEmbedder(), tokenizer="approximate", budgets=(60,)).moved
     assert moved == [question.text for question in tiny().questions]
 
 
@@ -89,7 +89,7 @@ def write_file(folder):
 
 def test_the_result_says_how_it_was_made_and_names_no_folder(tmp_path, monkeypatch, capsys):
     file, out = write_file(tmp_path), tmp_path / "out.json"
-    real = asking.ask
+    real = questions.ask
 
     def quick(conversation, embedder, **options):
         return real(conversation, embedder, tokenizer="approximate", **options)

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 from benchmarks.conversations import Conversation, Question
-from benchmarks.quality.asking import ask
 from benchmarks.quality.peers import __main__ as command
-from benchmarks.quality.peers import child, environments, running
+from benchmarks.quality.peers import child, environments, runs
 from benchmarks.quality.peers.catalogue import PEERS, Peer
-from benchmarks.quality.peers.preparing import COLD_STARTS, LARGE, prepare
+from benchmarks.quality.peers.preparation import COLD_STARTS, LARGE, prepare
 from benchmarks.quality.peers.products import ENGINES, _llama_inner
 from benchmarks.quality.peers.protocol import Known, Talk, sessions
+from benchmarks.quality.questions import ask
 
 from mnemic import HashingEmbedder, Message
 
@@ -94,7 +94,7 @@ def test_mnemic_as_a_peer_has_the_figures_of_the_recall_benchmark(talks, tmp_pat
     """The two benchmarks may not come to differ in what they call recall."""
     for answer in child.conversations("mnemic", tmp_path, *talks):
         asked = talks[answer["name"]]
-        here = running._of_conversation(asked, answer)
+        here = runs._of_conversation(asked, answer)
         there = ask(asked, HashingEmbedder(), budgets=()).values
         shared = set(here) & set(there)
         assert shared == {"R@5", "R@10", "R@20", "session.any@5", "session.any@10"}
@@ -104,7 +104,7 @@ def test_mnemic_as_a_peer_has_the_figures_of_the_recall_benchmark(talks, tmp_pat
 
 def test_values_of_one_answer():
     session = {"a": "s1", "b": "s1", "c": "s2", "d": "s3"}
-    found = running.answer_values(Question("?", ("c", "d"), 1), [["a", "b"], ["b"], ["c"]], [["a"]], session)
+    found = runs.answer_values(Question("?", ("c", "d"), 1), [["a", "b"], ["b"], ["c"]], [["a"]], session)
     assert found == {
         "R@5": 0.5, "R@10": 0.5, "R@20": 0.5, "session.any@5": 1.0, "session.any@10": 1.0,
         "R@10 when ten are asked for": 0.0,
@@ -113,9 +113,9 @@ def test_values_of_one_answer():
 
 def test_a_peer_is_measured_in_processes_of_its_own(talks, tmp_path, monkeypatch):
     here = {"python": sys.executable, "packages": 2, "mb": 7.0, "installed": {"rank-bm25": "0.2.2", "numpy": "2"}}
-    monkeypatch.setattr(running, "ensure", lambda peer, folder: here)
+    monkeypatch.setattr(runs, "ensure", lambda peer, folder: here)
     steps = Steps()
-    found = running.measure(PEERS["rank-bm25"], talks, tmp_path, tmp_path / "environments", steps)
+    found = runs.measure(PEERS["rank-bm25"], talks, tmp_path, tmp_path / "environments", steps)
     assert "error" not in found
     assert found["versions"] == {"rank-bm25": "0.2.2"}
     assert found["recall"]["R@5"]["questions"] == 6
@@ -134,17 +134,17 @@ def test_a_peer_that_does_not_install_is_reported_without_paths(talks, tmp_path,
             "pip failed:\nCollecting\nno wheel in /home/ana/wheels/x.whl\nsee https://example.org/simple\nend"
         )
 
-    monkeypatch.setattr(running, "ensure", fails)
-    found = running.measure(PEERS["mem0"], talks, tmp_path, tmp_path, Steps())
+    monkeypatch.setattr(runs, "ensure", fails)
+    found = runs.measure(PEERS["mem0"], talks, tmp_path, tmp_path, Steps())
     assert found["error"] == "no wheel in x.whl | see (address) | end"
     assert found["label"] == "mem0"
 
 
 def test_a_peer_that_does_not_run_is_reported(talks, tmp_path, monkeypatch, capsys):
     here = {"python": sys.executable, "packages": 1, "mb": 1.0, "installed": {}}
-    monkeypatch.setattr(running, "ensure", lambda peer, folder: here)
+    monkeypatch.setattr(runs, "ensure", lambda peer, folder: here)
     nobody = Peer("nobody", "Nobody", ("nobody==1",), "none")
-    found = running.measure(nobody, talks, tmp_path, tmp_path, Steps())
+    found = runs.measure(nobody, talks, tmp_path, tmp_path, Steps())
     assert "KeyError: 'nobody'" in found["error"]
     command.show({"nobody": found})
     assert "Nobody did not run:" in capsys.readouterr().out

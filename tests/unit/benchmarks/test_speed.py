@@ -6,7 +6,7 @@ import pytest
 from benchmarks.conversations import Conversation, Question
 from benchmarks.speed import corpus, engines, store, tenant
 from benchmarks.speed.children import known_texts, rounds
-from benchmarks.speed.measuring import Timings, folder_bytes, percentile
+from benchmarks.speed.measures import Timings, folder_bytes, percentile
 
 from mnemic import HashingEmbedder, Message
 

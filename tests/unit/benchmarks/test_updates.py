@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from benchmarks.quality import updates, updating
+from benchmarks.quality import updates
 
 from mnemic import HashingEmbedder
 from mnemic.types import Hit
@@ -54,27 +54,27 @@ def test_a_hit_is_right_only_with_the_value_from_a_message_that_gave_it():
     source = next(step.message.id for step in made.steps if step.value == value)
     other = next(step.message.id for step in made.steps if step.value not in {None, value})
     hit = Hit(id="x", kind="message", text=f"I moved to {value}.", score=1.0, message_ids=(source,))
-    assert updating.right(hit, value, made)
-    assert not updating.right(None, value, made)
-    assert not updating.right(
+    assert updates.right(hit, value, made)
+    assert not updates.right(None, value, made)
+    assert not updates.right(
         Hit(id="x", kind="message", text="I moved.", score=1.0, message_ids=(source,)), value, made
     )
-    assert not updating.right(
+    assert not updates.right(
         Hit(id="x", kind="message", text=f"from {value}", score=1.0, message_ids=(other,)), value, made
     )
 
 
 def test_shares_and_their_interval():
-    assert updating.share([]) is None
-    assert updating.share([1.0, 0.0, 0.0, 0.0]) == 25.0
-    low, high = updating.interval([1.0, 0.0] * 50)
+    assert updates.share([]) is None
+    assert updates.share([1.0, 0.0, 0.0, 0.0]) == 25.0
+    low, high = updates.interval([1.0, 0.0] * 50)
     assert low < 50 < high
-    assert updating.interval([1.0] * 5) == [100.0, 100.0]
+    assert updates.interval([1.0] * 5) == [100.0, 100.0]
 
 
 def test_the_whole_runs_through_the_public_api():
     made = [updates.generated(updates.TUNED[0], 0, 0)]
-    found = updating.by_memory(made, HashingEmbedder(64))
+    found = updates.by_memory(made, HashingEmbedder(64))
     assert found["sequences"] == 1
     assert found["lost"] == 0
     assert found["past_questions"] == len(made[0].changes) - 1

@@ -29,6 +29,7 @@ def test_a_value_that_is_replaced(first, last, value):
 @pytest.mark.parametrize(
     ("first", "last"),
     [
+        ("I do not eat beef", "I don't eat beef"),
         ("My dentist is Dr. Costa", "My dentist is expensive"),
         ("I'm a nurse at St Mary's", "I'm a cellist"),
         ("I live in Ghent", "I have a flat in Rome that I rent out"),

@@ -15,6 +15,9 @@ DIFFERENT = [
     ("She has two cats", "She has three cats", "number"),
     ("The rent is 1,200 euros", "The rent is 1,250 euros", "number"),
     ("The budget is 12 million", "The budget is 12 thousand", "number"),
+    ("She has twelve cats", "She has 11 cats", "number"),
+    ("Wake me at 3 am", "Wake me at 3pm", "number"),
+    ("We met on 3 Dec", "We met on 3 November", "date"),
     ("He flies on Monday", "He flies on Tuesday", "date"),
     ("We met in May", "We met in June", "date"),
     ("He started last year", "He started this year", "date"),
@@ -52,6 +55,10 @@ DIFFERENT = [
     ),
 ]
 SAME = [
+    ("She has two cats", "She's got 2 cats"),
+    ("I start work at nine", "I start work at 9"),
+    ("We met on 3 Nov", "We met on November 3rd"),
+    ("Wake me at 3 pm", "Wake me at 3pm"),
     ("Before lunch I walk", "I walk before lunch"),
     ("I moved to Lisbon.", "I moved to Lisbon"),
     ("Prefers morning meetings", "prefers  morning meetings!"),

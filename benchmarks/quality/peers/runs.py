@@ -17,8 +17,8 @@ from benchmarks.conversations import Conversation, Question
 from benchmarks.quality import metrics
 from benchmarks.quality.peers.catalogue import Peer
 from benchmarks.quality.peers.environments import ensure
-from benchmarks.quality.peers.preparing import COLD_STARTS, LARGE
-from benchmarks.speed.measuring import percentile
+from benchmarks.quality.peers.preparation import COLD_STARTS, LARGE
+from benchmarks.speed.measures import percentile
 from benchmarks.speed.weight import PROJECT
 
 __all__ = ["answer_values", "measure", "plain"]
