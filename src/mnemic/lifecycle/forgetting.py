@@ -50,10 +50,8 @@ WORDS = 0.1
 """Weight of the share of words relative to closeness."""
 BESIDE, BESIDE_WORDS = 0.92, 0.65
 """The share of the best record's score that others need; with all the words, the share of its closeness."""
-BROAD, BROAD_WORDS, BROAD_MEANT = 0.65, 0.35, 0.8
-"""The same for requests for everything about something, and the factor on the closeness needed."""
-TENTH = 1.25
-"""Factor over the closeness of the tenth nearest record, so that no record of a large memory matches by chance."""
+BROAD = 0.65
+"""The first of these for requests for everything about something, to which all the words are enough."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
 NEAR, NEAR_WORDS = 0.25, 0.34
@@ -252,11 +250,10 @@ def _bearing(request: _Request, found: _Candidates) -> tuple[NDArray[np.bool_], 
         return found.own, found.own
     worth = found.close + WORDS * found.share
     words = found.share >= ALL - 1e-6
-    tenth = np.sort(found.close)[-10] if len(found.close) >= 10 else 0.0
-    needed = np.where(found.share > 0, PARTLY, max(MEANT, TENTH * tenth)) * (BROAD_MEANT if request.broad else 1.0)
-    beside, with_words = (BROAD, BROAD_WORDS) if request.broad else (BESIDE, BESIDE_WORDS)
+    needed = np.where(found.share > 0, PARTLY, MEANT)
+    beside = BROAD if request.broad else BESIDE
     by_meaning = (found.close >= needed) & (worth >= beside * worth[found.own].max())
-    by_words = words & (found.close >= with_words * found.close[found.own].max())
+    by_words = words & (request.broad | (found.close >= BESIDE_WORDS * found.close[found.own].max()))
     bears = found.own & (by_meaning | by_words)
     certain = found.own & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
@@ -300,13 +297,9 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
     verdicts: dict[int, bool] = {}
     for trusted in (True, False):
         near = [at for at in live if is_trusted(found.records[at].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
-        answer = (
-            consultant.ask(lambda near=near: forgetting.task(description, [found.records[at].value for at in near]))
-            if near
-            else None
-        )
-        judged = zip(near, answer.meant, strict=True) if answer else ()
-        verdicts |= {at: meant for at, meant in judged if meant is not None}
+        texts = [found.records[at].value for at in near]
+        if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
+            verdicts |= {at: meant for at, meant in zip(near, answer.meant, strict=True) if meant is not None}
     return verdicts
 
 
