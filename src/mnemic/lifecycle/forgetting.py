@@ -288,11 +288,9 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
     What is trusted and what is not is asked about apart, so that the text of a document sways no verdict on what the user
     said. What was forgotten before is told to no model.
     """
-    consultant = Consultant(runtime)
-    if not consultant.available:
-        return {}
     from mnemic.llm import forgetting
 
+    consultant = Consultant(runtime)
     live = [at for at in order if found.records[at].status != "archived"]
     verdicts: dict[int, bool] = {}
     for trusted in (True, False):
@@ -301,6 +299,13 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
         if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
             verdicts |= {at: meant for at, meant in zip(near, answer.meant, strict=True) if meant is not None}
     return verdicts
+
+
+def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequence[int]) -> list[int]:
+    """The order without what was erased or rewritten while the language model thought."""
+    now = runtime.store.knowledge.records(scope.user, [_id(record) for record in found.records])
+    texts = {id_: record.content for id_, record in now.items()}
+    return [at for at in order if texts.get(_id(found.records[at])) == found.records[at].value.content]
 
 
 # What goes
@@ -341,24 +346,17 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     found = _candidates(runtime, view, view.columns.mask(filters), request)
     by_rule, certain = _bearing(request, found)
     order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
-    verdicts = _verdicts(runtime, text, found, order)
-    bears = {at for at in order if certain[at] or verdicts.get(at, by_rule[at])}
-    denied = {at for at in order if by_rule[at]} - bears
-    clear = {_id(found.records[at]): found.records[at] for at in order if at in bears}
-    mixed = {id_ for id_, record in clear.items() if _has_other_matter(record, request)}
-    clear = {id_: record for id_, record in clear.items() if id_ not in mixed}
+    if runtime.llm is None:
+        bears = [at for at in order if by_rule[at]]
+    else:
+        verdicts = _verdicts(runtime, text, found, order)
+        order = _unchanged(runtime, scope, found, order)
+        bears = [at for at in order if certain[at] or verdicts.get(at, by_rule[at])]
+    kept = dict.fromkeys({at for at in order if by_rule[at]}.difference(bears), DENIED)
+    kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
+    clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    near = [
-        (id_, found.records[at], MIXED if id_ in mixed else DENIED if at in denied else _why_not(found, at))
-        for at in sorted(order, key=lambda at: at not in denied)
-        if (id_ := _id(found.records[at])) not in clear
-        and (at in bears | denied or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
-    ]
-    spared = [
-        Receipt(id=id_, outcome="rejected", reason=f"{why}, and was kept: {_quote(record)}")
-        for id_, record, why in near[:SPARED]
-    ]
-    return Described(_taken(runtime, scope, clear), tuple(spared))
+    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear))
 
 
 def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
@@ -371,6 +369,26 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
             f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
         )
     return text
+
+
+def _spared(
+    found: _Candidates, order: Sequence[int], kept: Mapping[int, str], clear: Mapping[str, Stored]
+) -> tuple[Receipt, ...]:
+    """Receipts for what is kept: first what only the language model speaks against, then by nearness."""
+    near = [
+        at
+        for at in sorted(order, key=lambda at: kept.get(at) != DENIED)
+        if _id(found.records[at]) not in clear
+        and (at in kept or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
+    ]
+    return tuple(
+        Receipt(
+            id=_id(found.records[at]),
+            outcome="rejected",
+            reason=f"{kept.get(at) or _why_not(found, at)}, and was kept: {_quote(found.records[at])}",
+        )
+        for at in near[:SPARED]
+    )
 
 
 def _why_not(found: _Candidates, at: int) -> str:

@@ -317,6 +317,21 @@ def test_no_question_for_ids_or_nothing_in_particular_or_of_an_empty_memory(aski
     assert model.requests == []
 
 
+@pytest.mark.parametrize("hard", [False, True])
+def test_what_changes_while_the_model_thinks_is_left_alone(asking, hard):
+    def judge(request):
+        memory.forget(ids=["salary"], hard=True)
+        memory.update("plumber", content="The plumber comes on Monday")
+        return meaning(*TOLD.values())["forget"](request)
+
+    memory = asking(ScriptedModel({"forget": judge}))
+    found = memory.forget("my salary", hard=hard)
+    assert set(found.ids if hard else taken(found)) == {"pay", "tea"}
+    assert [record.content for record in memory.list()] == ["The plumber comes on Monday"]
+    assert "40k" not in str(found)
+    assert TOLD["salary"] not in str(found)
+
+
 def test_what_was_forgotten_before_is_told_to_no_model(asking):
     model = ScriptedModel(meaning(TOLD["pay"]))
     memory = asking(model)
