@@ -6,6 +6,7 @@ No model is asked and nothing leaves this machine: the model is a script that an
 Install: pip install "mnemic[llm]" pytest
 """
 
+import re
 import warnings
 from datetime import UTC, datetime, timedelta
 
@@ -51,6 +52,12 @@ def describe(request: ScriptedRequest) -> dict[str, object]:
     return {"memories": [{"memory": number, "keywords": keywords, "tags": ["home"]} for number in request.numbers]}
 
 
+def judge(request: ScriptedRequest) -> dict[str, object]:
+    """Which candidates a request to forget means: each has its number and its text in the question."""
+    lines = re.findall(r"^\[(\d+)\] (.*)$", request.prompt, re.MULTILINE)
+    return {"candidates": [{"candidate": int(number), "meant": "budget" in text} for number, text in lines]}
+
+
 SCRIPT = {
     "segment": {"episodes": [{"topic": "arrival in Lisbon", "first": 1, "last": 6}]},
     "narrate": told(
@@ -68,6 +75,7 @@ SCRIPT = {
     },
     "enrich": describe,
     "link": {"links": []},
+    "forget": judge,
 }
 
 ANSWERS_TO_ONE = {
@@ -122,6 +130,11 @@ def main() -> None:
         }
         memory.search("Where does Ana live?")
         assert sum(model.calls.values()) == calls  # searching asks nothing
+        preview = memory.forget("what I may spend", dry_run=True)  # no word of the request was said
+        gone = [receipt.reason for receipt in preview if receipt.outcome == "forgotten"]
+        print(f'"what I may spend" would take: {gone}')
+        assert gone
+        assert all("budget" in text for text in gone)
 
     # A service that is down costs quality, nothing else. When it is back, the episode is told again.
     broken = FaultyModel("500", ANSWERS_TO_ONE, times=None)

@@ -93,8 +93,8 @@ class Memory:
         reranker: reorders the first fifty hits of a search: ``"onnx:OWNER/NAME"``, such as
             ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``, a folder with such a model, or an object such as
             ``CrossEncoderReranker()``; none by default.
-        llm: an optional language model that improves extracted knowledge: ``"provider:model"`` as in pydantic-ai, or
-            its model object. Where it fails, rules take over.
+        llm: an optional language model that improves extracted knowledge and forgetting by description:
+            ``"provider:model"`` as in pydantic-ai, or its model object. Where it fails, rules take over.
         processing: settings of ``process``; see ``Processing``.
         consolidator: settings of ``consolidate``; see ``Consolidator``.
         retention: how long records are kept; see ``RetentionPolicy``.
@@ -463,7 +463,7 @@ class Memory:
         Args:
             description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
                 forgotten; similar ones, and those that also say something else, are kept and have a ``rejected``
-                receipt.
+                receipt. The handle's ``llm``, if it answers, says which of the nearest are meant.
             ids: the records themselves, such as those of a preview.
             hard: erase them for good, including those forgotten before; by description at most 5.
             dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with

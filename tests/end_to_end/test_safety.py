@@ -30,7 +30,7 @@ from mnemic.text.markup import unmarked, visible
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "safety"))
 from poison import payloads
 
-STAGES = ("segment", "narrate", "extract", "decide", "enrich", "link", "expand")
+STAGES = ("segment", "narrate", "extract", "decide", "enrich", "link", "expand", "forget")
 
 
 def listening():
@@ -728,7 +728,8 @@ class TestSecrets:
         with Memory(tmp_path / "a", embedder="hashing", llm=model) as memory:
             memory.process()
             memory.search(f"where is {TOKEN}?", expand_query=True)
-        assert {request.stage for request in model.requests} >= {"extract", "expand"}
+            memory.forget(f"the token {TOKEN}", dry_run=True)
+        assert {request.stage for request in model.requests} >= {"extract", "expand", "forget"}
         assert not [request for request in model.requests if TOKEN in request.prompt]
 
     def test_own_kinds_and_a_choice_of_kinds(self):

@@ -58,6 +58,7 @@ def forget(given: Namespace) -> Answer:
             receipts = memory.forget(given.description, ids=given.id, reason=given.reason)
         gone = [receipt.id for receipt in receipts if receipt.changed]
         texts = _texts(memory, gone)
+        warn_of_fallbacks(memory)
     word = "would go" if given.dry_run else "forgotten"
     kept = [_kept_line(receipt) for receipt in receipts if not receipt.changed]
     lines = [f"{word:<9}  [{one_line(id_)}]  {texts[id_]}" for id_ in gone] + kept
@@ -83,6 +84,7 @@ def _erase(given: Namespace) -> Answer:
         erasure = (
             memory.admin.erase_user() if given.everything else memory.forget(given.description, ids=given.id, hard=True)
         )
+        warn_of_fallbacks(memory)
     if not erasure.clean:
         warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
     lines = [

@@ -132,7 +132,7 @@ MEMORY_OPTIONS = (
         metavar="NAME",
     ),
     option(
-        "--llm", 'a language model for process and consolidate, "provider:model" (default: none)', metavar="NAME"
+        "--llm", 'a language model for process, consolidate and forget, "provider:model" (default: none)', metavar="NAME"
     ),
     option("--timezone", "of times without one (default: UTC)", metavar="ZONE"),
     flag("--json", "answer with one JSON document"),

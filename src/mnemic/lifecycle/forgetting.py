@@ -1,4 +1,11 @@
-"""Forgetting by description: records that clearly match a request are removed, similar ones are kept and named."""
+"""Forgetting by description: records that clearly match a request are removed, similar ones are kept and named.
+
+Rules decide by words and closeness; a language model, if there is one, decides about the nearest records. What it says is
+meant goes. What it says is not meant stays, unless two signs agree that it is: all the words of the request and closeness,
+or all the words or the name where everything about somebody is to go. A person who names a thing in its own words must be
+able to rely on its going, whatever a model is led to say by the text of a record. Otherwise keeping is the safer error: a
+kept record is named in the receipts and can be forgotten by its id, an erased one cannot be brought back.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +23,10 @@ from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.lifecycle.revision import update_derived
 from mnemic.recall import validation
 from mnemic.recall.context import quoted
+from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
+from mnemic.safety.trust import is_trusted
 from mnemic.text.bm25 import idf
 from mnemic.text.display import shown
 from mnemic.text.names import names
@@ -41,10 +50,8 @@ WORDS = 0.1
 """Weight of the share of words relative to closeness."""
 BESIDE, BESIDE_WORDS = 0.92, 0.65
 """The share of the best record's score that others need; with all the words, the share of its closeness."""
-BROAD, BROAD_WORDS, BROAD_MEANT = 0.65, 0.35, 0.8
-"""The same for requests for everything about something, and the factor on the closeness needed."""
-TENTH = 1.25
-"""Factor over the closeness of the tenth nearest record, so that no record of a large memory matches by chance."""
+BROAD = 0.65
+"""The first of these for requests for everything about something, to which all the words are enough."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
 NEAR, NEAR_WORDS = 0.25, 0.34
@@ -57,6 +64,7 @@ LONGEST = 20_000
 """Characters of a text that are searched for other matters."""
 OWN_WORDS, CLAUSE_WORDS = 2, 3
 """Fewest content words of a clause on a matter, and fewest words."""
+MIXED, DENIED = "says something else as well", "is not meant according to the language model"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
 _GENERIC = frozenset(
@@ -236,21 +244,21 @@ def _terms_of(record: Stored) -> set[str]:
     return {*content_terms(value.content), *content_terms(" ".join(beside))}
 
 
-def _bearing(request: _Request, found: _Candidates) -> NDArray[np.bool_]:
-    """Whether records clearly match a request: by all of its words or by meaning, relative to the best match."""
+def _bearing(request: _Request, found: _Candidates) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both."""
     if not found.own.any():
-        return found.own
+        return found.own, found.own
     worth = found.close + WORDS * found.share
     words = found.share >= ALL - 1e-6
-    tenth = np.sort(found.close)[-10] if len(found.close) >= 10 else 0.0
-    needed = np.where(found.share > 0, PARTLY, max(MEANT, TENTH * tenth)) * (BROAD_MEANT if request.broad else 1.0)
-    beside, with_words = (BROAD, BROAD_WORDS) if request.broad else (BESIDE, BESIDE_WORDS)
+    needed = np.where(found.share > 0, PARTLY, MEANT)
+    beside = BROAD if request.broad else BESIDE
     by_meaning = (found.close >= needed) & (worth >= beside * worth[found.own].max())
-    by_words = words & (found.close >= with_words * found.close[found.own].max())
+    by_words = words & (request.broad | (found.close >= BESIDE_WORDS * found.close[found.own].max()))
     bears = found.own & (by_meaning | by_words)
+    certain = found.own & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
-        bears |= found.own  # whatever is said of them
-    return bears | _same_entity(request, found, bears & words) if request.broad else bears
+        bears = certain = found.own  # whatever is said of them
+    return bears | _same_entity(request, found, bears & words) if request.broad else bears, certain
 
 
 def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -269,6 +277,35 @@ def _introduces_name(before: str, terms: Sequence[str]) -> bool:
     """Whether the words before a name say what it is the name of: "my ex", "our dog is called"."""
     words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
     return bool(words) and not set(content_terms(words[-1])).isdisjoint(terms)
+
+
+# What a language model says of them
+
+
+def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Sequence[int]) -> dict[int, bool]:
+    """Whether the nearest records are meant, as far as the language model says.
+
+    What is trusted and what is not is asked about apart, so that the text of a document sways no verdict on what the user
+    said. What was forgotten before is told to no model.
+    """
+    from mnemic.llm import forgetting
+
+    consultant = Consultant(runtime)
+    live = [at for at in order if found.records[at].status != "archived"]
+    verdicts: dict[int, bool] = {}
+    for trusted in (True, False):
+        near = [at for at in live if is_trusted(found.records[at].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
+        texts = [found.records[at].value for at in near]
+        if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
+            verdicts |= {at: meant for at, meant in zip(near, answer.meant, strict=True) if meant is not None}
+    return verdicts
+
+
+def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequence[int]) -> list[int]:
+    """The order without what was erased or rewritten while the language model thought."""
+    now = runtime.store.knowledge.records(scope.user, [_id(record) for record in found.records])
+    texts = {id_: record.content for id_, record in now.items()}
+    return [at for at in order if texts.get(_id(found.records[at])) == found.records[at].value.content]
 
 
 # What goes
@@ -294,7 +331,8 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
     """
-    request = _request(_checked(runtime, scope, description))
+    text = _checked(runtime, scope, description)
+    request = _request(text)
     if not request.terms:
         raise InvalidInput(
             f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."
@@ -306,23 +344,19 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
     found = _candidates(runtime, view, view.columns.mask(filters), request)
-    bears = _bearing(request, found)
+    by_rule, certain = _bearing(request, found)
     order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
-    clear = {_id(found.records[at]): found.records[at] for at in order if bears[at]}
-    mixed = {id_ for id_, record in clear.items() if _has_other_matter(record, request)}
-    clear = {id_: record for id_, record in clear.items() if id_ not in mixed}
+    if runtime.llm is None:
+        bears = [at for at in order if by_rule[at]]
+    else:
+        verdicts = _verdicts(runtime, text, found, order)
+        order = _unchanged(runtime, scope, found, order)
+        bears = [at for at in order if certain[at] or verdicts.get(at, by_rule[at])]
+    kept = dict.fromkeys({at for at in order if by_rule[at]}.difference(bears), DENIED)
+    kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
+    clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    near = [
-        (id_, found.records[at], "says something else as well" if id_ in mixed else _why_not(found, at))
-        for at in order
-        if (id_ := _id(found.records[at])) not in clear
-        and (bears[at] or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
-    ]
-    spared = [
-        Receipt(id=id_, outcome="rejected", reason=f"{why}, and was kept: {_quote(record)}")
-        for id_, record, why in near[:SPARED]
-    ]
-    return Described(_taken(runtime, scope, clear), tuple(spared))
+    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear))
 
 
 def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
@@ -335,6 +369,26 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
             f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
         )
     return text
+
+
+def _spared(
+    found: _Candidates, order: Sequence[int], kept: Mapping[int, str], clear: Mapping[str, Stored]
+) -> tuple[Receipt, ...]:
+    """Receipts for what is kept: first what only the language model speaks against, then by nearness."""
+    near = [
+        at
+        for at in sorted(order, key=lambda at: kept.get(at) != DENIED)
+        if _id(found.records[at]) not in clear
+        and (at in kept or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
+    ]
+    return tuple(
+        Receipt(
+            id=_id(found.records[at]),
+            outcome="rejected",
+            reason=f"{kept.get(at) or _why_not(found, at)}, and was kept: {_quote(found.records[at])}",
+        )
+        for at in near[:SPARED]
+    )
 
 
 def _why_not(found: _Candidates, at: int) -> str:

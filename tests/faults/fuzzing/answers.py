@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from tests.faults.fuzzing.oracle import told
 
 from mnemic import LanguageModelError, MemoryRecord, Message
-from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
+from mnemic.llm import decision, enrichment, expansion, extraction, forgetting, links, narration, segmentation
 from mnemic.llm.answers import find_objects, plain, plain_values
 from mnemic.llm.exchange import read
 from mnemic.llm.schema import validate_leniently
@@ -36,6 +36,7 @@ TASKS = {
     "decide": decision.task(*KNOWN),
     "link": links.task([(KNOWN[0], KNOWN)]),
     "expand": expansion.task(QUERY),
+    "forget": forgetting.task("where Ana lives", KNOWN),
 }
 GOOD: dict[str, dict[str, Any]] = {
     "extract": {
@@ -65,6 +66,7 @@ GOOD: dict[str, dict[str, Any]] = {
                "content": "Ana lives in Porto. The rent is 900 euros."},
     "link": {"links": [{"memory": 1, "candidate": 101, "type": "extends", "strength": 0.5, "reason": "home"}]},
     "expand": {"queries": ["Ana's home", "the town of Ana"]},
+    "forget": {"candidates": [{"candidate": 1, "meant": False}, {"candidate": 2, "meant": True}, {"candidate": 3, "meant": False}]},
 }  # fmt: skip
 """An answer of each stage that keeps every rule."""
 
@@ -170,7 +172,12 @@ def _queries(found: expansion.Expansion) -> None:
     assert len({query.casefold() for query in found.queries}) == len(found.queries)
 
 
+def _verdicts(found: forgetting.Verdicts) -> None:
+    assert len(found.meant) == len(KNOWN)
+    assert {*found.meant} <= {True, False, None}
+
+
 _HOLDS: dict[str, Any] = {
     "extract": _extraction, "segment": _segmentation, "narrate": _narratives, "enrich": _enrichments,
-    "decide": _decision, "link": _links, "expand": _queries,
+    "decide": _decision, "link": _links, "expand": _queries, "forget": _verdicts,
 }  # fmt: skip

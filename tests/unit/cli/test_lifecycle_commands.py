@@ -78,7 +78,12 @@ class TestProcess:
         run = filled("process", "--llm", "some:model")
         assert run.code == 0
         assert run.err.startswith("mnemic: some:model gave no usable answer 2 times; the rules were used instead.")
-        assert "some:model" in filled("consolidate", "--dry-run", "--llm", "some:model").err
+        for command in (
+            ("consolidate", "--dry-run"),
+            ("forget", "--dry-run", "the weather"),
+            ("forget", "--hard", "the weather"),
+        ):
+            assert "some:model" in filled(*command, "--llm", "some:model").err
 
 
 class TestConsolidate:

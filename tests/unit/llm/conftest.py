@@ -12,6 +12,7 @@ from mnemic.llm import (
     enrichment,
     expansion,
     extraction,
+    forgetting,
     links,
     narration,
     prediction,
@@ -129,6 +130,11 @@ CASES = (
         expansion.task("Where does Ana live?"),
         {"queries": ["Ana moved to", "home city of Ana"]},
         has_ids=False,
+    ),
+    Case(
+        "forget",
+        forgetting.task("where I live", KNOWN),
+        {"candidates": [{"candidate": n, "meant": n == 2} for n in (1, 2, 3)]},
     ),
     Case(
         "decide",

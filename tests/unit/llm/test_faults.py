@@ -7,7 +7,7 @@ import pytest
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable
 from mnemic.testing.language_models import FAULTS, FaultyModel
 
-STAGES = ("segment", "narrate", "predict", "extract", "enrich", "link", "expand", "decide")
+STAGES = ("segment", "narrate", "predict", "extract", "enrich", "link", "expand", "forget", "decide")
 UNREACHABLE = {"timeout", "refused connection", "429", "500"}
 HARMLESS = {"prose", "fences", "control characters", "repeated ids"}
 HOPELESS = {"empty", "refusal", "cut", "wrong schema", "10 MB"}

@@ -112,7 +112,7 @@ def _parser() -> ArgumentParser:
         help='a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2 on this machine)',
     )  # fmt: skip
     parser.add_argument(
-        "--llm", metavar="NAME", help='a language model for idle work, "provider:model" (default: none)'
+        "--llm", metavar="NAME", help='a language model for idle work and forgetting, "provider:model" (default: none)'
     )
     parser.add_argument("--timezone", metavar="ZONE", help="of times without one (default: UTC)")
     parser.add_argument(

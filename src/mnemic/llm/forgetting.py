@@ -1,0 +1,93 @@
+"""Task: which texts a request to forget means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm.answers import plain
+from mnemic.llm.fences import DATA_RULE, fenced, numbered_list, speaker
+from mnemic.llm.schema import Items, Number, Schema
+from mnemic.llm.task import Answer, Task
+from mnemic.types import Episode, MemoryRecord, Message
+
+__all__ = ["MOST_CANDIDATES", "Verdicts", "task"]
+
+MOST_CANDIDATES = 30
+LONGEST_REQUEST = 2_000
+LONGEST_CANDIDATE = 1_000
+BLANK = "(blank)"
+"""The first candidate of every question, which no request means: a model that says it does, or skips it, is not believed."""
+FIRST_CANDIDATE = 2
+
+INSTRUCTIONS = f"""\
+A person asks that something be forgotten. Say of every candidate, the blank one too, whether the request means it: whether
+what the person wants forgotten would still be known if the candidate stayed.
+meant true: it says what is to be forgotten, in whatever words, or gives its value or a part of it. "I earn 70k" is
+meant by "my salary".
+meant false: it says the same of somebody else, or only shares words or a subject. "My sister has diabetes" is not
+meant by "my diabetes". When in doubt, false.
+"I" and "my" in the request are the person who asks. Before a candidate may stand who said it, perhaps that person.
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts(Answer):
+    """Whether each candidate is meant; None for one that the model left out or contradicted itself about."""
+
+    meant: tuple[bool | None, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether no candidate was judged."""
+        return not {True, False}.intersection(self.meant)
+
+
+class Judgement(Schema):
+    """Whether one candidate is meant."""
+
+    candidate: Number
+    meant: bool
+
+
+class Judgements(Schema):
+    """One for every candidate."""
+
+    candidates: Items[Judgement] = Field(max_length=MOST_CANDIDATES + 1)
+
+
+def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -> Task[Verdicts]:
+    """Ask which candidates a request to forget means; the request is cut to 2,000 characters, a candidate to 1,000.
+
+    Raises:
+        InvalidInput: there are no candidates or more than 30.
+    """
+    if not 0 < len(candidates) <= MOST_CANDIDATES:
+        raise InvalidInput(
+            f"{len(candidates)} candidates cannot be judged in one question; give 1 to {MOST_CANDIDATES}."
+        )
+    texts = [BLANK, *map(_line, candidates)]
+    data = fenced(request=plain(request)[:LONGEST_REQUEST], candidates=numbered_list(texts))
+    prompt = f"{data}\n\nWhich of the candidates 1 to {len(texts)} does the request mean?"
+    return Task("forget", INSTRUCTIONS, prompt, Judgements, lambda answer: _read(answer, len(candidates)))
+
+
+def _line(candidate: Message | Episode | MemoryRecord) -> str:
+    """A text after who said it, as far as that is known."""
+    text = plain(candidate.content)[:LONGEST_CANDIDATE]
+    by = speaker(candidate) if isinstance(candidate, Message) else getattr(candidate, "speaker", None)
+    return f"{by}: {text}" if by else text
+
+
+def _read(answer: Judgements, count: int) -> Verdicts:
+    said: dict[int, set[bool]] = {}
+    for one in answer.candidates:
+        said.setdefault(one.candidate, set()).add(one.meant)
+    judged = {number: meant for number, (meant, *others) in said.items() if not others}
+    if judged.pop(1, True):
+        raise LanguageModelError("The language model's answer on what to forget was refused: the blank is never meant.")
+    meant = tuple(judged.get(number) for number in range(FIRST_CANDIDATE, FIRST_CANDIDATE + count))
+    return Verdicts(meant=meant, dropped=len(said) - 1 - sum(one is not None for one in meant))
