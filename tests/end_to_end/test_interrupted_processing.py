@@ -13,7 +13,7 @@ from mnemic import Memory, Message, Processing, StoreFull
 from mnemic.knowledge import pipeline
 from mnemic.stores.sql.queries import Knowledge
 
-PROCESSOR = Path(__file__).with_name("process_until.py")
+ROOT = Path(__file__).parents[2]
 LONG_TALK = 220  # messages: more than a step takes
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 PLACES = ("Lisbon", "Porto", "Faro", "Braga", "Evora", "Sintra", "Coimbra")
@@ -180,8 +180,8 @@ def test_in_small_portions(undisturbed):
 
 
 def run(folder, last=0, starter="-", merging="merged"):
-    command = [sys.executable, str(PROCESSOR), str(folder), str(last), str(starter), merging]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.end_to_end.process_until", str(folder), str(last), str(starter), merging]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def big(folder):

@@ -4,7 +4,7 @@ import threading
 from contextlib import closing, contextmanager
 
 import pytest
-from tests.internals import runtime_of, store_of
+from tests.internals import database_of, outbox_of, runtime_of, store_of
 
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
@@ -66,7 +66,7 @@ def writing(store, user):
         inside.set()
         assert go_on.wait(30)
 
-    writer = threading.Thread(target=store._db.apply, args=(slow,))
+    writer = threading.Thread(target=database_of(store).apply, args=(slow,))
     writer.start()
     assert inside.wait(30)
     try:
@@ -112,7 +112,7 @@ class TestOrder:
         monkeypatch.setattr(feeds, "PATIENCE", -1.0)
         store.apply("ana", [add_message("first")])
         feed = store.feed()
-        with store._db.read() as db, db:
+        with database_of(store).read() as db, db:
             db.execute("SELECT count(*) FROM users").fetchone()
             assert feed.changes(0, 9).until == feed.last()
         with writing(store, "ana"), pytest.raises(StoreUnavailable, match="writing to"):
@@ -144,7 +144,7 @@ class TestOrder:
 
 
 def seen(store):
-    with store._db.read() as db:
+    with database_of(store).read() as db:
         return db.execute("SELECT sequence, operation FROM events").fetchall()
 
 
@@ -162,13 +162,13 @@ class TestTurns:
             assert not first.held
             for one in (*others, second):
                 one.release()
-            with apart._db.write() as db:
+            with database_of(apart).write() as db:
                 db.execute(f"DROP SCHEMA {postgres_url.rsplit('schema=', 1)[1]}b CASCADE")
 
     def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
         options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
-            outboxes = [runtime_of(memory).index._outbox() for memory in (first, second)]
+            outboxes = [outbox_of(memory) for memory in (first, second)]
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)

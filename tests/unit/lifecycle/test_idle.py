@@ -16,7 +16,7 @@ from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, 
 from mnemic.errors import StoreFull
 from mnemic.types import Scope
 
-WORKER = Path(__file__).with_name("idle_worker.py")
+ROOT = Path(__file__).parents[3]
 EAGER = Consolidator(min_age_hours=0, buffer_threshold=1)
 
 
@@ -422,10 +422,11 @@ def test_settings_that_mean_nothing(wrong):
 
 def run(*arguments):
     return subprocess.Popen(
-        [sys.executable, "-W", "error", str(WORKER), *map(str, arguments)],
+        [sys.executable, "-W", "error", "-m", "tests.unit.lifecycle.idle_worker", *map(str, arguments)],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        cwd=ROOT,
     )
 
 
