@@ -6,7 +6,7 @@ from mnemic import AsyncMemory, Memory
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.stores.sql.store import SqlStore
 
-__all__ = ["blocking", "connections_of", "database_of", "outbox_of", "runtime_of", "store_of"]
+__all__ = ["blocking", "cached", "connections_of", "database_of", "outbox_of", "runtime_of", "store_of"]
 
 
 def blocking(memory: Any) -> Memory:
@@ -33,6 +33,12 @@ def connections_of(memory: Memory | AsyncMemory) -> list[Any]:
     """The open connections to a file: that of the writer and those of the readers."""
     database = database_of(memory)
     return [database._writer, *database._readers]
+
+
+def cached(memory: Memory | AsyncMemory) -> tuple[dict[int, int], int]:
+    """How many records of each user are in RAM, the latest asked about last; and how many rows all of it counts for."""
+    views = runtime_of(memory).views
+    return {user: cache.catalog.size for user, cache in views._caches.items()}, views._rows
 
 
 def outbox_of(memory: Memory | AsyncMemory) -> Any:

@@ -1,7 +1,9 @@
 """A Chroma server as the vector index of a record in PostgreSQL: the same suite, and what only the two together can do wrong."""
 
 import threading
+import time
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import pytest
 from tests.internals import database_of, outbox_of, runtime_of, store_of
@@ -85,16 +87,13 @@ class TestOrder:
         feed = store.feed()
         begun = feed.last()
         waited, found = threading.Event(), []
-        real = feeds._writers
 
-        def told(db):
-            writers = real(db)
-            if writers:
-                waited.set()
-            return writers
+        def pause(seconds):
+            waited.set()
+            time.sleep(seconds)
 
         with pytest.MonkeyPatch.context() as patch, writing(store, "ana") as go_on:
-            patch.setattr(feeds, "_writers", told)
+            patch.setattr(feeds, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
             store.apply("bob", [add_message("later, and committed before")])
             read = feed.last if ask == "last" else lambda: feed.changes(begun.sequence, 100).until
             reader = threading.Thread(target=lambda: found.append(read()))
@@ -172,9 +171,9 @@ class TestTurns:
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)
-            session = outboxes[0]._lock_on_index._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
-                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
+                held = "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+                assert admin.execute(held).fetchall() == [(True,)]  # the lock on the index
             assert outboxes[1].drain(60)
             assert outboxes[0].drain(60)
             assert [outbox.owner for outbox in outboxes] == [False, True]

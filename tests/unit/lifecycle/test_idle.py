@@ -14,6 +14,7 @@ from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
 from mnemic.errors import StoreFull
+from mnemic.knowledge import pipeline
 from mnemic.types import Scope
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +54,7 @@ def trigger(memory, clock):
 
 def quiet(memory, clock, **options):
     settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
-    return Quiet(runtime_of(memory), Scope(user="ana"), memory._zone, settings, clock=clock)
+    return Quiet(runtime_of(memory), Scope(user="ana"), memory.admin.settings.timezone, settings, clock=clock)
 
 
 def consolidations(memory):
@@ -339,11 +340,11 @@ class TestManyUsers:
     def test_one_whose_warnings_are_errors_leaves_the_others(self, handles, monkeypatch):
         first, second = handles[:2]
 
-        def fails(trigger):
-            if trigger is first.idle:
+        def fails(runtime, scope, zone, **options):
+            if scope.user == first.scope.user:
                 raise RuntimeWarning("left undone")
 
-        monkeypatch.setattr(IdleTrigger, "_process", fails)
+        monkeypatch.setattr(pipeline, "process", fails)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             first.idle.arm(seconds=0.0)
@@ -358,11 +359,11 @@ class TestManyUsers:
     def test_closing_during_a_step_that_was_armed_again_leaves_no_thread_at_work(self, handles, monkeypatch):
         first, working, go = handles[0], threading.Event(), threading.Event()
 
-        def slow(_):
+        def slow(*arguments, **options):
             working.set()
             assert go.wait(30)
 
-        monkeypatch.setattr(IdleTrigger, "_process", slow)
+        monkeypatch.setattr(pipeline, "process", slow)
         first.idle.arm(seconds=0.0)
         assert working.wait(30)
         first.idle.arm(seconds=0.01)
