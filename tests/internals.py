@@ -1,11 +1,12 @@
-"""The one place where tests reach behind a handle: its runtime, its store, and the database of the store."""
+"""The one place where tests reach behind a handle: its runtime, its index and store, and the database of the store."""
 
 from typing import Any
 
 from mnemic import AsyncMemory, Memory
 from mnemic.runtime.redaction import unwrap_store
+from mnemic.stores.sql.store import SqlStore
 
-__all__ = ["blocking", "database_of", "runtime_of", "store_of"]
+__all__ = ["blocking", "cached", "connections_of", "database_of", "outbox_of", "runtime_of", "store_of"]
 
 
 def blocking(memory: Any) -> Memory:
@@ -23,6 +24,23 @@ def store_of(memory: Memory | AsyncMemory) -> Any:
     return runtime_of(memory).store
 
 
-def database_of(memory: Memory | AsyncMemory) -> Any:
-    """The database of the store."""
-    return unwrap_store(store_of(memory))._db
+def database_of(owner: Any) -> Any:
+    """The database of a store, or of the store of a memory."""
+    return unwrap_store(owner if isinstance(owner, SqlStore) else store_of(owner))._db
+
+
+def connections_of(memory: Memory | AsyncMemory) -> list[Any]:
+    """The open connections to a file: that of the writer and those of the readers."""
+    database = database_of(memory)
+    return [database._writer, *database._readers]
+
+
+def cached(memory: Memory | AsyncMemory) -> tuple[dict[int, int], int]:
+    """How many records of each user are in RAM, the latest asked about last; and how many rows all of it counts for."""
+    views = runtime_of(memory).views
+    return {user: cache.catalog.size for user, cache in views._caches.items()}, views._rows
+
+
+def outbox_of(memory: Memory | AsyncMemory) -> Any:
+    """What feeds the vector index of a record."""
+    return runtime_of(memory).index._outbox()

@@ -30,25 +30,30 @@ class Blocking:
         return lambda *args, **kwargs: asyncio.run(call(args, kwargs))
 
 
-@pytest.fixture(params=["sync", "async"])
-def face(request):
-    return request.param
-
-
-@pytest.fixture(params=["folder", "ram", pytest.param("postgres", marks=pytest.mark.engine)])
-def opened(request, face, tmp_path):
+@pytest.fixture(
+    params=[
+        ("folder", "sync"),
+        ("folder", "async"),
+        ("ram", "sync"),  # the face knows nothing of the place, so not every pair is tried
+        pytest.param(("postgres", "sync"), marks=pytest.mark.engine),
+        pytest.param(("postgres", "async"), marks=pytest.mark.engine),
+    ],
+    ids="-".join,
+)
+def opened(request, tmp_path):
     """Opens a memory in the place under test; the folder or database is the same for every call of one test."""
+    place, face = request.param
     handles = []
 
     def make(**options):
         options.setdefault("embedder", "hashing")
-        location = {"ram": ":memory:", "folder": tmp_path / "memory"}.get(request.param)
+        location = {"ram": ":memory:", "folder": tmp_path / "memory"}.get(place)
         location = location or request.getfixturevalue("postgres_url")
         memory = Memory(location, **options) if face == "sync" else Blocking(AsyncMemory(location, **options))
         handles.append(memory)
         return memory
 
-    make.persistent = request.param != "ram"
+    make.persistent = place != "ram"
     yield make
     for memory in handles:
         memory.close()

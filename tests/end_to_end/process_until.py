@@ -9,13 +9,15 @@ import sys
 import time
 from pathlib import Path
 
+from tests.internals import store_of
+
 from mnemic import Memory, Processing
 
 
 def main(folder: str, last: int, starter: str, merging: str) -> None:
     settings = Processing(enable_episode_merging=merging != "apart")
     memory = Memory(folder, user="ana", embedder="hashing", durability="NORMAL", processing=settings)
-    store = memory._runtime.store
+    store = store_of(memory)
     real, count = store.apply, 0
 
     def apply(*arguments, **options):

@@ -1,6 +1,7 @@
 """Processing that is interrupted, or done by two at once, ends where an undisturbed run ends."""
 
 import random
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ from mnemic import Memory, Message, Processing, StoreFull
 from mnemic.knowledge import pipeline
 from mnemic.stores.sql.queries import Knowledge
 
-PROCESSOR = Path(__file__).with_name("process_until.py")
+ROOT = Path(__file__).parents[2]
 LONG_TALK = 220  # messages: more than a step takes
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 PLACES = ("Lisbon", "Porto", "Faro", "Braga", "Evora", "Sintra", "Coimbra")
@@ -180,29 +181,34 @@ def test_in_small_portions(undisturbed):
 
 
 def run(folder, last=0, starter="-", merging="merged"):
-    command = [sys.executable, str(PROCESSOR), str(folder), str(last), str(starter), merging]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def big(folder):
-    with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
-        memory.add([message for n in range(3) for message in talk("stu"[n], LONG_TALK, n)])
+    command = [sys.executable, "-m", "tests.end_to_end.process_until", str(folder), str(last), str(starter), merging]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
-def big_state(tmp_path_factory):
+def big(tmp_path_factory):
+    """Makes copies of a folder in which long conversations wait."""
     folder = tmp_path_factory.mktemp("big") / "memory"
-    big(folder)
-    process = run(folder)
-    assert process.communicate(timeout=120)[0].split() == [str(3 * LONG_TALK), "0"]
-    with Memory(folder, user="ana", embedder="hashing") as memory:
-        sound(memory)
-        return state(memory)
+    with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
+        memory.add([message for n in range(3) for message in talk("stu"[n], LONG_TALK, n)])
+    return lambda copy: shutil.copytree(folder, copy)
 
 
-def test_killed_processes_and_a_last_run(tmp_path, big_state):
-    folder = tmp_path / "memory"
-    big(folder)
+@pytest.fixture(scope="module")
+def alone(big, tmp_path_factory):
+    """What one process makes of it, with and without merging."""
+    made, place = {}, tmp_path_factory.mktemp("alone")
+    processes = {merging: run(big(place / merging), 0, "-", merging) for merging in ("merged", "apart")}
+    for merging, process in processes.items():
+        assert process.communicate(timeout=120)[0].split() == [str(3 * LONG_TALK), "0"]
+        with Memory(place / merging, user="ana", embedder="hashing") as memory:
+            sound(memory)
+            made[merging] = state(memory)
+    return made
+
+
+def test_killed_processes_and_a_last_run(tmp_path, big, alone):
+    folder = big(tmp_path / "memory")
     for last in (1, 2, 2, 3):
         process = run(folder, last)
         process.communicate(timeout=120)
@@ -214,40 +220,35 @@ def test_killed_processes_and_a_last_run(tmp_path, big_state):
     assert process.returncode == 0
     with Memory(folder, user="ana", embedder="hashing") as memory:
         assert sound(memory).pending.get("process") is None
-        assert state(memory) == big_state
+        assert state(memory) == alone["merged"]
 
 
-def message_ids(memory):
-    """The messages of the live episodes; each stands in one of them."""
-    found = [id_ for episode in memory.episodes(reach="user", limit=None) for id_ in episode.message_ids]
+def message_ids(episodes):
+    """The messages of episodes; each stands in one of them."""
+    found = [id_ for _, ids, *_ in episodes for id_ in ids]
     assert len(found) == len(set(found))
     return set(found)
 
 
 @pytest.mark.parametrize("merging", ["apart", "merged"])
-def test_two_processes_at_once(tmp_path, merging):
+def test_two_processes_at_once(tmp_path, big, alone, merging):
     """Where episodes merge, the order in which conversations are taken decides which; all else is as of one process."""
-    folder, alone, starter = tmp_path / "memory", tmp_path / "alone", tmp_path / "go"
-    big(folder)
-    big(alone)
-    processes = [run(folder, 0, starter, merging), run(folder, 0, starter, merging), run(alone, 0, "-", merging)]
+    folder, starter = big(tmp_path / "memory"), tmp_path / "go"
+    processes = [run(folder, 0, starter, merging) for _ in range(2)]
     starter.touch()
     for process in processes:
         process.communicate(timeout=120)
         assert process.returncode == 0
     settings = Processing(enable_episode_merging=merging == "merged")
-    with (
-        Memory(folder, user="ana", embedder="hashing", processing=settings) as memory,
-        Memory(alone, user="ana", embedder="hashing") as one,
-    ):
+    with Memory(folder, user="ana", embedder="hashing", processing=settings) as memory:
         memory.process()  # a process leaves a conversation that another one is at
         assert sound(memory).pending.get("process") is None
-        assert message_ids(memory) == message_ids(one)
+        assert message_ids(state(memory)["episodes"]) == message_ids(alone[merging]["episodes"])
         # Each process saw what the other stored only after its own step, so links may differ; no statement is stored twice.
         live = [record.spoken for record in memory.list(limit=None, reach="user")]
         assert len(live) == len(set(live))
         if merging == "apart":
-            assert state(memory)["episodes"] == state(one)["episodes"]
+            assert state(memory)["episodes"] == alone[merging]["episodes"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,7 +4,7 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.internals import blocking, runtime_of
+from tests.internals import blocking, database_of, runtime_of
 
 from mnemic import (
     ConfigurationError,
@@ -42,7 +42,7 @@ def memory(opened):
 
 def rows(memory):
     """Every row that undoing must restore."""
-    with runtime_of(memory).store._db.read() as db:
+    with database_of(memory).read() as db:
         return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for table in TABLES}
 
 

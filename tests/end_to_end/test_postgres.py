@@ -17,7 +17,6 @@ pytest.importorskip("psycopg")
 pytestmark = pytest.mark.engine
 
 ROOT = Path(__file__).parents[2]
-WORKER = ROOT / "tests" / "faults" / "consolidator.py"
 WRITER = ROOT / "tests" / "faults" / "writer.py"
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 
@@ -102,8 +101,8 @@ class TestConsolidation:
                 memory.remember(frame.format(said), id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
 
     def _worker(self, url, *arguments):
-        command = [sys.executable, str(WORKER), url, *arguments]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "tests.faults.consolidator", url, *arguments]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
     def _tiers(self, memory):
         ids = [f"b{n}-{place}" for n in range(6) for place in range(3)]

@@ -428,19 +428,17 @@ def test_what_was_forgotten_is_told_to_no_model(opened):
         assert REMEMBERED not in request.prompt
 
 
-def test_the_episode_goes_away_while_the_model_thinks(opened, monkeypatch):
-    model = FaultyModel("500", SCRIPT, times=None)
-    memory = opened(model)
-    talk(memory, TALK[:1])
-    memory.process()
-    (episode,) = memory.episodes()
-
+def test_the_episode_goes_away_while_the_model_thinks(opened):
     def narrate(request):
         memory.forget(ids=[episode.id])
         return story(request)
 
+    model = FaultyModel("500", {**SCRIPT, "narrate": narrate}, times=None)
+    memory = opened(model)
+    talk(memory, TALK[:1])
+    memory.process()
+    (episode,) = memory.episodes()
     model.recover()
-    monkeypatch.setitem(model._always, "narrate", narrate)
     report = memory.process()
     assert report.waiting == 0
     assert memory.admin.verify().ok

@@ -9,8 +9,10 @@ import pytest
 
 import mnemic
 import mnemic.documents
+from mnemic import AsyncMemory, Memory
 from mnemic.cli.parser import COMMANDS
-from mnemic_mcp.tools import _PROFILES
+from mnemic_mcp.options import PROFILES
+from mnemic_mcp.tools import Tools, tools_of
 
 PAGE = Path(__file__).parents[2] / "docs/guides/names.md"
 ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
@@ -26,7 +28,9 @@ def test_the_page_is_long():
 def test_what_is_named_exists(token):
     name = token.removeprefix("tool ").strip("`")
     if token.startswith("tool "):
-        assert name in {tool.name for profile in _PROFILES.values() for tool in profile}
+        with Memory(":memory:", embedder="hashing") as memory:
+            do = Tools(memory=AsyncMemory.over(memory))
+            assert name in {name for profile in PROFILES for name in tools_of(profile, do)}
         return
     if name.startswith("mnemic "):
         assert name.split()[1] in COMMANDS

@@ -7,6 +7,8 @@ import sys
 import time
 import warnings
 
+from tests.internals import outbox_of, runtime_of, store_of
+
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, StoreError
 from mnemic.indexes.vector import exact
 
@@ -22,7 +24,7 @@ def opened(folder):
 
 def write(memory, name):
     print(memory.add(f"Message {name} is the first")[0].id, flush=True)
-    memory._runtime.index.drain(
+    runtime_of(memory).index.drain(
         60
     )  # whoever owns the index has loaded it: what follows is taken in while it is written
     for n in range(100_000):
@@ -36,7 +38,7 @@ def write(memory, name):
 
 
 def consolidate(memory, _):
-    memory._runtime.index.drain(60)
+    runtime_of(memory).index.drain(60)
     print("ready", flush=True)
     while True:
         try:
@@ -57,8 +59,8 @@ def check(memory, _):
     if first:  # told once, and made anew
         memory.admin.flush(process=False)
         report = memory.admin.verify()
-    index = memory._runtime.index
-    ready = index.serves(memory._runtime.store.embedding.model())
+    index = runtime_of(memory).index
+    ready = index.serves(store_of(memory).embedding.model())
     lost += missing(memory, stored)
     print(f"lost {len(lost)} of {len(stored)} {lost[:3]}, ready {ready}, findings {report.findings}, at first {first}")
     return 0 if not lost and ready and report.ok else 1
@@ -78,14 +80,13 @@ def missing(memory, stored):
 
 def hold(memory, _):
     """Own the index until told otherwise; then says whether it does by now."""
-    index = memory._runtime.index
-    print("owner" if index._outbox().owner else "reader", flush=True)
+    print("owner" if outbox_of(memory).owner else "reader", flush=True)
     sys.stdin.readline()
     end = time.monotonic() + 30
-    while not index._outbox().owner and time.monotonic() < end:
+    while not outbox_of(memory).owner and time.monotonic() < end:
         time.sleep(0.1)
     memory.admin.flush(process=False)
-    print("owner" if index._outbox().owner else "reader", flush=True)
+    print("owner" if outbox_of(memory).owner else "reader", flush=True)
     return 0 if memory.admin.verify().ok else 1
 
 

@@ -6,13 +6,15 @@ Arguments: folder, number of the write before which it ends (0: never), and "hol
 import os
 import sys
 
+from tests.internals import store_of
+
 from mnemic import Consolidator, Memory
 
 
 def main(folder: str, last: int, hold: str = "") -> None:
     settings = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
     memory = Memory(folder, user="ana", embedder="hashing", consolidator=settings, durability="NORMAL")
-    store = memory._runtime.store
+    store = store_of(memory)
     if hold:
         with store.lifecycle.exclusive() as alone:
             print("held" if alone else "refused", flush=True)

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
+from tests.internals import runtime_of, store_of
 
 from mnemic import Memory, Message
 from mnemic.errors import EmbedderUnavailable
@@ -165,11 +166,11 @@ def _group(memory, item, n):
     memory.remember(item.content, id=item.id, tags=[item.canaries[2]], metadata=item.metadata)
     memory.remember(f"It is the {n}-th that stays", id=f"twin-{n}")
     head, member = (item.id, f"twin-{n}") if item.state == "successor" else (f"twin-{n}", item.id)
-    embedder, store, revised = memory._runtime.indexer.embedder, memory._runtime.store, None
+    embedder, store, revised = runtime_of(memory).indexer.embedder, store_of(memory), None
     if n // len(STATES) % 4 >= 2:
         record = memory.get(head)
         record = replace(record, content=f"{record.content}; {memory.get(member).content}", version=record.version + 1)
-        (index,) = memory._runtime.indexer.indexing([record], embedder)
+        (index,) = runtime_of(memory).indexer.indexing([record], embedder)
         revised = Revise(record=record, indexing=index)
     promotion = Promotion(id=head, absorbed=(member,), revised=revised)
     change = Consolidate(id=f"con-{n}", promotions=(promotion,), contradictions=(), judged=())
@@ -189,7 +190,7 @@ def forms(canary):
 
 def vectors_of(memory, items):
     """The bytes of the vectors of items, as they are stored and as they are in memory; whole and both halves."""
-    held = memory._runtime.store.knowledge.vectors("ana", [item.id for item in items])
+    held = store_of(memory).knowledge.vectors("ana", [item.id for item in items])
     found = {}
     for id_, vector in held.items():
         blobs = [vector.astype("<f2").tobytes(), vector.astype("<f4").tobytes()]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import apsw
 import pytest
+from tests.internals import connections_of
 
 from mnemic import MnemicError
 from mnemic.stores.sqlite.database import Database
@@ -68,8 +69,7 @@ def statements(memory=None, at=0, mode="exception"):
     steps = Steps(at, mode)
     held = []
     if memory is not None:
-        database = memory._runtime.store._db
-        held = [database._writer, *database._readers]
+        held = connections_of(memory)
     for connection in held:
         steps.attach(connection)
     apsw.connection_hooks.append(steps.attach)

@@ -15,14 +15,14 @@ from mnemic import HashingEmbedder, Memory, Message
 pytest.importorskip("chromadb")
 pytestmark = pytest.mark.engine
 
-WORKER = Path(__file__).with_name("chroma_worker.py")
+ROOT = Path(__file__).parents[2]
 BATTERY = os.environ.get("MNEMIC_BATTERY") == "1"
 KILLS = 50 if BATTERY else 3
 
 
 def begun(folder, *arguments):
-    command = [sys.executable, str(WORKER), str(folder), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.faults.chroma_worker", str(folder), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def checked(folder, stored=()):

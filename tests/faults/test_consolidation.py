@@ -13,7 +13,7 @@ from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, StoreFull
 
-WORKER = Path(__file__).with_name("consolidator.py")
+ROOT = Path(__file__).parents[2]
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 RUNS = count(6, 100)
 """Processes killed at a moment drawn by chance, each after another number of writes."""
@@ -139,8 +139,8 @@ def test_a_failure_while_it_is_taken_back(undisturbed):
 
 
 def run(folder, *arguments):
-    command = [sys.executable, str(WORKER), str(folder), *map(str, arguments)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "tests.faults.consolidator", str(folder), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def crashed(folder):

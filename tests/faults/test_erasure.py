@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.battery import note
@@ -163,19 +164,17 @@ def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
-    from mnemic.stores.sqlite import erasure as searching
+    opened = Path.open
 
-    chunks = searching._chunks
-
-    def closed(path, *, locked):
+    def closed(path, *arguments):
         if path.name == "theirs.txt":
             raise PermissionError(13, "Permission denied", str(path))
-        return chunks(path, locked=locked)
+        return opened(path, *arguments)
 
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.remember("Ana lives in Lisbon with her cat Miso.", id="r1")
         (tmp_path / "memory" / "theirs.txt").write_text("anything")
-        monkeypatch.setattr(searching, "_chunks", closed)
+        monkeypatch.setattr(Path, "open", closed)
         erasure = memory.forget(ids=["r1"], hard=True)
         assert not erasure.clean
         assert "theirs.txt cannot be read" in erasure.purge.pending

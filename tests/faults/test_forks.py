@@ -4,12 +4,12 @@ import os
 import threading
 import time
 
+import apsw
 import pytest
 from tests.internals import database_of
 
 from mnemic import Memory, StoreUnavailable
 from mnemic.knowledge import episodes
-from mnemic.stores.sqlite.database import Database
 
 from .failpoints import code_of, forked
 
@@ -270,15 +270,13 @@ def test_a_fork_while_another_thread_opens_is_refused_in_the_child(folder, monke
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.1)
     opened(folder).close()
     opening, go, held = threading.Event(), threading.Event(), []
-    real = Database._migrate
 
-    def slow(self, db):
+    def slow(connection):
         opening.set()
         assert go.wait(30)
-        real(self, db)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Database, "_migrate", slow)
+        patch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, slow])
         thread = threading.Thread(target=lambda: held.append(opened(folder)))
         thread.start()
         assert opening.wait(30)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.battery import count, long, note
-from tests.internals import runtime_of
+from tests.internals import cached
 
 from mnemic import AsyncMemory, Consolidator, Memory, Message
 from mnemic.runtime import views
@@ -349,7 +349,6 @@ def test_many_users(tmp_path, monkeypatch):
             mine.add(Message(role="user", content=fact(user * each + n), id=f"m{n}") for n in range(each))
         order = list(range(users))
         random.Random(3).shuffle(order)
-        runtime = runtime_of(memory)
         for user in order:
             wanted = user * each + user % each
             began = time.perf_counter()
@@ -359,8 +358,8 @@ def test_many_users(tmp_path, monkeypatch):
             took.append(time.perf_counter() - began)
             assert {hit.text for hit in hits} <= {fact(user * each + n) for n in range(each)}
             assert hits[0].text == fact(wanted), user
-            assert sum(cache.catalog.size for cache in runtime.views._caches.values()) <= bound
-        assert len(runtime.views._caches) <= bound // each
+            assert sum(cached(memory)[0].values()) <= bound
+        assert len(cached(memory)[0]) <= bound // each
         assert memory.admin.verify(deep=long()).ok
     after = own("VmRSS") if long() else 0
     note("load: many users", users=users, memories_each=each, wrong=0, rows_in_ram=bound, rss_grew_mb=round((after - before) / 1024),

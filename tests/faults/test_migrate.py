@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.battery import count, note
-from tests.internals import store_of
+from tests.internals import database_of, store_of
 
 from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.cli import main
@@ -146,7 +146,7 @@ class TestKilled:
             target, done = tmp_path / f"target{trial}", []
             for at in (2 + trial, 3 + trial // 2, 7 + trial % 5):
                 assert killed(source, target, at) == -signal.SIGKILL
-                with closing(SqliteStore(target)) as store, store._db.read() as db:
+                with closing(SqliteStore(target)) as store, database_of(store).read() as db:
                     done.append(db.execute("SELECT count(*) FROM messages").fetchone()[0])
                     assert "bob" not in store.transfer.users() or "ana" in store.transfer.users()
             assert done == sorted(done)

@@ -65,7 +65,7 @@ def test_it_opens_and_holds_what_it_held(folder):
 
 def test_it_is_brought_to_the_schema_of_a_new_record(folder, tmp_path):
     with Memory(folder, embedder="hashing") as old, Memory(tmp_path / "new", embedder="hashing") as new:
-        assert schema(old) == schema(new), "until the first release: run tests/fixtures/make_record.py again"
+        assert schema(old) == schema(new), "until the first release: run python -m tests.fixtures.make_record again"
 
 
 def test_a_file_of_the_first_schema_is_refused_unchanged(tmp_path):

@@ -9,6 +9,8 @@ import itertools
 import random
 import sys
 
+from tests.internals import store_of
+
 from mnemic import Conflict, Consolidator, Memory, Message, NotFound
 
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=6, max_batch_size=6, similarity_threshold=0.6)
@@ -65,7 +67,7 @@ def main(url, name, operations, stop=None):
 
 def hold_before(memory, write):
     """Hold still before the n-th write from now on."""
-    real, count = memory._runtime.store.apply, 0
+    real, count = store_of(memory).apply, 0
 
     def apply(*arguments, **options):
         nonlocal count
@@ -75,7 +77,7 @@ def hold_before(memory, write):
             sys.stdin.read()
         return real(*arguments, **options)
 
-    memory._runtime.store.apply = apply
+    store_of(memory).apply = apply
     return real
 
 
@@ -87,7 +89,7 @@ def work_and_stop(memory, name):
             print(f"stored {stored.id}", flush=True)
         real = hold_before(memory, 2)
         memory.consolidate()
-        memory._runtime.store.apply = real
+        store_of(memory).apply = real
 
 
 def stop_in_the_middle(url, write):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
-from tests.internals import runtime_of, store_of
+from tests.internals import outbox_of, runtime_of, store_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
@@ -255,7 +255,7 @@ class TestOwners:
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.admin.flush(process=False)
-            short = runtime_of(memory).index._outbox().collections.tiers["short_term"]
+            short = outbox_of(memory).collections.tiers["short_term"]
             short.delete(["3"])
             short.update(["4"], metadatas=[{"user": 99}])
             short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
@@ -274,7 +274,7 @@ class TestGraph:
             memory.add(said(20))
             memory.add("A zebra ran away", id="zebra")
             memory.admin.flush(process=False)
-            outbox, feed = runtime_of(memory).index._outbox(), store_of(memory).feed()
+            outbox, feed = outbox_of(memory), store_of(memory).feed()
             entries = feed.entries(range(1, 22)).entries
             with chroma_client(server.url) as client:
                 for _ in range(40):
@@ -374,7 +374,7 @@ class TestServers:
         server = ChromaServer(tmp_path / "server")
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add("a zebra ran away", id="zebra")
-            assert not runtime_of(memory).index._outbox().drain(60)
+            assert not outbox_of(memory).drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
@@ -396,7 +396,7 @@ class TestServers:
             server.stop()
             memory.search("line 3", recipe="vector")
             memory.add("a zebra ran away", id="zebra")
-            assert not runtime_of(memory).index._outbox().drain(60)
+            assert not outbox_of(memory).drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
@@ -415,7 +415,7 @@ class TestServers:
             first.admin.flush(process=False)
             second.admin.flush(process=False)
             index = runtime_of(second).index
-            assert not index._outbox().owner
+            assert not outbox_of(second).owner
             assert index.serves("hashing-256")
             second.add("a zebra ran away", id="zebra")
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"

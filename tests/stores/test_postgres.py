@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.internals import database_of
 from tests.stores.suite import ErasureSuite, StoreSuite
 
 from mnemic import errors
@@ -116,7 +117,7 @@ class TestOrder:
             done.set()
 
         with closing(PostgresStore(postgres_url)) as other:
-            first = threading.Thread(target=store._db.apply, args=(slow,))
+            first = threading.Thread(target=database_of(store).apply, args=(slow,))
             second = threading.Thread(target=quick, args=(other,))
             first.start()
             assert inside.wait(30)
@@ -128,7 +129,7 @@ class TestOrder:
             go_on.set()
             first.join()
             second.join()
-            with store._db.read() as db:
+            with database_of(store).read() as db:
                 sql = "SELECT operation FROM events WHERE user_id = ? ORDER BY sequence"
                 assert [row[0] for row in db.execute(sql, (number,))] == ["add", "slow", "add"]
 
@@ -146,7 +147,7 @@ class TestOrder:
             assert go_on.wait(30)
 
         with closing(PostgresStore(postgres_url)) as other:
-            writer = threading.Thread(target=other._db.apply, args=(slow,))
+            writer = threading.Thread(target=database_of(other).apply, args=(slow,))
             writer.start()
             assert inside.wait(30)
             swapped = threading.Thread(target=store.embedding.swap, args=("new", 3))
@@ -205,7 +206,7 @@ class TestConsolidation:
             with store.lifecycle.exclusive() as first, other.lifecycle.exclusive() as second:
                 assert first
                 assert second
-            with other._db.write() as db:
+            with database_of(other).write() as db:
                 db.execute(f"DROP SCHEMA {schema_of(postgres_url)}b CASCADE")
 
 
@@ -359,7 +360,7 @@ class TestSecrets:
 
     def test_what_is_said_of_a_store_has_no_password(self, postgres_url):
         with closing(PostgresStore(postgres_url.replace("postgres:@", "postgres:s3cret@"))) as store:
-            for text in (repr(store._db), store.location, store.stats("ana").location):
+            for text in (repr(database_of(store)), store.location, store.stats("ana").location):
                 assert "s3cret" not in text
                 assert "schema=" in text
 
@@ -388,7 +389,7 @@ class TestConnections:
                 self._cut(admin)
             return db.execute("INSERT INTO users(name) VALUES('x') RETURNING name").fetchone()
 
-        assert store._db.apply(work) == ("x",)
+        assert database_of(store).apply(work) == ("x",)
         assert len(tries) == 2
 
     def test_a_connection_that_rested_is_asked_before_it_is_used(self, store, admin, monkeypatch):
@@ -403,7 +404,7 @@ class TestConnections:
         def read_on_many():
             with ExitStack() as held:
                 for _ in range(6):
-                    db = held.enter_context(store._db.read())
+                    db = held.enter_context(database_of(store).read())
                     assert db.execute("SELECT count(*) FROM messages").fetchone() == (1,)
 
         read_on_many()
@@ -418,7 +419,7 @@ class TestConnections:
         store.apply("ana", [add_message("one")])
 
         def read_twice():
-            with store._db.read() as db:
+            with database_of(store).read() as db:
                 db.execute("SELECT 1")
                 self._cut(admin)
                 db.execute("SELECT 1")
@@ -440,7 +441,7 @@ class TestConnections:
                     barrier.wait(30)
                 lock_user(db, second)
 
-            return lambda: store._db.apply(run)
+            return lambda: database_of(store).apply(run)
 
         threads = [threading.Thread(target=work("ana", "bob")), threading.Thread(target=work("bob", "ana"))]
         for thread in threads:
@@ -475,7 +476,7 @@ class TestConnections:
 
     def test_normal_durability_does_not_wait_for_the_disk(self, postgres_url):
         for durability, setting in (("FULL", "on"), ("NORMAL", "off")):
-            with closing(PostgresStore(postgres_url, durability=durability)) as store, store._db.read() as db:
+            with closing(PostgresStore(postgres_url, durability=durability)) as store, database_of(store).read() as db:
                 assert db.execute("SELECT current_setting('synchronous_commit')").fetchone() == (setting,)
 
 
@@ -507,7 +508,7 @@ class TestVectors:
 
     def test_the_index_is_used(self, store):
         self._filled(store)
-        with store._db.read() as db, db:
+        with database_of(store).read() as db, db:
             db.execute("SET LOCAL enable_seqscan = off")
             db.execute("SET LOCAL enable_sort = off")
             plan = db.execute(
@@ -534,7 +535,7 @@ class TestVectors:
 
     def test_a_vector_of_another_length_is_found_by_verify(self, store):
         self._filled(store, many=30)
-        with store._db.write() as db:
+        with database_of(store).write() as db:
             db.execute("DROP INDEX vectors_hnsw")
             db.execute("UPDATE vectors SET vector = CAST('[1,2]' AS halfvec) WHERE doc = 1")
         assert any("length" in finding for finding in store.verify().findings)

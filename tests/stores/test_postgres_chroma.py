@@ -1,10 +1,12 @@
 """A Chroma server as the vector index of a record in PostgreSQL: the same suite, and what only the two together can do wrong."""
 
 import threading
+import time
 from contextlib import closing, contextmanager
+from types import SimpleNamespace
 
 import pytest
-from tests.internals import runtime_of, store_of
+from tests.internals import database_of, outbox_of, runtime_of, store_of
 
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
@@ -66,7 +68,7 @@ def writing(store, user):
         inside.set()
         assert go_on.wait(30)
 
-    writer = threading.Thread(target=store._db.apply, args=(slow,))
+    writer = threading.Thread(target=database_of(store).apply, args=(slow,))
     writer.start()
     assert inside.wait(30)
     try:
@@ -85,16 +87,13 @@ class TestOrder:
         feed = store.feed()
         begun = feed.last()
         waited, found = threading.Event(), []
-        real = feeds._writers
 
-        def told(db):
-            writers = real(db)
-            if writers:
-                waited.set()
-            return writers
+        def pause(seconds):
+            waited.set()
+            time.sleep(seconds)
 
         with pytest.MonkeyPatch.context() as patch, writing(store, "ana") as go_on:
-            patch.setattr(feeds, "_writers", told)
+            patch.setattr(feeds, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
             store.apply("bob", [add_message("later, and committed before")])
             read = feed.last if ask == "last" else lambda: feed.changes(begun.sequence, 100).until
             reader = threading.Thread(target=lambda: found.append(read()))
@@ -112,7 +111,7 @@ class TestOrder:
         monkeypatch.setattr(feeds, "PATIENCE", -1.0)
         store.apply("ana", [add_message("first")])
         feed = store.feed()
-        with store._db.read() as db, db:
+        with database_of(store).read() as db, db:
             db.execute("SELECT count(*) FROM users").fetchone()
             assert feed.changes(0, 9).until == feed.last()
         with writing(store, "ana"), pytest.raises(StoreUnavailable, match="writing to"):
@@ -144,7 +143,7 @@ class TestOrder:
 
 
 def seen(store):
-    with store._db.read() as db:
+    with database_of(store).read() as db:
         return db.execute("SELECT sequence, operation FROM events").fetchall()
 
 
@@ -162,19 +161,19 @@ class TestTurns:
             assert not first.held
             for one in (*others, second):
                 one.release()
-            with apart._db.write() as db:
+            with database_of(apart).write() as db:
                 db.execute(f"DROP SCHEMA {postgres_url.rsplit('schema=', 1)[1]}b CASCADE")
 
     def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
         options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
-            outboxes = [runtime_of(memory).index._outbox() for memory in (first, second)]
+            outboxes = [outbox_of(memory) for memory in (first, second)]
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)
-            session = outboxes[0]._lock_on_index._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
-                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
+                held = "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+                assert admin.execute(held).fetchall() == [(True,)]  # the lock on the index
             assert outboxes[1].drain(60)
             assert outboxes[0].drain(60)
             assert [outbox.owner for outbox in outboxes] == [False, True]

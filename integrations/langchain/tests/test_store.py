@@ -232,7 +232,6 @@ def test_what_was_replaced_is_not_found_by_its_old_text(tmp_path: Path) -> None:
 def filled(store: MnemicStore, seed: int) -> list[tuple[str, str]]:
     """Many items, some of them replaced by longer and shorter ones, so that rows move between pages."""
     choose, items = random.Random(seed), list[tuple[str, str]]()
-    store._store.conn.execute("PRAGMA synchronous=OFF")  # pyright: ignore - no test cuts the power
     for number in range(300):
         words = [f"Zanzibar{number:04}", *["lorem ipsum dolor"] * choose.randrange(1, 60)]
         items.append((f"user{number % 7}", f"key-{words[0]}"))
@@ -243,8 +242,13 @@ def filled(store: MnemicStore, seed: int) -> list[tuple[str, str]]:
     return choose.sample(items, 150)
 
 
+def without_syncs(connection: apsw.Connection) -> None:
+    connection.execute("PRAGMA synchronous=OFF")  # no test cuts the power
+
+
 @pytest.mark.parametrize("seed", [2, 9])
-def test_deletion_leaves_no_byte(tmp_path: Path, seed: int) -> None:
+def test_deletion_leaves_no_byte(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, without_syncs])
     with MnemicStore(tmp_path, embedder="hashing", fields=["text"]) as store:
         gone = filled(store, seed)
         for user, key in gone:
@@ -289,17 +293,17 @@ def test_searching_the_folder_for_what_was_erased_lets_go_of_no_lock(tmp_path: P
     with Memory(tmp_path, user="ana", embedder="hashing") as memory, MnemicStore(memory, fields=()) as store:
         store.put(("a",), "k", {"text": "stays"})
         memory.remember("Ana lives in Lisbon by the sea", id="m1")
-        with store._store._cursor() as cursor:  # pyright: ignore - no call of the interface stands still inside
-            cursor.execute("UPDATE store SET key = key")
+        with closing(apsw.Connection(str(tmp_path / "store.db"))) as held:
+            held.execute("BEGIN IMMEDIATE")
             assert memory.forget(ids=["m1"], hard=True).clean
             command = [sys.executable, "-c", PROBE, str(tmp_path / "store.db")]
             assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "database is locked\n"
 
 
-def test_a_write_that_a_reader_kept_waiting_fails_alone(tmp_path: Path) -> None:
+def test_a_write_that_a_reader_kept_waiting_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langchain_mnemic.store.BUSY_MS", 10)
     with MnemicStore(tmp_path, fields=()) as store:
         store.put(("a",), "k", {"n": 1})
-        store._store.conn.set_busy_timeout(10)  # pyright: ignore - 30 seconds are too long for a test
         with closing(apsw.Connection(str(tmp_path / "store.db"))) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM store").fetchall()

@@ -74,13 +74,12 @@ async def test_engines_with_context_ask_before_they_put(known, scripted, said, k
 
 def test_a_question_asked_again_is_searched_again(known, scripted):
     chat = MnemicChatMemory(memory=known, session_id="now")
-    engine = ContextChatEngine.from_defaults(
-        retriever=MnemicRetriever(known, similarity_top_k=1), llm=scripted(), memory=chat
-    )
+    llm = scripted()
+    engine = ContextChatEngine.from_defaults(retriever=MnemicRetriever(known, similarity_top_k=1), llm=llm, memory=chat)
     engine.chat("What do I drink?")
     known.remember("Ana drinks green tea.")
     engine.chat("What do I drink?")
-    assert "green tea" in with_recall(engine._llm.shown[-1])[0].content
+    assert "green tea" in with_recall(llm.shown[-1])[0].content
 
 
 def test_given_history_replaces_the_buffer_and_keeps_long_term_memory(known, scripted, said):
@@ -106,7 +105,8 @@ def test_given_history_replaces_the_buffer_and_keeps_long_term_memory(known, scr
 
 def test_reset_begins_a_new_session(known, scripted, said):
     chat = MnemicChatMemory(memory=known)
-    engine = SimpleChatEngine.from_defaults(llm=scripted(), memory=chat)
+    llm = scripted()
+    engine = SimpleChatEngine.from_defaults(llm=llm, memory=chat)
     engine.chat("My dog is called Rex.")
     first = chat.session_id
     engine.reset()
@@ -115,7 +115,7 @@ def test_reset_begins_a_new_session(known, scripted, said):
     assert chat.session_id != first
     assert said(known, session=first) == ["My dog is called Rex.", "Understood."]
     engine.chat("What is my dog called?")
-    assert "Rex" in with_recall(engine._llm.shown[-1])[0].content
+    assert "Rex" in with_recall(llm.shown[-1])[0].content
 
 
 def test_history_of_the_engine_has_no_recall_and_can_be_handed_back(known, scripted, said):

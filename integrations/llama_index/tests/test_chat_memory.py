@@ -75,13 +75,16 @@ def test_objects_on_one_folder_share_one_engine(folder):
     options = {"embedder": "hashing"}
     ana = MnemicChatMemory(memory=folder, scope={"user": "ana"}, options=options)
     ben = MnemicChatMemory(memory=str(folder), scope={"user": "ben"}, options=options)
-    assert ana._root is ben._root
     ana.memory.close()
-    with pytest.raises(StoreClosed):
+    with pytest.raises(StoreClosed):  # it is one for both
         ben.put(user("Hi."))
     MnemicChatMemory(memory=folder, scope={"user": "ben"}, options=options).memory.close()  # opened anew
-    in_memory = [MnemicChatMemory(memory=":memory:", options=options)._root for _ in range(2)]
-    assert in_memory[0] is not in_memory[1]
+
+
+def test_two_records_in_memory_are_apart():
+    first, second = (MnemicChatMemory(memory=":memory:", options={"embedder": "hashing"}).memory for _ in range(2))
+    first.add("Hi.")
+    assert (len(first.messages()), second.messages()) == (1, [])
 
 
 @pytest.mark.parametrize(

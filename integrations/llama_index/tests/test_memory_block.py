@@ -170,12 +170,12 @@ async def test_truncation_shrinks_and_the_limit_holds(memory, history):
         memory.add(f"Note {i}: the garden needs water and light every day.", session="old")
     block = MnemicMemoryBlock(memory=memory, max_tokens=400)
     text = await block.aget([user("How is the garden?")], session_id="now")
-    full = block._count(text)
+    full = len(block.tokenizer_fn(text))
     assert 300 < full <= 400
     for less in (1, 100, full - 60):
         shorter = await block.atruncate(text, less)
         assert shorter.startswith("<memory ")
-        assert block._count(shorter) <= full - less
+        assert len(block.tokenizer_fn(shorter)) <= full - less
     assert await block.atruncate(text, full) is None
     assert await block.atruncate([], 10) is None
 

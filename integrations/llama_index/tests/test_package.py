@@ -14,6 +14,7 @@ import pytest
 from llama_index.memory import mnemic as package
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever, MnemicToolSpec
 from mnemic import ConfigurationError
+from mnemic.adapters import bind
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -88,6 +89,7 @@ def test_nobody_shares_a_folder_without_a_word(make, tmp_path, monkeypatch):
     with pytest.raises(ConfigurationError, match=r"memory=.*scope="):
         make()
     assert list(tmp_path.iterdir()) == []
-    made = make(scope={"user": "ana"}, options={"embedder": "hashing"})
+    chosen = {"scope": {"user": "ana"}, "options": {"embedder": "hashing"}}
+    assert make(**chosen)
     assert (tmp_path / "memory").is_dir()
-    made._root.close()
+    bind(None, **chosen).root.close()

@@ -11,6 +11,7 @@ from llama_index.core.schema import MetadataMode, QueryBundle
 
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicRetriever
 from mnemic import AsyncMemory, ConfigurationError, Memory
+from mnemic.adapters import bind
 
 
 @pytest.fixture
@@ -63,9 +64,9 @@ def test_k_and_search_arguments(known):
 def test_a_folder_serves_as_well(folder):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         memory.add("I moved to Lisbon.")
-    retriever = MnemicRetriever(folder, scope={"user": "ana"}, options={"embedder": "hashing"})
-    assert len(retriever.retrieve("Lisbon")) == 1
-    retriever._memory.close()
+    chosen = {"scope": {"user": "ana"}, "options": {"embedder": "hashing"}}
+    assert len(MnemicRetriever(folder, **chosen).retrieve("Lisbon")) == 1
+    bind(folder, **chosen).root.close()
 
 
 @pytest.mark.parametrize("method", ["query", "aquery"])

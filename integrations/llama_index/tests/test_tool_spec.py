@@ -9,6 +9,7 @@ from llama_index.core.llms.llm import ToolSelection
 
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicRetriever, MnemicToolSpec
 from mnemic import ConfigurationError, InvalidInput, Memory
+from mnemic.adapters import bind
 
 # Workflows look at every attribute of an agent, deprecated ones of pydantic included.
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
@@ -71,9 +72,9 @@ def test_two_users_of_one_process(memory):
 
 
 def test_a_folder_serves_as_well(folder):
-    spec = MnemicToolSpec(folder, scope={"user": "ana"}, options={"embedder": "hashing"})
-    spec.remember("Ana lives in Lisbon.")
-    spec._memory.close()
+    chosen = {"scope": {"user": "ana"}, "options": {"embedder": "hashing"}}
+    MnemicToolSpec(folder, **chosen).remember("Ana lives in Lisbon.")
+    bind(folder, **chosen).root.close()
     with Memory(folder, user="ana", embedder="hashing") as memory:
         assert [m.content for m in memory.list()] == ["Ana lives in Lisbon."]
     with pytest.raises(ConfigurationError):

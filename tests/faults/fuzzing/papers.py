@@ -123,7 +123,7 @@ class Importer:
         mine = self.memory.scoped(user=next(self._users))
         engine, first, second = runtime_of(mine), memories.Tally(), memories.Tally()
         for tally in (first, second):
-            for receipt in memories.store(engine, mine.scope, found, mine._zone):
+            for receipt in memories.store(engine, mine.scope, found, mine.admin.settings.timezone):
                 tally.count(receipt)
         assert first.memories == len(found) == first.stored + first.duplicate + len(first.rejected)
         assert not second.stored

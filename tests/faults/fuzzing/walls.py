@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.fuzzing.oracle import told
+from tests.internals import store_of
 
 from mnemic import InvalidInput, Memory
 from mnemic.runtime.scopes import scope
@@ -30,7 +31,7 @@ class Searched:
         self.other = self.memory.scoped(user="an")
         self.foreign = {self.other.remember(text).id for text in (CANARY, *TEXTS)}
         self.terms: dict[str, Counter[int]] = defaultdict(Counter)
-        self.store = self.memory._runtime.store
+        self.store = store_of(self.memory)
         self.user = self.store.user("ana")
         for id_, text in self.ids.items():
             for term in index_terms(text):

@@ -156,9 +156,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(wheel, tmp_path, monkeyp
 
 
 def test_a_full_disk_leaves_no_litter(wheel, empty_cache, monkeypatch, minilm):
-    def full(folder, *args):
-        folder.mkdir(parents=True)
-        caches._replace(folder / "model.onnx", breaking())
+    def full(folder, converter, model, tokenizer):
+        return caches.save(folder, converter, breaking(), tokenizer)
 
     def breaking():
         yield b"some bytes"

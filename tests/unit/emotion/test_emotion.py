@@ -6,12 +6,12 @@ import subprocess
 import sys
 import threading
 from importlib import resources
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from mnemic import Emotion, OnnxEmbedder
 from mnemic.emotion import NEUTRAL, emotion, emotions, estimate, has_affect, similarity, weights
@@ -93,15 +93,14 @@ class TestAnyText:
     @pytest.mark.parametrize("run", ["\U0001f600", "ok\U0001f600", "\U0001f600!", "\U0001f469\u200d\U0001f467"])
     def test_emoji_without_spaces_are_words_of_their_own(self, run, monkeypatch):
         """What VADER does with a text grows with the square of its words, and an emoji is several of them."""
-        analyzer, read = estimate._analyzer(), []
-        monkeypatch.setattr(
-            estimate, "_analyzer", lambda: SimpleNamespace(
-                lexicon=analyzer.lexicon, emojis=analyzer.emojis,
-                polarity_scores=lambda text: read.append(text) or analyzer.polarity_scores(text),
-            ),
-        )  # fmt: skip
+        emoji, scores = [], SentimentIntensityAnalyzer.polarity_scores
+
+        def read(analyzer, text):
+            emoji.append(sum(sign in analyzer.emojis for sign in text))
+            return scores(analyzer, text)
+
+        monkeypatch.setattr(SentimentIntensityAnalyzer, "polarity_scores", read)
         emotion(run * 3_000)
-        emoji = [sum(sign in analyzer.emojis for sign in text) for text in read]
         assert 0 < max(emoji) <= estimate.CHUNK
         assert sum(emoji) <= estimate.MAX_WORDS
         assert emotion("\U0001f600" * 3) == emotion("\U0001f600 " * 3)

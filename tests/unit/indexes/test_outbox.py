@@ -15,11 +15,16 @@ from mnemic.types import Archive, Erase, Restore
 
 
 class Kept:
-    """A Chroma of dictionaries: what a client leads to."""
+    """A Chroma of dictionaries: what a client leads to.
+
+    Attributes:
+        fails: at which position, from now on, it fails to note one; 0: at none.
+        meanwhile: called with each page.
+    """
 
     def __init__(self):
         self.held, self.position, self.created = {}, None, 0
-        self.fails = False
+        self.fails, self.meanwhile = 0, lambda: None
 
 
 class DictCollections:
@@ -33,6 +38,7 @@ class DictCollections:
     complete = property(lambda self: self.position.filled is None)
 
     def put(self, entries):
+        self.kept.meanwhile()
         self.kept.held |= {entry.doc: entry for entry in entries}
 
     def drop(self, docs):
@@ -40,8 +46,8 @@ class DictCollections:
             self.kept.held.pop(doc, None)
 
     def with_position(self, feed, position):
-        if self.kept.fails:
-            self.kept.fails = False
+        self.kept.fails -= 1
+        if self.kept.fails == 0:
             raise ChromaUnavailable("says the test")
         self.kept.position = position
         return DictCollections(self.kept, position)
@@ -132,23 +138,24 @@ def test_everything_and_then_every_change(outbox, kept, store):
 
 def test_what_is_written_while_it_is_filled(outbox, kept, store):
     store.apply("ana", lines(7), model="m")
-    number = 7
-    while outbox._step():
-        if number < 12:
+    numbers = iter(range(7, 12))
+
+    def written():
+        if number := next(numbers, 0):
             store.apply("ana", [*lines(1, number), Archive(id=f"line {number - 7}")], model="m")
-            number += 1
-    found = {entry.stored.value.id: entry.stored.status for entry in kept.held.values()}
+
+    kept.meanwhile = written
+    found = {id_: status for id_, (_, status) in sent(outbox, kept).items()}
     assert found == {f"line {n}": "archived" if n < 5 else "short_term" for n in range(12)}
 
 
 @pytest.mark.parametrize("at", range(1, 6))
 def test_interrupted_before_the_position_is_noted(outbox, kept, store, embedded, at):
     store.apply("ana", lines(8), model="m")
-    for _ in range(at):
-        outbox._step()
-    if outbox.collections.complete:
+    kept.fails = at
+    if at > 4:
+        assert len(sent(outbox, kept)) == 8
         store.apply("ana", lines(1, 8), model="m")
-    kept.fails = True
     assert not outbox.drain()
     assert outbox.collections is None
     assert "says the test" in outbox.trouble

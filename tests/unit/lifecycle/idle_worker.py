@@ -5,6 +5,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.internals import store_of
+
 from mnemic import Consolidator, Idle, Memory
 
 
@@ -25,7 +27,7 @@ def main(what: str, folder: str, starter: str) -> None:
         memory.add(
             [{"role": "user", "content": f"Box {n} holds {n * n} things.", "session": str(n)} for n in range(400)]
         )
-        store, working = memory._runtime.store, threading.Event()
+        store, working = store_of(memory), threading.Event()
         real = store.apply
 
         def apply(*arguments, **options):

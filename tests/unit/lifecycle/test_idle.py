@@ -14,9 +14,10 @@ from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
 from mnemic.errors import StoreFull
+from mnemic.knowledge import pipeline
 from mnemic.types import Scope
 
-WORKER = Path(__file__).with_name("idle_worker.py")
+ROOT = Path(__file__).parents[3]
 EAGER = Consolidator(min_age_hours=0, buffer_threshold=1)
 
 
@@ -53,7 +54,7 @@ def trigger(memory, clock):
 
 def quiet(memory, clock, **options):
     settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
-    return Quiet(runtime_of(memory), Scope(user="ana"), memory._zone, settings, clock=clock)
+    return Quiet(runtime_of(memory), Scope(user="ana"), memory.admin.settings.timezone, settings, clock=clock)
 
 
 def consolidations(memory):
@@ -339,11 +340,11 @@ class TestManyUsers:
     def test_one_whose_warnings_are_errors_leaves_the_others(self, handles, monkeypatch):
         first, second = handles[:2]
 
-        def fails(trigger):
-            if trigger is first.idle:
+        def fails(runtime, scope, zone, **options):
+            if scope.user == first.scope.user:
                 raise RuntimeWarning("left undone")
 
-        monkeypatch.setattr(IdleTrigger, "_process", fails)
+        monkeypatch.setattr(pipeline, "process", fails)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             first.idle.arm(seconds=0.0)
@@ -358,11 +359,11 @@ class TestManyUsers:
     def test_closing_during_a_step_that_was_armed_again_leaves_no_thread_at_work(self, handles, monkeypatch):
         first, working, go = handles[0], threading.Event(), threading.Event()
 
-        def slow(_):
+        def slow(*arguments, **options):
             working.set()
             assert go.wait(30)
 
-        monkeypatch.setattr(IdleTrigger, "_process", slow)
+        monkeypatch.setattr(pipeline, "process", slow)
         first.idle.arm(seconds=0.0)
         assert working.wait(30)
         first.idle.arm(seconds=0.01)
@@ -422,10 +423,11 @@ def test_settings_that_mean_nothing(wrong):
 
 def run(*arguments):
     return subprocess.Popen(
-        [sys.executable, "-W", "error", str(WORKER), *map(str, arguments)],
+        [sys.executable, "-W", "error", "-m", "tests.unit.lifecycle.idle_worker", *map(str, arguments)],
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        cwd=ROOT,
     )
 
 

@@ -122,7 +122,7 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
 
 class TestTurns:
     def test_one_search_computes_at_a_time(self, monkeypatch):
-        inside, most, real = [], [], search._first_pool
+        inside, most, real = [], [], search.candidates
 
         def found(*given):
             inside.append(1)
@@ -133,7 +133,7 @@ class TestTurns:
             finally:
                 inside.pop()
 
-        monkeypatch.setattr(search, "_first_pool", found)
+        monkeypatch.setattr(search, "candidates", found)
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.remember("The slow boat lies in the harbour.")
             threads = [
@@ -146,7 +146,7 @@ class TestTurns:
                 thread.join()
             assert len(most) >= 8
             assert set(most) == {1}
-            monkeypatch.setattr(search, "_first_pool", lambda *_: 1 / 0)
+            monkeypatch.setattr(search, "candidates", lambda *_: 1 / 0)
             for _ in range(2):  # an error gives the turn to the next
                 with pytest.raises(ZeroDivisionError):
                     memory.search("boat")
@@ -176,11 +176,16 @@ class TestTurns:
             thread.join()
 
 
+def last_of(road):
+    """The lock of who queued last: whether somebody waits is nobody's business but this file's."""
+    return road._last
+
+
 def queued(road, before):
     """Wait until another one has queued behind the last."""
-    while road._last is before:
+    while last_of(road) is before:
         time.sleep(0.001)
-    return road._last
+    return last_of(road)
 
 
 def test_turns_go_to_those_who_came_first():
@@ -193,7 +198,7 @@ def test_turns_go_to_those_who_came_first():
 
     with road.turn():
         for name in range(5):
-            last = road._last
+            last = last_of(road)
             threads.append(threading.Thread(target=come, args=(name,)))
             threads[-1].start()
             queued(road, last)
@@ -227,7 +232,7 @@ def test_an_interrupt_while_waiting_lets_the_others_go_on(interruptible):
         with road.turn():
             order.append("came")
 
-    started = road._last
+    started = last_of(road)
     holder = threading.Thread(target=hold)
     holder.start()
     last = queued(road, started)

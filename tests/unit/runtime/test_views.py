@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tests.internals import runtime_of, store_of
+from tests.internals import cached, runtime_of, store_of
 
 from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.lifecycle import consolidation
@@ -112,21 +112,21 @@ def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch)
     for n, user in enumerate(users):
         user.add([Message(role="user", content=f"garden {n} {i}", id=f"{n}-{i}") for i in range(10)])
     before = [[(hit.id, hit.score) for hit in user.search("garden", recipe=PLAIN)] for user in users]
-    caches = runtime_of(memory).views._caches
     for _ in range(2):
         for n, user in enumerate(users):
             assert [(hit.id, hit.score) for hit in user.search("garden", recipe=PLAIN)] == before[n]
-            assert sum(cache.catalog.size for cache in caches.values()) <= 25
+            assert sum(cached(memory)[0].values()) <= 25
     users[0].add("garden late", id="late")
     assert "late" in {hit.id for hit in users[0].search("garden", k=50)}
-    assert list(caches)[-1] == store_of(memory).user("u0")  # the latest asked about stays
+    assert [*cached(memory)[0]][-1] == store_of(memory).user("u0")  # the latest asked about stays
     errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
     assert errors == []
-    assert runtime_of(memory).views._rows == sum(cache.catalog.size + views.USER_ROWS for cache in caches.values())
+    sizes, counted = cached(memory)
+    assert counted == sum(size + views.USER_ROWS for size in sizes.values())
     for user in users:
         user.admin.erase_user()
         assert not user.search("garden")
-    assert (runtime_of(memory).views._rows, len(caches)) == (0, 0)
+    assert cached(memory) == ({}, 0)
 
 
 def test_one_user_larger_than_the_limit_is_still_searched(memory, monkeypatch):
@@ -313,35 +313,30 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
         assert kept.stats().pending == {}
         assert {r.id: bool(r.keywords) for r in kept.list()} == {ids[0]: True, ids[2]: True}
 
+    def changing(self, memory, monkeypatch, ids):
+        """Change one more of the memories each time that a plan is about to be stored; what was changed."""
+        apply, changed, left = store_of(memory).apply, [], iter(ids)
+
+        def applied(user, changes, **options):
+            if type(changes[0]).__name__ == "Consolidate" and (id_ := next(left, None)):
+                changed.append(memory.update(id_, content=f"The lease ends in month {len(changed)}"))
+            return apply(user, changes, **options)
+
+        monkeypatch.setattr(store_of(memory), "apply", applied)
+        return changed
+
     def test_consolidation_plans_anew_when_one_changed(self, kept, embedder, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(3)]
-        plan, tries = consolidation._plan_cycle, []
-
-        def planned(*arguments, **options):
-            found = plan(*arguments, **options)
-            if not options["mark"] or len(tries) >= changed:
-                return found
-            tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
-            return found
-
-        monkeypatch.setattr(consolidation, "_plan_cycle", planned)
-        changed = 2
+        changed = self.changing(kept, monkeypatch, ids[:2])
         assert kept.consolidate(min_age_hours=0).memories_promoted == 3
-        assert len(tries) == 2
+        assert len(changed) == 2
 
     def test_consolidation_gives_up_in_the_end(self, kept, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(9)]
-        plan, tries = consolidation._plan_cycle, []
-
-        def planned(*arguments, **options):
-            found = plan(*arguments, **options)
-            tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
-            return found
-
-        monkeypatch.setattr(consolidation, "_plan_cycle", planned)
+        changed = self.changing(kept, monkeypatch, ids)
         with pytest.raises(Conflict, match="changed during consolidation"):
             kept.consolidate(min_age_hours=0)
-        assert len(tries) == consolidation.ATTEMPTS
+        assert len(changed) == consolidation.ATTEMPTS
         assert kept.stats().memories == {"short_term": 9}
         assert kept.admin.verify().ok
 

@@ -1,9 +1,9 @@
 """What is done on every turn costs the same in a record of years: counted in steps of SQLite, not in time."""
 
+import apsw
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.stores.sqlite.database import Database
 
 STEPS, SIZES = 100, (100, 1_000)
 TURNS = {
@@ -33,14 +33,12 @@ TURNS = {
 @pytest.fixture
 def steps(monkeypatch):
     """How many hundreds of steps SQLite has taken."""
-    taken, real = [], Database._connect
+    taken = []
 
-    def connect(self):
-        db = real(self)
-        db.set_progress_handler(lambda: bool(taken.append(1)), STEPS)
-        return db
+    def counted(connection):
+        connection.set_progress_handler(lambda: bool(taken.append(1)), STEPS)
 
-    monkeypatch.setattr(Database, "_connect", connect)
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, counted])
     return taken
 
 
