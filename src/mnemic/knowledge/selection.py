@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
-from mnemic.text.persons import APOSTROPHE, EDGES, bare_words, in_first_person
+from mnemic.text.grammar import APOSTROPHE, EDGES, bare_words, in_first_person
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES

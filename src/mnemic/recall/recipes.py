@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mnemic.errors import InvalidInput
 from mnemic.recall.candidates import Pool
 from mnemic.recall.signals import SIGNALS
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 
 __all__ = [
     "CONVERSATION",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from mnemic.text.dates import MONTHS
+from mnemic.text.grammar import is_verb
 from mnemic.text.terms import STOP_WORDS
-from mnemic.text.verbs import is_verb
 
 __all__ = ["names"]
 

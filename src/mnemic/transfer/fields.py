@@ -8,8 +8,8 @@ from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
 
 from mnemic.text.clock import to_micros
-from mnemic.text.display import shown
 from mnemic.text.terms import clean
+from mnemic.text.values import shown
 from mnemic.types import Emotion
 
 __all__ = ["coerce"]

@@ -11,7 +11,7 @@ from mnemic.errors import InvalidInput
 from mnemic.ingest.fields import MAX_CONTENT, MAX_ID, json_object
 from mnemic.runtime.scopes import scope
 from mnemic.safety.trust import least_trust
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import Episode, Link, MemoryRecord, Message
 
 __all__ = ["Line", "Record", "check", "check_record", "key_of", "line_error", "source_ids"]
