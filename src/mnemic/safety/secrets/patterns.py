@@ -470,7 +470,6 @@ _MEASURE = re.compile(
 )
 
 
-_ADDRESS = re.compile(r"(?i)https?://")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
 """Words such as ``don't``, ``l'accord`` and ``time-outs``."""
 
@@ -478,6 +477,10 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
 def _any_case(expression: str) -> Expression:
     """An expression that ignores case."""
     return Expression(expression, re.IGNORECASE)
+
+
+def _is_address(value: str) -> bool:
+    return value.lower().startswith(("http://", "https://"))
 
 
 def _value(match: _Match) -> tuple[str, bool]:
@@ -491,7 +494,7 @@ def _value(match: _Match) -> tuple[str, bool]:
 def _is_password(match: _Match) -> bool:
     """Whether the value assigned to a password is one: no comment, code or placeholder."""
     value, quoted = _value(match)
-    if len(value) < 4 or _is_placeholder(value) or _is_common_word(value) or _of_code(value) or _ADDRESS.match(value):
+    if len(value) < 4 or _is_placeholder(value) or _is_common_word(value) or _of_code(value) or _is_address(value):
         return False
     if quoted:
         return True
@@ -505,15 +508,16 @@ def _ends_sentence(match: _Match) -> bool:
     return bool(_ENDS.match(match.string, match.end()))
 
 
-_CODE = re.compile(
-    r"(?i)passw|pwd|passphrase|secret|token|credential|user|input|param|field|config|string|varchar|value|hash|prompt"
-)
+_CODE = (
+    "passw", "pwd", "passphrase", "secret", "token", "credential", "user", "input", "param", "field", "config", "string",
+    "varchar", "value", "hash", "prompt",
+)  # fmt: skip
 
 
 def _of_code(value: str) -> bool:
     """Whether a value is an identifier in code."""
     named = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None and not any(c.isdigit() for c in value)
-    return named and ("_" in value or _CODE.search(value) is not None)
+    return named and ("_" in value or any(part in value.lower() for part in _CODE))
 
 
 def _is_of_service(match: _Match) -> bool:
@@ -553,7 +557,7 @@ def _is_stated_password(match: _Match) -> bool:
     """Whether a statement contains a password: "my password is hunter2", not "my password is weak"."""
     value, quoted = _value(match)
     value = value.rstrip(".,;:!?")
-    if len(value) < 4 or _is_placeholder(value) or _is_common_word(value) or _ADDRESS.match(value):
+    if len(value) < 4 or _is_placeholder(value) or _is_common_word(value) or _is_address(value):
         return False
     if _MEASURE.fullmatch(value) and not value.isdigit():
         return False
@@ -1008,8 +1012,7 @@ ANYWHERE: tuple[Pattern, ...] = (
 
 _CELLS = {sign: re.compile(rf'(?:[^"{re.escape(sign)}]|"[^"]*+"|")*+') for sign in "|\t;,"}
 _HEADING = re.compile(r"[\s\"'*_`]*(?:[^\W_][\w-]*(?: [\w/-]+){0,2})?[\s\"'*_`]*")
-_LOGIN = re.compile("(?i)user|login|e-?mail|account|benutzer|konto|usuario|utilisateur")
-_PLAIN = re.compile(r"[a-z]{6,}(?<!ed)(?<!ing)(?<!ly)(?<!able)")
+_LOGIN = ("user", "login", "email", "e-mail", "account", "benutzer", "konto", "usuario", "utilisateur")
 _LONGEST = 2_000
 """Longest header line in characters."""
 
@@ -1057,7 +1060,14 @@ def _headed(line: str, names: Sequence[str]) -> _Table | None:
         return None
     named = {place: one.strip(" \t\"'*_`") for place, one in enumerate(headings)}
     secret = {place: name for place, name in named.items() if named_secret(name)}
-    return _Table(sign, len(headings), secret, any(map(_LOGIN.search, headings))) if secret else None
+    logins = any(word in heading.lower() for heading in headings for word in _LOGIN)
+    return _Table(sign, len(headings), secret, logins) if secret else None
+
+
+def _is_plain(value: str) -> bool:
+    """Whether a value is a lower-case word of six letters or more, and no adjective or participle by its ending."""
+    letters = len(value) >= 6 and value.isascii() and value.isalpha() and value.islower()
+    return letters and not value.endswith(("ed", "ing", "ly", "able"))
 
 
 def _secrets(text: str, table: _Table, cells: list[tuple[int, int]]) -> Iterator[Span]:
@@ -1066,6 +1076,6 @@ def _secrets(text: str, table: _Table, cells: list[tuple[int, int]]) -> Iterator
         cell = text[start:end]
         value = cell.strip(" \t\r\"'*_`")
         kind = named_secret(name, value) if value and not re.search(r"\s", value) else None
-        if kind and (kind == "key" or _stands_out(value) or (table.logins and _PLAIN.fullmatch(value))):
+        if kind and (kind == "key" or _stands_out(value) or (table.logins and _is_plain(value))):
             first = start + cell.index(value)
             yield first, first + len(value), kind
