@@ -219,8 +219,8 @@ FLOOR = 0.3  # of the larger of valence and arousal; below it a text is factual
 REACH = 0.5  # distance on the plane at which two moods are still 61 % alike
 
 _LENGTH = FEATURES.index("length")
-_LETTER = re.compile(r"[^\W\d_]")
-_FOREIGN = re.compile(r"[^\W\d_a-zA-Z\u00aa-\u024f]")  # a letter that is not Latin
+_LATIN = "\u024f"
+"""The last Latin letter."""
 
 
 def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str | None = None) -> Emotion:
@@ -283,9 +283,8 @@ def _to_emotion(text: str, valence: float, arousal: float, sure: float) -> Emoti
     """An estimate as a value. The confidence is 0 for a blank text, and lower with letters of other scripts."""
     if not text.strip():
         return NEUTRAL
-    text = text[:_READ]
-    letters, foreign = len(_LETTER.findall(text)), len(_FOREIGN.findall(text))
-    share = 1 - foreign / letters if letters else 1.0
+    letters = [char for char in text[:_READ] if char.isalpha()]
+    share = sum(char <= _LATIN for char in letters) / len(letters) if letters else 1.0
     return Emotion(valence=float(valence), arousal=float(arousal), confidence=float(sure) * share)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from mnemic.text.terms import BASE_FORMS, content_terms
 
-__all__ = ["APOSTROPHE", "EDGES", "bare_words", "in_first_person", "is_past", "is_verb"]
+__all__ = ["EDGES", "bare_words", "in_first_person", "is_past", "is_verb"]
 
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
@@ -54,7 +53,6 @@ def _known(word: str) -> bool:
 
 EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
 """Marks around words."""
-APOSTROPHE = re.compile(r"['’]")
 
 _FIRST = frozenset(
     """i im my me we us our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
@@ -66,7 +64,8 @@ _FIRST_WIDE = "我俺僕私"
 
 def bare_words(text: str) -> list[str]:
     """The words in lower case, without the marks around them and split at apostrophes."""
-    return [word for part in APOSTROPHE.sub(" ", text.casefold()).split() if (word := part.strip(EDGES))]
+    parts = text.casefold().replace("’", " ").replace("'", " ").split()
+    return [word for part in parts if (word := part.strip(EDGES))]
 
 
 def in_first_person(text: str, words: Sequence[str]) -> bool:
