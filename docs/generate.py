@@ -29,7 +29,7 @@ Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
-Signals     src/mnemic/recall/signals.py     *
+Signals     src/mnemic/recall/recipes.py     dense session_dense answers reply coverage own_coverage said bm25 bm25_window date speaker length person request_length echo question cue importance recency tier graph emotion level
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Lock
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite AdapterConformance ToolConformance ToolAnswer Script message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicChatMessageHistory MnemicMemory mnemic_tools MnemicIdleConsolidation

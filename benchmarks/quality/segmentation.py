@@ -33,7 +33,7 @@ from mnemic.knowledge.segmentation import (
     boundary_features,
     cut,
 )
-from mnemic.text.render import searchable
+from mnemic.types import searchable
 
 DEFINITIONS = {
     "pk": "share of the pairs of messages k apart that are wrongly put into one subject or into two, in percent; mean over dialogues",

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.conversations import Conversation
 from mnemic import Message
-from mnemic.text.render import searchable
+from mnemic.types import searchable
 
 __all__ = ["Corpus", "Row", "grown", "of_twenty_words", "prepare", "read", "read_questions", "to_message"]
 

@@ -21,8 +21,8 @@ from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
 from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
-from mnemic.services.call_hints import check_names, method_hint
-from mnemic.text.display import shown
+from mnemic.services.arguments import check_names, method_hint
+from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
     ConsolidationAdvice,

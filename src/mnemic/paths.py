@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import util
@@ -14,7 +13,7 @@ __all__ = [
     "wheel_folder",
 ]  # fmt: skip
 
-_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
 
 
@@ -25,7 +24,7 @@ def environment(name: str) -> str | None:
 
 def environment_secrets() -> list[str]:
     """Values of environment variables with names of secrets, to be masked in errors."""
-    return [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET]
+    return [value for name, value in os.environ.items() if name.endswith(_SECRET) and len(value) >= _SHORTEST_SECRET]
 
 
 @contextmanager

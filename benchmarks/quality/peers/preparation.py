@@ -12,8 +12,8 @@ from typing import Any
 from benchmarks.conversations import Conversation
 from benchmarks.quality.peers.protocol import Talk, Turn
 from benchmarks.speed import corpus
-from mnemic.text.render import searchable
 from mnemic.text.terms import STOP_WORDS
+from mnemic.types import searchable
 
 __all__ = ["COLD_STARTS", "LARGE", "prepare"]
 

@@ -29,8 +29,7 @@ from mnemic.adapters.binding import (
 from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
 from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
 from mnemic.adapters.handles import Binding, bind, location_of
-from mnemic.adapters.injection import Count, Recall, recall_failures_logged
-from mnemic.adapters.results import hit_metadata
+from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
     Clean,
     Marks,

@@ -5,7 +5,6 @@ How often a conversation was ended is the number of its markers: archived messag
 
 from __future__ import annotations
 
-import re
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from mnemic.types import Message
 
 __all__ = ["Conversation", "session_messages", "session_words", "shown_in_session"]
 
-_SUFFIX = re.compile(r"#reset\d+$")
+_SUFFIX = "#reset"
 
 
 def session_messages(memory: Memory, session: str, limit: int | None = None) -> list[Message]:
@@ -81,7 +80,8 @@ class Conversation:
         self.memory.forget(ids=[marker], reason="marks the reset of a conversation")
 
     def _session(self, ended: int) -> str:
-        return f"{self.name}#reset{ended}" if ended or _SUFFIX.search(self.name) else self.name
+        _, suffix, number = self.name.rpartition(_SUFFIX)
+        return f"{self.name}{_SUFFIX}{ended}" if ended or (suffix and number.isdecimal()) else self.name
 
     def _marker(self, number: int) -> str:
         return Thread((), scope=self.memory.scope, clean=str).record_id("reset", str(number))

@@ -39,9 +39,10 @@ _BLOCK = re.compile(
     r"(?:\s*(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*)?"
 )
 _APPENDED = ("system-reminder", "user-prompt-submit-hook")
-_NOT_SAID = re.compile(
-    r"\[Request interrupted by user|Caveat: The messages below|This session is being continued from a previous conversation"
-)
+_NOT_SAID = (
+    "[Request interrupted by user", "Caveat: The messages below",
+    "This session is being continued from a previous conversation",
+)  # fmt: skip
 
 Line = Mapping[str, object]
 
@@ -90,7 +91,7 @@ def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
         return
     text = _text(said.get("content"))
     text = (_strip_agent_blocks(text) if role == "user" else text).strip()
-    if not text or (role == "user" and _NOT_SAID.match(text)):
+    if not text or (role == "user" and text.startswith(_NOT_SAID)):
         return
     given = next((v for v in (line.get("uuid"), said.get("id"), line.get("id")) if isinstance(v, str) and v), None)
     name, sent_at = given or _derived_id(session, number, str(role), text), _moment(line.get("timestamp"))

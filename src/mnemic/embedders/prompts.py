@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, cast
 
@@ -15,15 +14,6 @@ Prompts: TypeAlias = Mapping[str, str]
 
 NAMES = {"query": ("query", "search_query"), "document": ("document", "passage", "corpus", "search_document")}
 """Names of the two kinds in model files; the first one present is used."""
-
-_BGE = {"query": "Represent this sentence for searching relevant passages: "}
-_USUAL: tuple[tuple[re.Pattern[str], Prompts], ...] = (
-    (re.compile(r"(^|[/_-])e5-(?!.*(instruct|mistral))"), {"query": "query: ", "document": "passage: "}),
-    (re.compile(r"bge-(small|base|large)-en"), _BGE),
-    (re.compile(r"mxbai-embed|arctic-embed-(xs|s|m|l)$"), _BGE),
-    (re.compile(r"nomic-embed-text"), {"query": "search_query: ", "document": "search_document: "}),
-)
-"""Prompts by model name, from the model cards, for models whose files contain none."""
 
 
 def checked_prompts(prompts: Prompts | None) -> Prompts:
@@ -47,6 +37,21 @@ def model_prompts(config: Mapping[str, Any]) -> Prompts:
 
 
 def default_prompts(*names: str) -> Prompts:
-    """The known prompts of a model by one of its names; empty for other models."""
+    """The prompts of a model by one of its names, from the model cards; empty for other models.
+
+    For models whose files contain none.
+    """
     none: Prompts = {}
-    return next((prompts for name in names for pattern, prompts in _USUAL if pattern.search(name.lower())), none)
+    return next((prompts for name in names if (prompts := _usual_prompts(name.lower()))), none)
+
+
+def _usual_prompts(name: str) -> Prompts:
+    if "-e5-" in f"-{name.replace('/', '-').replace('_', '-')}" and "instruct" not in name and "mistral" not in name:
+        return {"query": "query: ", "document": "passage: "}
+    bge = ("bge-small-en", "bge-base-en", "bge-large-en", "mxbai-embed")
+    arctic = ("arctic-embed-xs", "arctic-embed-s", "arctic-embed-m", "arctic-embed-l")
+    if any(part in name for part in bge) or name.endswith(arctic):
+        return {"query": "Represent this sentence for searching relevant passages: "}
+    if "nomic-embed-text" in name:
+        return {"query": "search_query: ", "document": "search_document: "}
+    return {}

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
+from mnemic.ingest.fields import new_id
 from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source

@@ -1,18 +1,20 @@
-"""Validation of record fields: every error names the field, and nothing is stored then."""
+"""Fields of a new record: its id, and the validation of the others. Every error names the field, and nothing is stored then."""
 
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.safety.trust import TRUST_OF_SOURCE
-from mnemic.text.canonical import to_json
+from mnemic.services.processes import process_lock
 from mnemic.text.clock import aware, to_micros
-from mnemic.text.display import shown
 from mnemic.text.terms import clean
+from mnemic.text.values import shown, to_json
 from mnemic.types import Emotion, Source
 
 __all__ = [
@@ -25,11 +27,29 @@ __all__ = [
     "json_object",
     "key",
     "moment",
+    "new_id",
     "optional",
     "source",
     "text",
     "words",
 ]
+
+_lock = process_lock()
+_last = 0
+
+
+def new_id(prefix: str) -> str:
+    """A new id, such as ``msg_019aab...``.
+
+    Ids of one process sort in the order of creation, so that texts of the same millisecond keep their order. UUID version 7
+    of RFC 9562, with the twelve bits of ``rand_a`` as fractions of a millisecond.
+    """
+    global _last  # noqa: PLW0603 - the order holds for the whole process
+    with _lock:
+        _last = tick = max(_last + 1, time.time_ns() * 4096 // 1_000_000)
+    rest = int.from_bytes(os.urandom(8)) >> 2 | 1 << 63
+    return f"{prefix}{tick >> 12:012x}7{tick & 4095:03x}{rest:016x}"
+
 
 MAX_CONTENT = 1_000_000
 MAX_ID = 1_000

@@ -10,6 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
+from mnemic.ingest.fields import new_id
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
@@ -18,9 +19,8 @@ from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
-from mnemic.services.ids import new_id
 from mnemic.text.clock import now
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
 from mnemic.types.literals import AGENT
 

@@ -51,7 +51,6 @@ READ_CHARS = 2_000
 """Characters at the beginning and at the end of a message that are searched for cues."""
 
 LONGEST_FILLER = 300
-_DIGIT = re.compile(r"\d")
 _GREETING = r"(?:hi|hello|hey|heya|hiya|howdy|greetings|yo|good (?:morning|afternoon|evening))"
 _LEAD = r"(?:oh|well|so|and|hey|ok|okay|right|yeah|yes|hmm|but)"
 _GREETS = re.compile(rf"\W*{_GREETING}\b", re.IGNORECASE)
@@ -150,7 +149,7 @@ def turn(text: str) -> Turn:
 
 def is_filler(text: str) -> bool:
     """Whether a message is only greeting, thanks, agreement or farewell, which makes no episode."""
-    if len(text) > LONGEST_FILLER or _DIGIT.search(text):
+    if len(text) > LONGEST_FILLER or any(map(str.isdigit, text)):
         return False
     terms = content_terms(text)
     return len(terms) <= _MOST_FILLER_WORDS and all(term in _FILLER_TERMS for term in terms)

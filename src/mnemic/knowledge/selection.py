@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
-from mnemic.text.persons import APOSTROPHE, EDGES, bare_words, in_first_person
+from mnemic.text.grammar import EDGES, bare_words, in_first_person
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
@@ -40,11 +40,12 @@ _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w
 """Recalled memories, and references to images or files."""
 WIDE_ENDS = "。！？"
 """Sentence ends without a following space."""
-_END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
-"""Text before a capital that is no sign of a name."""
+_ENDS = (".", "!", "?", ":", "\u2026")
+"""Ends of text before a capital that is no sign of a name."""
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts without spaces between words."""
-_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
+_CLOSING = " \t\r\n\"'”’»)]*_"
+"""What may follow the mark of a question."""
 _CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
 _RETRACTION = re.compile(
@@ -140,9 +141,16 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         yield from (Candidate(text, place, question) for text in texts)
 
 
+def _asks(text: str) -> bool:
+    """Whether a text ends in a question: by its mark, or by a particle of Chinese or Japanese."""
+    if text.rstrip(_CLOSING).endswith(("?", "？", "؟")):
+        return True
+    return text.removesuffix("。").removesuffix(".").endswith(("吗", "呢", "か", "ね"))
+
+
 def _is_short_answer(text: str) -> bool:
     """Whether a text needs its question; one that opens in the first person does not."""
-    return _size(text) <= ANSWER and not (_ASKS.search(text) or in_first_person(text[:2], bare_words(text)[:2]))
+    return _size(text) <= ANSWER and not (_asks(text) or in_first_person(text[:2], bare_words(text)[:2]))
 
 
 def _is_person(message: Message) -> bool:
@@ -157,7 +165,7 @@ def _question(messages: Sequence[Message], place: int) -> str | None:
     if before is None or before.role in SILENT_ROLES or (before.role, before.name) == (message.role, message.name):
         return None
     asked = _prose(before.content[-READ_CHARS:])[-1:]
-    return next((one for one in asked if _ASKS.search(one) and len(one) < MAX_JOINED), None)
+    return next((one for one in asked if _asks(one) and len(one) < MAX_JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
@@ -177,9 +185,7 @@ def _merge_dependent(pieces: Sequence[str]) -> list[str]:
             continue
         if found and _RETRACTION.match(piece):
             found.pop()
-        elif (
-            found and len(found[-1]) + len(piece) < MAX_JOINED and _is_dependent(piece) and not _ASKS.search(found[-1])
-        ):
+        elif found and len(found[-1]) + len(piece) < MAX_JOINED and _is_dependent(piece) and not _asks(found[-1]):
             found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
             found.append(piece)
@@ -188,7 +194,7 @@ def _merge_dependent(pieces: Sequence[str]) -> list[str]:
 
 def _is_dependent(text: str) -> bool:
     """Whether a sentence cannot stand alone: it is anaphoric or a fragment."""
-    if _ASKS.search(text):
+    if _asks(text):
         return False
     words = bare_words(text)
     pointing = [word in THIRD or word in THIS for word in words]
@@ -214,7 +220,7 @@ def features(one: Candidate) -> dict[str, float]:
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     first, opens_first = in_first_person(one.text, words), in_first_person(one.text[:2], words[:2])
     question, second, orders = (
-        bool(_ASKS.search(one.text)),
+        _asks(one.text),
         not SECOND.isdisjoint(known) or SECOND_WIDE in text,
         opens in REQUEST_WORDS,
     )
@@ -244,7 +250,8 @@ def features(one: Candidate) -> dict[str, float]:
 def _is_name(token: str, before: str) -> bool:
     """Whether a capital inside a sentence marks a name."""
     word = token.strip(EDGES)
-    return word[:1].isupper() and not _END.search(before) and APOSTROPHE.split(word)[0] != "I"
+    ended = before.rstrip("\"'\u201d\u2019)").endswith(_ENDS)
+    return word[:1].isupper() and not ended and word.replace("\u2019", "'").partition("'")[0] != "I"
 
 
 def _probability(values: Mapping[str, float]) -> float:

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mnemic.text.grammar import bare_words
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -68,9 +69,9 @@ _UNCERTAIN = re.compile(
 )
 """Words of hypothetical, temporary or additional statements."""
 _DENIED = re.compile(r"\b(?:not|no|never)\b|n['\u2019]t\b", re.IGNORECASE)
-_THIRD = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
+_THIRD = frozenset("he she his her".split())
+_FIRST = frozenset("i we my our me us".split())
 _POSSESSED = re.compile(r"\W*(?:my|our|his|her|their)\s+((?:[\w'\u2019-]+\s+){0,2}[\w'\u2019-]+)", re.IGNORECASE)
-_FIRST = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
 _PLURAL_RELATIONS = frozenset(
     content_terms("friend colleague client neighbour neighbor brother sister cousin son daughter kid cat dog pet")
 )
@@ -164,7 +165,8 @@ def _subject(text: str) -> frozenset[str]:
 
 def _is_about_third_person(text: str) -> bool:
     """Whether it is about an unnamed third person."""
-    return bool(_THIRD.search(text)) and not _FIRST.search(text)
+    words = bare_words(text)
+    return not _THIRD.isdisjoint(words) and _FIRST.isdisjoint(words)
 
 
 def _named_value(new: _Statement, old: _Statement) -> str:

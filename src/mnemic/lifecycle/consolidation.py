@@ -26,7 +26,7 @@ from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differences import Difference, differs
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import (
     Candidates,
     ClusterSummary,

@@ -17,7 +17,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.clock import now
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
     Archive,

@@ -28,10 +28,10 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
 from mnemic.text.bm25 import idf
-from mnemic.text.display import shown
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
+from mnemic.text.values import shown
 from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
 
 __all__ = ["HARD", "Described", "described", "forget_described", "previewed", "to_erase"]

@@ -11,7 +11,7 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
 
 __all__ = ["Links"]

@@ -7,15 +7,14 @@ from datetime import tzinfo
 from typing import Any, cast
 
 from mnemic.errors import Conflict, InvalidInput
+from mnemic.ingest.fields import new_id
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
-from mnemic.services.ids import new_id
-from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
-from mnemic.text.display import shown
 from mnemic.text.terms import clean
+from mnemic.text.values import shown, to_json
 from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
 

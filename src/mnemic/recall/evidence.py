@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, plain_sum
-from mnemic.recall.signals import SIGNALS, own_coverage
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, own_coverage, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS, dot
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.text.differences import differs
+from mnemic.text.differences import WORDS, differs
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import dot
 
@@ -67,8 +66,6 @@ def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...
 
 LONGEST = 1_000
 """Characters; longer texts are never folded, because embedders truncate them."""
-
-_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 _FILLER_WORDS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
 
@@ -134,4 +131,4 @@ def _restates(leader: Hit, hit: Hit) -> bool:
 
 def _significant_words(text: str) -> list[str]:
     """The words of a text in order, without filler words."""
-    return [word for word in _WORD.findall(text.lower()) if word not in _FILLER_WORDS]
+    return [word for word in WORDS.findall(text.lower()) if word not in _FILLER_WORDS]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from mnemic import emotion
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.text.render import searchable
-from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope
+from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope, searchable
 
 __all__ = ["emotions_of", "mood_and_weight", "mood_proximities", "session_mood", "with_emotion"]
 

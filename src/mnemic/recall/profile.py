@@ -14,7 +14,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
 from mnemic.text.clock import now, to_micros
-from mnemic.text.persons import bare_words, in_first_person
+from mnemic.text.grammar import bare_words, in_first_person
 from mnemic.types import Hit, MemoryRecord, RecordFilter, Scope, SearchResult, Stored
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
 

@@ -27,9 +27,20 @@ from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
 from mnemic.text.clock import now, to_micros
 from mnemic.text.language import is_english
-from mnemic.text.render import searchable
 from mnemic.text.terms import clean, content_terms
-from mnemic.types import Emotion, Episode, Hit, MemoryRecord, Message, Query, RecordFilter, Scope, SearchResult, Stored
+from mnemic.types import (
+    Emotion,
+    Episode,
+    Hit,
+    MemoryRecord,
+    Message,
+    Query,
+    RecordFilter,
+    Scope,
+    SearchResult,
+    Stored,
+    searchable,
+)
 from mnemic.vectors import DEFAULT_MODELS
 
 __all__ = ["allowed_rows", "search"]

@@ -12,8 +12,8 @@ from mnemic.recall import Recipe, recipe_named
 from mnemic.safety.trust import UNTRUSTED_SHARE
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
-from mnemic.text.display import shown
 from mnemic.text.terms import clean
+from mnemic.text.values import shown
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT
 

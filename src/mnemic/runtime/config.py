@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mnemic.errors import ConfigurationError
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-from mnemic.text.display import json_type, shown
+from mnemic.text.values import json_type, shown
 
 __all__ = ["FILE_NAME", "RECIPE", "Config", "Origin", "Setting", "read_config"]
 

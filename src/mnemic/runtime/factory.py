@@ -24,7 +24,7 @@ from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPol
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
 from mnemic.stores import InMemoryStore, SqliteStore, postgres_store
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -14,9 +14,8 @@ from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
-from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
-from mnemic.types import Episode, Indexing, MemoryRecord, Message
+from mnemic.types import Episode, Indexing, MemoryRecord, Message, searchable
 
 __all__ = ["Indexer"]
 

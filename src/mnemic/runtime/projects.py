@@ -229,7 +229,6 @@ def _main_worktree(root: Path, repository: Path | None) -> Path:
 
 
 _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_URL = re.compile(r"url\s*=\s*(\S.*)$", re.IGNORECASE)
 
 
 def _origin(repository: Path) -> str | None:
@@ -241,8 +240,10 @@ def _origin(repository: Path) -> str | None:
         stripped = line[:MOST_READ].strip()
         if match := _SECTION.match(stripped):
             section = match[2] or "" if match[1].lower() == "remote" else None
-        elif section is not None and (match := _URL.match(stripped)):
-            repository_path = _repository_path(match[1].strip().strip('"'))
+            continue
+        name, _, value = stripped.partition("=")
+        if section is not None and name.strip().lower() == "url":
+            repository_path = _repository_path(value.strip().strip('"'))
             if repository_path:
                 found.setdefault(section, repository_path)
     return found.get("origin") or next(iter(found.values()), None)

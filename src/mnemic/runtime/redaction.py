@@ -14,9 +14,9 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
-from mnemic.services.call_hints import explain
-from mnemic.text.display import shown
+from mnemic.services.arguments import explain
 from mnemic.text.markup import is_unverified
+from mnemic.text.values import shown
 from mnemic.types import (
     AddEpisode,
     AddMemory,

@@ -7,7 +7,7 @@ from datetime import UTC, timedelta, tzinfo
 from math import inf
 
 from mnemic.errors import ConfigurationError
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 
 __all__ = ["Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"]
 

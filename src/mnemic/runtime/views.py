@@ -16,7 +16,7 @@ from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector.exact import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
 from mnemic.protocols import KeywordIndex, VectorIndex
 from mnemic.services.processes import process_lock
-from mnemic.text.render import searchable
+from mnemic.types import searchable
 from mnemic.vectors import DEFAULT_MODELS, base_cosine
 
 if TYPE_CHECKING:

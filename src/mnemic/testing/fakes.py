@@ -13,9 +13,8 @@ from mnemic.embedders import HashingEmbedder
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
 from mnemic.text.cues import traits
-from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
-from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message
+from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message, searchable
 
 __all__ = [
     "FailingEmbedder",

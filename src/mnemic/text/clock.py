@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from mnemic.errors import InvalidInput
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 
 __all__ = ["EARLIEST", "LATEST", "aware", "from_micros", "now", "offset_minutes", "to_micros"]
 

@@ -54,7 +54,7 @@ _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _AGO = re.compile(rf"\b(\d{{1,4}}|{'|'.join(_COUNT)}) (?:of )?(day|week|month|year)s? ago")
 _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
-_WEEKDAY = re.compile(r"last (?:mon|tues|wednes|thurs|fri|satur|sun)day")
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 # Words and the days they mean, from and to, counted from the day they are said; wide enough for loose speech.
 _NEAR = (
@@ -105,7 +105,7 @@ def relative_periods(text: str, said: int) -> list[Period]:
     """The periods of phrases such as "last week", relative to a day (ordinal)."""
     text = text.lower()
     found = [(said + start, said + end) for words, start, end in _NEAR if words in text]
-    if _WEEKDAY.search(text):
+    if any(f"last {weekday}" in text for weekday in _WEEKDAYS):
         found.append((said - 8, said - 1))
     day = date.fromordinal(said)
     for words, step in (("last month", -1), ("next month", 1)):

@@ -14,12 +14,12 @@ from typing import Literal
 from mnemic.text.dates import MONTHS
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["NEGATIONS", "REWORDED_FROM", "Difference", "differs"]
+__all__ = ["NEGATIONS", "REWORDED_FROM", "WORDS", "Difference", "differs"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
-_WORDS = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
-_PRONOUN = re.compile(r"I(?:['\u2019]\w+)?")
+WORDS = re.compile(r"\w+(?:['\u2019]\w+)*")
+"""The words of a text, with the apostrophes in them."""
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*(?: ?[ap]m\b)?")
 _DIGITS = {
     word: str(number)
@@ -91,9 +91,9 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
     The first word of a text counts only if it is ``known`` as a name.
     """
     found: set[str] = set()
-    for match in _WORDS.finditer(text):
+    for match in WORDS.finditer(text):
         word = match[0].removesuffix("'s").removesuffix("\u2019s")
-        if not word[:1].isupper() or _times({word.lower()}) or _PRONOUN.fullmatch(word):
+        if not word[:1].isupper() or _times({word.lower()}) or word.replace("\u2019", "'").partition("'")[0] == "I":
             continue
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in ".!?:\n\"'\u201c-\u2022"
@@ -116,7 +116,7 @@ def _times(words: set[str]) -> set[str]:
 
 def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
     """Whether the subjects differ: "my sister" in one only, or two different names."""
-    openings = [(found[0].casefold() if (found := _WORDS.match(text)) else "").partition("'")[0] for text in texts]
+    openings = [(found[0].casefold() if (found := WORDS.match(text)) else "").partition("'")[0] for text in texts]
     if len(set(openings) & names) == 2 and not all(_JOINED & set(text.split()[1:3]) for text in texts):
         return True
     for text, other, held in ((*texts, terms[1]), (*reversed(texts), terms[0])):
@@ -146,7 +146,7 @@ def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
 
 def _is_enumerated(first: str, second: str, text: str) -> bool:
     """Whether two terms are in one enumeration, or adjacent: my daughter Noor."""
-    words = [(content_terms(word) or (word,))[0] for word in _WORDS.findall(text.lower())]
+    words = [(content_terms(word) or (word,))[0] for word in WORDS.findall(text.lower())]
     if first not in words or second not in words:
         return False
     start, end = sorted((words.index(first), words.index(second)))
@@ -211,7 +211,7 @@ def differs(first: str, second: str, cosine: float | None = None) -> Difference 
         answer is the same in both directions.
     """
     first, second = sorted((first, second))
-    words = [_WORDS.findall(text.lower().replace("\u2019", "'")) for text in (first, second)]
+    words = [WORDS.findall(text.lower().replace("\u2019", "'")) for text in (first, second)]
     sets = [set(found) for found in words]
     if _numbers(words[0], first) != _numbers(words[1], second):
         return "number"
@@ -219,7 +219,7 @@ def differs(first: str, second: str, cosine: float | None = None) -> Difference 
         return "date"
     if _negations(words[0]) % 2 != _negations(words[1]) % 2:
         return "polarity"
-    lower = {w for text in (first, second) for w in _WORDS.findall(text) if w.islower()}
+    lower = {w for text in (first, second) for w in WORDS.findall(text) if w.islower()}
     known = _names(first, lower) | _names(second, lower)
     names = _names(first, lower, known)
     if names != _names(second, lower, known):

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mnemic.text.dates import MONTHS
+from mnemic.text.grammar import is_verb
 from mnemic.text.terms import STOP_WORDS
-from mnemic.text.verbs import is_verb
 
 __all__ = ["keyphrases"]
 

@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 
 from mnemic.text.dates import MONTHS
+from mnemic.text.grammar import is_verb
 from mnemic.text.terms import STOP_WORDS
-from mnemic.text.verbs import is_verb
 
 __all__ = ["names"]
 
 _TOKEN = re.compile(r"[^\W\d_](?:[\w\u2019']|[&.+#/-](?=\w))*\+*#?|\d+(?:\.\d+)*[A-Za-z]*|[^\s\w]")
 _QUOTED = re.compile(r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]")
-_POSSESSIVE = re.compile(r"['\u2019]s?$")
 _MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
 """Capitals or digits inside a word mark a name anywhere: iPhone, GitHub, GPT-4."""
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
@@ -57,7 +56,7 @@ def names(text: str) -> list[str]:
         if free and (_is_marked(word) if shouted else _starts_name(tokens, place, text, inside)):
             end = _end(tokens, place, text)
             last, start = tokens[end - 1]
-            name = _POSSESSIVE.sub("", text[at : start + len(last)])
+            name = _unpossessed(text[at : start + len(last)])
             if end - place > 1 or name.lower() not in _TITLES:
                 found.append((at, name))
             place = end
@@ -71,13 +70,18 @@ def _is_shouted(text: str) -> bool:
     return capitals > 8 and capitals > 0.7 * max(sum(map(str.isalpha, text)), 13)
 
 
+def _unpossessed(word: str) -> str:
+    """The word without the mark of a possessive: Ana's, Carlos'."""
+    return word.removesuffix("'s").removesuffix("\u2019s").rstrip("'\u2019")
+
+
 def _is_marked(word: str) -> bool:
-    return bool(_MARKED.search(_POSSESSIVE.sub("", word)))
+    return bool(_MARKED.search(_unpossessed(word)))
 
 
 def _is_capital(word: str) -> bool:
     """Whether a word can be part of a name: Ana, O'Brien, but not I'm or Monday."""
-    bare = _POSSESSIVE.sub("", word)
+    bare = _unpossessed(word)
     if len(bare) < 2 or not bare[0].isupper() or bare.lower() in _NEVER or bare.lower() in _CALENDAR:
         return False
     contracted = bare != word and bare.lower() in STOP_WORDS  # that's, it's
@@ -91,7 +95,7 @@ def _starts_name(tokens: Sequence[tuple[str, int]], place: int, text: str, insid
         return True
     if not _is_capital(word):
         return False
-    bare = _POSSESSIVE.sub("", word).lower()
+    bare = _unpossessed(word).lower()
     if bare in STOP_WORDS and not word.isupper():
         return False
     if not _is_sentence_start(text, at):
@@ -130,7 +134,7 @@ def _end(tokens: Sequence[tuple[str, int]], place: int, text: str) -> int:
         gap = text[at + len(last) : start]
         if word == "." and not gap and (last.lower() in _TITLES or (len(last) == 1 and last.isupper())):
             end = ahead + 1
-        elif gap != " " or (ahead == end and _POSSESSIVE.search(last)):
+        elif gap != " " or (ahead == end and _unpossessed(last) != last):
             break
         elif _is_capital(word) or (ahead == end and word[0].isdigit() and not _COUNTED.match(text, start + len(word))):
             end = ahead + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.text.display import json_type
+from mnemic.text.values import json_type
 
 __all__ = ["join_parts"]
 

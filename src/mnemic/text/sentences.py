@@ -40,9 +40,7 @@ _MAY_END = frozenset(
 """Abbreviations that can end a sentence: a capital after them starts the next one."""
 _NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq nr ave apt bldg ste rm".split())
 """Abbreviations only before a number, as in No. 5."""
-_STREET = re.compile(r"[^\W\d_]{3,}(?:str|stra)", re.IGNORECASE)
-_SHORTENED = re.compile(r"[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3}")
-"""A capital and no vowel, as in Hr. and Bldg."""
+_VOWELS = frozenset("aeiouy")
 _UTTERED = frozenset(
     "hm hmm mm mmm mhm thx pls plz psst pfft shh brr grr btw tbh tsk tmr nvm np kk lmk rn bc wtf".split()
 )
@@ -52,7 +50,6 @@ _DAY_OF = re.compile(
 )
 """Months after an ordinal with a full stop: 3. Mai."""
 _IN_CODE = re.compile(r"[A-Z]{2,}\b")
-_INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
 def sentences(text: str) -> list[str]:
@@ -132,15 +129,26 @@ def _abbreviated(before: str, following: str) -> bool:
     if not found:
         return False
     word = found[1].lower()
-    if word in _NUMBERED or _STREET.fullmatch(word):
+    if word in _NUMBERED or _is_street(word):
         return following.isdigit()
-    if _SHORTENED.fullmatch(found[1]) and word not in _UTTERED | _MAY_END:
+    if _is_shortened(found[1]) and word not in _UTTERED | _MAY_END:
         return following.isupper()
     if word in _ABBREVIATIONS:
         return word not in _MAY_END or not following.isupper()
-    if _INITIAL.fullmatch(found[1]) and word != "i":
+    if all(len(part) == 1 and part.isalpha() for part in word.split(".")) and word != "i":
         return found[1].isupper()  # J. Smith, but "plan b. Then"
     return word.isdigit() and found.start() == 0 and len(before.strip()) <= 3  # 1. of a list within a line
+
+
+def _is_street(word: str) -> bool:
+    """Whether it is the abbreviated name of a street, as in Hauptstr. and Lindenstra."""
+    return word.isalpha() and len(word) >= 6 and word.endswith(("str", "stra"))
+
+
+def _is_shortened(word: str) -> bool:
+    """Whether it has a capital and no vowel, as in Hr. and Bldg."""
+    titled = word.isascii() and word.isalpha() and word.istitle()
+    return titled and 2 <= len(word) <= 4 and _VOWELS.isdisjoint(word.lower())
 
 
 def _with_emoji(pieces: list[str]) -> list[str]:

@@ -57,7 +57,8 @@ _MARKS = (
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _PIECES = re.compile(rf"[{_UNSPACED}]+|\d+(?:[.,:]\d+)+|{_LETTER}+(?:['\u2019]{_LETTER}+)*[+#]*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_CONTRACTION = re.compile("'(?:s|re|ve|ll|d|m|t)$")
+_CONTRACTED = frozenset("s re ve ll d m t".split())
+"""Ends of words after an apostrophe."""
 _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
@@ -118,7 +119,9 @@ def _fold(word: str) -> str:
 
 
 def _uncontracted(piece: str) -> str:
-    return _WHOLE.get(piece) or _CONTRACTION.sub("", piece).replace("'", "")
+    word, apostrophe, end = piece.rpartition("'")
+    contracted = apostrophe and end in _CONTRACTED
+    return _WHOLE.get(piece) or (word if contracted else piece).replace("'", "")
 
 
 def _normalise(text: str) -> str:

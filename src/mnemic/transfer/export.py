@@ -25,10 +25,8 @@ from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.runtime.redaction import redact_record, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.files import atomic_write
-from mnemic.text.canonical import to_json
-from mnemic.text.display import shown
-from mnemic.transfer.fields import coerce
-from mnemic.transfer.validation import Line, Record, check, check_record, key_of, line_error, source_ids
+from mnemic.text.values import shown, to_json
+from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE as KEY
 

@@ -46,6 +46,7 @@ from mnemic.types.records import (
     Stored,
     StoredVector,
     Waiting,
+    searchable,
 )
 from mnemic.types.reports import (
     ClusterSummary,
@@ -137,4 +138,5 @@ __all__ = [
     "Unset",
     "VerifyReport",
     "Waiting",
+    "searchable",
 ]

@@ -14,8 +14,7 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.stores import InMemoryStore
 from mnemic.testing.fakes import memory_record, message
 from mnemic.text.dates import mentioned_periods
-from mnemic.text.render import searchable
-from mnemic.types import AddMemory, AddMessage, Archive, Restore, Revise
+from mnemic.types import AddMemory, AddMessage, Archive, Restore, Revise, searchable
 
 NOON = datetime(2024, 5, 8, 12, tzinfo=UTC)
 USER = "ana"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.exact import MatrixCosines, Probe
-from mnemic.text.render import searchable
+from mnemic.types import searchable
 
 RUN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

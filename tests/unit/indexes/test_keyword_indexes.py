@@ -12,8 +12,8 @@ from mnemic.indexes import keyword
 from mnemic.indexes import keyword as corpora
 from mnemic.indexes.keyword import corpus_of
 from mnemic.text import bm25
-from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms, query_terms
+from mnemic.types import searchable
 
 RUN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = [

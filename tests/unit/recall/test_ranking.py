@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
 from mnemic.recall import RECIPES, Pool, Recipe, evidence, grade, neighbours, recipe_named, recipes, score, top
-from mnemic.recall.signals import SIGNALS, own_coverage
+from mnemic.recall.recipes import SIGNALS, own_coverage
 from mnemic.text import cues
 
 RUN = settings(max_examples=100, deadline=None)

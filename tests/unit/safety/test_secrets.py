@@ -12,7 +12,7 @@ from tests.battery import count
 
 from mnemic.errors import ConfigurationError
 from mnemic.safety.secrets import SecretPolicy, pieces
-from mnemic.safety.secrets.tokens import is_random
+from mnemic.safety.secrets.patterns import is_random
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import CONTEXTS, COPIED, LOOK_ALIKES, TOKENS, WITH_WORDS
@@ -122,7 +122,7 @@ def test_many_letters_and_a_digit_are_read_at_once():
     """An expression that could cut letters in any way took for ever for these; it runs in a process that can be ended."""
     letters = string.ascii_letters
     values = [f"{letters}0{letters}", f"{letters}1x", f"{letters}-{letters}-{letters}.0key"]
-    script = f"from mnemic.safety.secrets.tokens import is_random; print([is_random(v) for v in {values}])"
+    script = f"from mnemic.safety.secrets.patterns import is_random; print([is_random(v) for v in {values}])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[True, True, True]\n"
 
@@ -186,7 +186,7 @@ from time import process_time
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
 from mnemic.safety.secrets import SecretPolicy, pieces
-from mnemic.safety.secrets.tokens import is_random
+from mnemic.safety.secrets.patterns import is_random
 policy = SecretPolicy()
 size = {size}
 for piece in HOSTILE[{part}::4]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mnemic.testing.fakes import memory_record, message
 from mnemic.text import bm25, cues
-from mnemic.text.render import searchable
+from mnemic.types import searchable
 
 RUN = settings(max_examples=150, deadline=None)
 ALL_BITS = cues.QUESTION | cues.ASKS | cues.TIME | cues.NUMBER | cues.REASON | cues.NAME

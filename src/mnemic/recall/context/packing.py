@@ -56,7 +56,7 @@ GRADES: Mapping[Evidence, str] = {
 PREFERENCES = "Preferences:"
 UNDATED = "Undated"
 LONGEST_NAME = 100
-_NO_HEADING = re.compile(r"^[\s\-*#>\u2022\u2013\u2014]+")
+_NO_HEADING = " -*#>\u2022\u2013\u2014"
 
 
 def prefix_size(budget: int) -> int:
@@ -124,7 +124,7 @@ def single_line(text: str, fence: str) -> str:
 
 def heading_of(title: str, fence: str) -> str:
     """A title on one line that cannot pass for an item or a fence."""
-    return _NO_HEADING.sub("", single_line(title, fence))
+    return single_line(title, fence).lstrip(_NO_HEADING)
 
 
 def day_of(moment: datetime | None) -> str:

@@ -21,7 +21,7 @@ from mnemic.recall.context.packing import (
     single_line,
     with_trust_mark,
 )  # fmt: skip
-from mnemic.text.display import shown
+from mnemic.text.values import shown
 from mnemic.types import Evidence, Hit
 from mnemic.types.literals import Style
 

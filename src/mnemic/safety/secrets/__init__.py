@@ -1,6 +1,5 @@
 """Detection and redaction of secrets in texts."""
 
-from mnemic.safety.secrets.detection import pieces
-from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
+from mnemic.safety.secrets.policy import SecretAction, SecretPolicy, pieces
 
 __all__ = ["SecretAction", "SecretPolicy", "pieces"]

@@ -1,24 +1,34 @@
-"""The policy for secrets."""
+"""The policy for secrets, and their detection: cheap tests first, so that an ordinary text costs microseconds."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.detection import KINDS, MARK, Finder, without_marks
-from mnemic.safety.secrets.pattern import Expression, Pattern
-from mnemic.safety.secrets.surroundings import named_secret
+from mnemic.safety.secrets.patterns import (
+    ADJACENT_PATTERNS,
+    ANYWHERE,
+    CONTEXT_PATTERNS,
+    NUMBERS,
+    TOKENS,
+    Expression,
+    Pattern,
+    Span,
+    columns,
+    found,
+    named_secret,
+)
 
-__all__ = ["SecretAction", "SecretPolicy"]
+__all__ = ["SecretAction", "SecretPolicy", "pieces"]
 
 SecretAction = Literal["redact", "allow", "refuse"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-_OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,25 +55,25 @@ class SecretPolicy:
     action: SecretAction = "redact"
     kinds: Iterable[str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict[str, str])
-    _finder: Finder = field(init=False, repr=False, compare=False)
+    _finder: _Finder = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.action not in get_args(SecretAction):
             raise ConfigurationError(f"action must be one of {list(get_args(SecretAction))}, not {self.action!r:.40}.")
         if isinstance(self.kinds, str):
             raise ConfigurationError(f"kinds must be a list of kinds, not the string {self.kinds!r:.40}.")
-        chosen = KINDS if self.kinds is None else frozenset(self.kinds)
-        if unknown := sorted(map(str, chosen - KINDS)):
+        chosen = _KINDS if self.kinds is None else frozenset(self.kinds)
+        if unknown := sorted(map(str, chosen - _KINDS)):
             raise ConfigurationError(
                 f"There are no secrets of the kind {unknown}. SecretPolicy.every_kind() names all."
             )
         object.__setattr__(self, "kinds", chosen)
-        object.__setattr__(self, "_finder", Finder(chosen, [_pattern(*item) for item in self.extra.items()]))
+        object.__setattr__(self, "_finder", _Finder(chosen, [_pattern(*item) for item in self.extra.items()]))
 
     @staticmethod
     def every_kind() -> frozenset[str]:
         """The names of all known kinds: ``SecretPolicy(kinds=SecretPolicy.every_kind() - {"card-number"})``."""
-        return KINDS
+        return _KINDS
 
     def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
         """The redacted text and the kinds found; unchanged with ``"allow"``."""
@@ -95,11 +105,10 @@ class SecretPolicy:
         clean = self._within(value, kinds)
         if not isinstance(key, str) or not isinstance(value, (str, int)):
             return clean
-        if MARK.fullmatch(str(clean)) or MARK.search(key):  # already redacted
+        if _MARK.fullmatch(str(clean)) or _MARK.search(key):  # already redacted
             return clean
         # a partly redacted value is judged by its key alone
-        assignment = without_marks(str(value)) if clean == value else _OPAQUE
-        kind = named_secret(key, assignment)
+        kind = named_secret(key, _without_marks(str(value))) if clean == value else named_secret(key)
         if kind is None or kind not in cast("frozenset[str]", self.kinds):
             return clean
         kinds[kind] = None
@@ -141,3 +150,172 @@ def _pattern(name: object, expression: object) -> Pattern:
     if regex.match(""):
         raise ConfigurationError(f"extra[{name!r}] matches the empty text. Write one that needs characters.")
     return Pattern(kind=name, needles=(), expression=Expression(expression), anywhere=True)
+
+
+def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[str]:
+    """Split a text into pieces that fit a record. A long text is redacted first, so that no secret spans two pieces.
+
+    Args:
+        text: the text.
+        clean: ``Memory.admin.redacted``.
+        size: most characters of a piece, at least 100. A shorter text is returned unchanged as one piece.
+
+    Example:
+        >>> [len(piece) for piece in pieces("word " * 120_000, str)]
+        [500000, 100000]
+    """
+    if len(text) <= size:
+        return [text]
+    text, parts = clean(text), list[str]()
+    while len(text) > size:
+        over = [m.start() for m in _MARK.finditer(text, size - _LONGEST_MARK, size + _LONGEST_MARK) if m.end() > size]
+        cut = min([size, *over])
+        parts.append(text[:cut])
+        text = text[cut:]
+    return [*parts, text]
+
+
+_KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJACENT_PATTERNS, *NUMBERS))
+"""Every known kind of secret."""
+
+_LEAST = 16
+"""Least length of a word that may be a token."""
+_PASSES = 20
+"""Most passes over a text while there is something to redact."""
+
+_MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
+"""The mark of a redacted secret."""
+_LONGEST_MARK = 53
+
+_DIGITS = re.compile(r"\d(?:[ .\n-]{0,3}\d){8}")
+
+
+class _Finder:
+    """Looks for secrets of the chosen kinds.
+
+    Args:
+        kinds: the kinds to look for.
+        extra: further patterns.
+    """
+
+    def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
+        self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
+        self._said = [
+            (n, pattern)
+            for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS)
+            if pattern.kind in kinds
+            for n in pattern.needles
+        ]
+        self._kinds = frozenset(kinds)
+        self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
+        self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
+        self._extra = list(extra)
+        self._words = _shortest({needle for needle, _ in self._said})
+
+    def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text with each secret replaced by ``[redacted: kind]``, and the distinct kinds in order."""
+        kinds: dict[str, None] = {}
+        for _ in range(_PASSES):
+            spans = self._spans(text)
+            if not spans:
+                break
+            kinds |= dict.fromkeys(kind for *_, kind in spans)
+            text = _without(text, spans)
+        return text, tuple(kinds)
+
+    def _spans(self, text: str) -> list[Span]:
+        """Spans of secrets, disjoint and in order."""
+        unseen = _without_marks(text)
+        spans = [span for pattern in self._extra for span in found(pattern, unseen, unseen)]
+        plain, places = _plain(text)
+        for start, end, kind in self._known(plain):
+            spans.append((places[start], places[end - 1] + 1, kind) if places else (start, end, kind))
+        return _merged(spans) if spans else spans
+
+    def _known(self, text: str) -> list[Span]:
+        """Spans of secrets of built-in kinds in a normalised text."""
+        whole, text = text, _without_marks(text)
+        spans = [span for pattern in self._anywhere for span in found(pattern, text, text)]
+        if len(text) >= _LEAST and (longest := max(map(len, text.split()), default=0)) >= _LEAST:
+            for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
+                if pattern.least <= longest:
+                    spans += found(pattern, text, text)
+        low = _folded(text)
+        if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
+            for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
+                spans += found(pattern, text, low)
+            spans += [span for span in columns(whole) if span[2] in self._kinds]
+        if _DIGITS.search(text):
+            for pattern in self._numbers:
+                spans += found(pattern, text, text)
+        return spans
+
+
+def _without_marks(text: str) -> str:
+    """A text with each mark replaced by as many line feeds, so that marks are never matched or cut."""
+    return _MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
+
+
+_HIDDEN = re.compile("\r(?=\n)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_PLAIN = {
+    **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x3000), " "),
+    **dict.fromkeys((0x2010, 0x2011, 0x2012), "-"),
+}
+
+
+def _plain(text: str) -> tuple[str, Sequence[int]]:
+    """Normalise a text: no invisible characters, normal-width letters and spaces, line feeds.
+
+    Returns:
+        The text, and the original position of each character; empty if unchanged.
+    """
+    if text.isascii() and "\r" not in text:
+        return text, ()
+    text = text.translate(_PLAIN)
+    shown, places, at = list[str](), array("L"), 0
+    for hidden in _HIDDEN.finditer(text):
+        shown.append(text[at : hidden.start()])
+        places.extend(range(at, hidden.start()))
+        at = hidden.end()
+    if not shown:
+        return text, ()
+    places.extend(range(at, len(text)))
+    return "".join((*shown, text[at:])), places
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, with unchanged positions."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+
+
+def _shortest(needles: Collection[str]) -> tuple[str, ...]:
+    """The needles that contain no other: a text without these has none at all."""
+    return tuple(sorted(n for n in needles if not any(other != n and other in n for other in needles)))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Merge overlapping spans; the earlier pattern gives the kind."""
+    order = {id(span): place for place, span in enumerate(spans)}
+    merged: list[Span] = []
+    places: list[int] = []
+    for span in sorted(spans):
+        place = order[id(span)]
+        if merged and span[0] < merged[-1][1]:
+            start, end, kind = merged[-1]
+            merged[-1] = (start, max(end, span[1]), span[2] if place < places[-1] else kind)
+            places[-1] = min(place, places[-1])
+        else:
+            merged.append(span)
+            places.append(place)
+    return merged
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        parts += text[at:start], f"[redacted: {kind}]"
+        at = end
+    return "".join((*parts, text[at:]))

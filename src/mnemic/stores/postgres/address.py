@@ -23,7 +23,6 @@ _PASSWORD = re.compile(
     re.IGNORECASE,
 )
 """A password in a URL or connection string. Matched by position: a short password may be part of any word."""
-_PLAIN_HOST = re.compile(r"[\w.-]*")
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 
 
@@ -71,7 +70,7 @@ def _name(parameters: dict[str, Any], schema: str) -> str:
     rest = {key: str(value) for key, value in sorted(parameters.items()) if value and key not in _SECRETS}
     user, database = quote(rest.pop("user", ""), safe=""), quote(rest.pop("dbname", ""), safe="")
     where = ""
-    if _PLAIN_HOST.fullmatch(rest.get("host", "")):  # several hosts, or a socket, go into the query
+    if all(c.isalnum() or c in "_.-" for c in rest.get("host", "")):  # several hosts, or a socket, go into the query
         port = rest.pop("port", "")
         where = rest.pop("host", "") + (f":{port}" if port else "")
     query = urlencode({**rest, "schema": schema}, safe="/", quote_via=quote)

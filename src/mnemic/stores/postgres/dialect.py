@@ -19,7 +19,7 @@ from psycopg.types.numeric import Int8Dumper
 
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection
-from mnemic.text.canonical import to_json
+from mnemic.text.values import to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,8 @@ from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG
-from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
+from mnemic.text.values import to_json
 from mnemic.types import Receipt
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.text.canonical import to_json
+from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
 __all__ = ["MARK", "ErasedRows"]

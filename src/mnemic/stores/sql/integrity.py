@@ -16,8 +16,7 @@ from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import now, to_micros
-from mnemic.text.render import searchable
-from mnemic.types import VerifyReport
+from mnemic.types import VerifyReport, searchable
 
 __all__ = ["Integrity", "Searchable", "finding", "pages", "texts"]
 

@@ -22,9 +22,9 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import check_header, insert, lock_user, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.text.canonical import to_json
-from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
+from mnemic.text.values import to_json
+from mnemic.types import searchable
 
 __all__ = ["STAGES", "Extent", "Page", "State", "Transfer"]
 

@@ -23,7 +23,7 @@ from mnemic import errors
 from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection, Durability
-from mnemic.text.canonical import to_json
+from mnemic.text.values import to_json
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text import parts
-from mnemic.text.display import json_type
+from mnemic.text.values import json_type
 
 __all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects"]
 

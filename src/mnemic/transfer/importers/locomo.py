@@ -19,7 +19,6 @@ _MONTHS = (
     "december",
 )  # fmt: skip
 _SESSION_TIME = re.compile(r"(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})", re.IGNORECASE)
-_SESSION = re.compile(r"session_(\d+)")
 
 
 def locomo(data: object, session: str | None) -> Iterable[Message]:
@@ -33,7 +32,8 @@ def locomo(data: object, session: str | None) -> Iterable[Message]:
 
 def _conversation(talk: Fields, sample: str) -> Iterable[Message]:
     roles = {talk.word("speaker_a"): "user", talk.word("speaker_b"): "assistant"}
-    numbers = sorted(int(match[1]) for key in talk.values if (match := _SESSION.fullmatch(key)))
+    ends = (key.removeprefix("session_") for key in talk.values if key.startswith("session_"))
+    numbers = sorted(int(end) for end in ends if end.isdecimal())
     for number in numbers:
         field = f"session_{number}"
         began = _session_time(talk, f"{field}_date_time")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mnemic.errors import MnemicError, StoreUnavailable
 from mnemic.protocols import Entry, Mark, Model, RecordFeed
-from mnemic.text.canonical import to_json
+from mnemic.text.values import to_json
 from mnemic.types import Episode, MemoryRecord, Message
 
 if TYPE_CHECKING:

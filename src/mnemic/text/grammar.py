@@ -1,12 +1,13 @@
-"""Common English verbs in all their forms."""
+"""Grammar of single words: English verbs in all their forms, and the first person in several languages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from mnemic.text.terms import BASE_FORMS, content_terms
 
-__all__ = ["is_past", "is_verb"]
+__all__ = ["EDGES", "bare_words", "in_first_person", "is_past", "is_verb"]
 
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
@@ -48,3 +49,25 @@ def is_verb(word: str, before: str = "") -> bool:
 
 def _known(word: str) -> bool:
     return any(term in _stems() for term in content_terms(word))
+
+
+EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
+"""Marks around words."""
+
+_FIRST = frozenset(
+    """i im my me we us our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
+    ben""".split()
+)
+_FIRST_WIDE = "我俺僕私"
+"""For Chinese and Japanese, which have no spaces."""
+
+
+def bare_words(text: str) -> list[str]:
+    """The words in lower case, without the marks around them and split at apostrophes."""
+    parts = text.casefold().replace("’", " ").replace("'", " ").split()
+    return [word for part in parts if (word := part.strip(EDGES))]
+
+
+def in_first_person(text: str, words: Sequence[str]) -> bool:
+    """Whether a text, given with its ``bare_words``, has a word of the first person."""
+    return not _FIRST.isdisjoint(words) or any(letter in text for letter in _FIRST_WIDE)
