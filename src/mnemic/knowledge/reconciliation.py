@@ -126,7 +126,7 @@ def reconcile(
         again = [
             o.id
             for o, cosine in zip(known, similarities, strict=True)
-            if cosine >= threshold and _is_restatement(record, o, None if cosines is None else cosine)
+            if cosine >= threshold and _is_restatement(record, o)
         ]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
@@ -152,12 +152,12 @@ def _replaces(record: MemoryRecord, other: MemoryRecord) -> str:
     return f"it replaces {value}" if value else ""
 
 
-def _is_restatement(record: MemoryRecord, other: MemoryRecord, cosine: float | None) -> bool:
+def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     if other.expired_at is not None and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
     if _replaces(record, other):
         return False  # however near they are: "sold the house" ends "bought the house"
-    return record.speaker == other.speaker and differs(record.content, other.content, cosine) is None
+    return record.speaker == other.speaker and differs(record.content, other.content) is None
 
 
 def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:

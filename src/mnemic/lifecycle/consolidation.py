@@ -43,7 +43,6 @@ from mnemic.types import (
     Scope,
     Undo,
 )
-from mnemic.vectors import dot, eased
 
 __all__ = ["advise", "consolidate", "undo"]
 
@@ -280,15 +279,8 @@ class _Records:
         return self._held[place]
 
     def difference(self, first: int, second: int) -> Difference | None:
-        """The kind of difference between two memories; a value only if their cosine does not show another wording."""
-        texts = self[first].content, self[second].content
-        found = differs(*texts)
-        if found != "value":
-            return found
-        view = self._scored.view
-        one, other = view.vectors.of(self._scored.rows[[first, second]])
-        (cosine,) = eased(np.array([float(dot(one, other))]), view.statement_base).tolist()
-        return differs(*texts, cosine)
+        """The kind of difference between two memories."""
+        return differs(self[first].content, self[second].content)
 
     def conflict(self, first: int, second: int, *, asked: bool) -> bool:
         """Whether two memories have different content or are linked as contradicting.

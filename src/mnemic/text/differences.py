@@ -14,7 +14,7 @@ from typing import Literal
 from mnemic.text.dates import MONTHS
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["NEGATIONS", "REWORDED_FROM", "WORDS", "Difference", "differs"]
+__all__ = ["NEGATIONS", "WORDS", "Difference", "differs"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -49,6 +49,8 @@ NEGATIONS = frozenset(
 )
 _CASES = (("i we", "me us"), ("he", "him"), ("they", "them"))
 """Pronouns as subject and as object."""
+_OWNER = ("i we", "my our")
+"""Pronouns as subject and as owner: "I'm Pedro's boss", "Pedro is my boss"."""
 _PLACES = frozenset("above below over under up down out off".split())
 """Opposite prepositions, which are stop words in search."""
 _ALIKE = ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
@@ -67,14 +69,7 @@ _MAX_REPLACED = 2
 """Up to 2 replaced words in an equal frame are another value; so are more if replaced by at most twice as many: else
 one side only adds detail.
 """
-_SUBJECTS = frozenset("i you he she it we they".split())
 _PERSONS = frozenset(word for cases in _CASES for case in cases for word in case.split())
-REWORDED_FROM = 0.94
-"""Cosine from which other words for what a subject does, with the same object, are another wording. Chosen on half of
-``benchmarks/quality/consolidation_pairs.txt``, where opposites ("teaches" for "attends") go up to .93.
-"""
-_MAX_PREDICATE = 3
-"""Most words of a predicate that is worded otherwise."""
 _MAX_ORDERED = 40
 """Most shared terms compared in order."""
 
@@ -153,10 +148,10 @@ def _is_enumerated(first: str, second: str, text: str) -> bool:
     return end - start == 1 or not _JOINED.isdisjoint(words[start:end])
 
 
-def _swaps_roles(one: set[str], other: set[str]) -> bool:
-    """Whether a pronoun is subject in one statement and object in the other."""
+def _swaps_roles(one: set[str], other: set[str], cases: Sequence[tuple[str, str]]) -> bool:
+    """Whether a pronoun has the first of two cases in one statement and the second in the other."""
     bare = [{word.partition("'")[0] for word in words} for words in (one, other)]
-    for subject, object_ in _CASES:
+    for subject, object_ in cases:
         acts = [not words.isdisjoint(subject.split()) for words in bare]
         bears = [not words.isdisjoint(object_.split()) for words in bare]
         if acts[0] != acts[1] and any(bears[place] and not acts[place] for place in (0, 1)):
@@ -181,29 +176,12 @@ def _replaces_words(a: Sequence[str], b: Sequence[str]) -> bool:
     return False
 
 
-def _rewords_predicate(one: list[str], other: list[str]) -> bool:
-    """Whether two statements differ in the words right after their common subject alone, and have a common object.
-
-    The words that are replaced then say what the subject does (works at, is employed at) and are no value: that follows.
-    A subject is a pronoun or has one content term, and has at most an auxiliary after it.
-    """
-    shorter = min(len(one), len(other))
-    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
-    end = next((place for place in range(shorter - start) if one[-1 - place] != other[-1 - place]), shorter - start)
-    if max(len(one), len(other)) - start - end > _MAX_PREDICATE or not content_terms(" ".join(one[len(one) - end :])):
-        return False
-    subject = [word for word in one[:start] if word.partition("'")[0] in _SUBJECTS or content_terms(word)]
-    return len(subject) == 1 and subject[0] in one[max(start - 2, 0) : start]
-
-
-def differs(first: str, second: str, cosine: float | None = None) -> Difference | None:
+def differs(first: str, second: str) -> Difference | None:
     """The kind of difference between two statements, or None for a restatement.
 
     Args:
         first: a statement.
         second: another about what seems the same thing.
-        cosine: of the two on the scale of the default embedder, if known. From ``REWORDED_FROM`` another word for what
-            the same subject does with the same object is no difference; without a cosine it is one.
 
     Returns:
         ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (other persons, or
@@ -227,7 +205,9 @@ def differs(first: str, second: str, cosine: float | None = None) -> Difference 
     terms = [[_SYNONYMS.get(term, term) for term in content_terms(text)] for text in (first, second)]
     if _subjects_differ((first, second), terms, names):
         return "role"
-    if _swaps_roles(*sets) and (names or set(terms[0]) - _PERSONS == set(terms[1]) - _PERSONS):
+    same_terms = set(terms[0]) - _PERSONS == set(terms[1]) - _PERSONS
+    cases = (*_CASES, _OWNER) if same_terms else _CASES
+    if (names or same_terms) and _swaps_roles(sets[0], sets[1], cases):
         return "role"
     ordered = [
         [term for word in found for term in ((word,) if word in _BETWEEN else content_terms(word))] for found in words
@@ -237,6 +217,4 @@ def differs(first: str, second: str, cosine: float | None = None) -> Difference 
     directions = [("from" in words) - ("to" in words) for words in sets]
     if sets[0] & _PLACES != sets[1] & _PLACES or directions[0] * directions[1] < 0:
         return "value"
-    if not _replaces_words(*terms):
-        return None
-    return None if cosine is not None and cosine >= REWORDED_FROM and _rewords_predicate(*words) else "value"
+    return "value" if _replaces_words(*terms) else None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import REWORDED_FROM, differs
+from mnemic.text.differences import differs
 
 DIFFERENT = [
     ("My father is alive", "My father is no longer alive", "polarity"),
@@ -33,6 +33,8 @@ DIFFERENT = [
     ("The door is open", "The door is closed", "value"),
     ("Leo beat Sam", "Sam beat Leo", "role"),
     ("I owe Rob 20 euros", "Rob owes me 20 euros", "role"),
+    ("Pedro is my boss", "I'm Pedro's boss", "role"),
+    ("I bought a house in Napier", "I sold a house in Napier", "value"),
     ("Ana's brother married Eva", "Eva's brother married Ana", "role"),
     ("My mum looks after my son", "My son looks after my mum", "role"),
     ("I lent the drill to my neighbour", "My neighbour lent me the drill", "role"),
@@ -79,21 +81,6 @@ SAME = [
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("Tom repaired the sink", "Tom fixed the sink"),
-        ("My dog is afraid of thunder", "My dog is scared of thunder"),
-        ("We purchased a van", "We bought a van"),
-        ("The minutes are filed in Dropbox", "The minutes are kept in Dropbox"),
-    ],
-)
-def test_other_words_for_what_the_subject_does_are_another_wording_if_the_cosine_says_so(first, second):
-    for one, other in ((first, second), (second, first)):
-        assert differs(one, other) == differs(one, other, REWORDED_FROM - 0.01) == "value"
-        assert differs(one, other, REWORDED_FROM) is None
-
-
-@pytest.mark.parametrize(
     ("first", "second", "what"),
     [
         *DIFFERENT,
@@ -106,8 +93,8 @@ def test_other_words_for_what_the_subject_does_are_another_wording_if_the_cosine
         ("We fly from Rome", "We fly to Rome", "value"),
     ],
 )
-def test_no_cosine_makes_another_value_the_same(first, second, what):
-    assert differs(first, second, 1.0) == differs(second, first, 1.0) == what
+def test_another_value_differs(first, second, what):
+    assert differs(first, second) == differs(second, first) == what
 
 
 @pytest.mark.parametrize(("first", "second", "what"), DIFFERENT)
