@@ -164,7 +164,7 @@ def test_what_is_being_consolidated_is_no_damage(tmp_path):
     with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
         memory.remember("The port is 8080.", id="a")
         store = store_of(memory)
-        with database_of(store).consolidation_lock() as mine:
+        with database_of(memory).consolidation_lock() as mine:
             assert mine
             store.apply("ana", [MarkConsolidating(ids=("a",))])
             assert memory.admin.verify().ok
