@@ -36,7 +36,7 @@ check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/python -m pytest -q tests/architecture
 
 test-extras: .venv-extras/.ready  ## the tests that need torch or a local language model
-	.venv-extras/bin/python -m pytest -m "torch or llm"
+	.venv-extras/bin/python -m pytest -n 2 -m "torch or llm"
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
 	$(TESTS) -n 2 --dist worksteal -m engine
