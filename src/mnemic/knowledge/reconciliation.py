@@ -156,7 +156,7 @@ def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     if other.expired_at is not None and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
     if _replaces(record, other):
-        return False  # however near they are: "sold the house" ends "bought the house"
+        return False  # however near they are: "I sold the gym membership" ends "I have a gym membership"
     return record.speaker == other.speaker and differs(record.content, other.content) is None
 
 

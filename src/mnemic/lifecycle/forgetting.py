@@ -51,7 +51,7 @@ WORDS = 0.1
 BESIDE, BESIDE_WORDS = 0.92, 0.65
 """The share of the best record's score that others need; with all the words, the share of its closeness."""
 BROAD = 0.65
-"""The first of these for requests for everything about something, to which all the words are enough."""
+"""``BESIDE`` of a request for everything about something; what has all its words goes however near it is."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
 NEAR, NEAR_WORDS = 0.25, 0.34

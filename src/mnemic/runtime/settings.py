@@ -47,8 +47,8 @@ class Processing:
             statements, in a call of its own that does not see the messages; what was expected weighs less.
         enable_knowledge_dedup: whether a statement that restates a known one is dropped.
         knowledge_dedup_threshold: least cosine of a restatement that ``process`` drops, 0 to 1, on the scale of the
-            default embedder. A statement that differs in a number, a date, a name, a negation or an order, or that
-            replaces a value, is never one; one with other words for what its subject does is one from .94.
+            default embedder. A statement that differs in a number, a date, a name, a negation, an order or a
+            content word, or that replaces a value, is never one.
 
     Raises:
         ConfigurationError: a value lies outside its range.
