@@ -72,17 +72,27 @@ def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
 
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
-    """Write the next version of a memory; earlier ones are kept."""
+    """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
     held = runtime.store.get(scope.user, fields.text("id", id, limit=fields.MAX_ID)).value
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
-        raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
+        raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")
     changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
+    _set_trust(changed, held)
+    if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
+        return _revise(runtime, scope, held, changed, zone)
+    receipt = runtime.store.apply(scope.user, [Restore(id=held.id)])[0]
+    del changed["invalid_at"]
+    if not receipt.changed or not changed:
+        return receipt
+    return _revise(runtime, scope, replace(held, expired_at=None, invalid_at=None), changed, zone)
+
+
+def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
     if "importance" in changed:
         changed["pinned"] = changed["importance"] is not None
         if not changed["pinned"]:
             del changed["importance"]
-    _set_trust(changed, held)
     one = check_record(
         runtime.secrets,
         runtime.fence,
