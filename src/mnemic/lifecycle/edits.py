@@ -20,6 +20,7 @@ from mnemic.text.clock import now
 from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
+    AddMemory,
     Archive,
     Change,
     Description,
@@ -30,6 +31,7 @@ from mnemic.types import (
     Restore,
     Revise,
     Scope,
+    Supersede,
 )
 
 __all__ = ["archive", "restore", "update"]
@@ -115,9 +117,21 @@ def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[st
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if record.emotion is None or (reworded and "emotion" not in changed):
         record = with_emotion(record, indexing.vector, embedder.id)
-    change = Revise(record=record, indexing=indexing, left=reworded)
-    receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
+    changes: list[Change] = [Revise(record=record, indexing=indexing, left=reworded)]
+    if reworded:
+        changes += _kept_as_said(runtime, scope, held)
+    receipt, *_ = runtime.store.apply(scope.user, changes, model=embedder.id)
     return with_redactions(receipt, one.kinds)
+
+
+def _kept_as_said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> list[Change]:
+    """Changes that keep what the messages of a memory say as a memory that the edit ends: recall ranks them behind it."""
+    before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
+    if held.said_at is None or any(other.source_ids == held.source_ids for other in before):
+        return []
+    said = replace(held, id=fields.new_id("mem_"), key=None, version=1)
+    (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)
+    return [AddMemory(record=said, indexing=indexing), Supersede(id=said.id, by=held.id, at=None, reason="edited")]
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
