@@ -170,7 +170,8 @@ def _replacing(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: S
 def _neighbours(runtime: Runtime, scope: Scope, record: MemoryRecord, index: Indexing) -> Neighbours:
     """The memories at the same level with the same key, or the nearest."""
     if record.key is not None:
-        return runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session), None
+        held = runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session, since(record))
+        return held, None
     known = Snapshot(runtime, scope.user, record.project, record.session)
     return known.nearest(index.vector, runtime.settings.processing.max_statements_for_prediction)
 
