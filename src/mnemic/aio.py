@@ -140,6 +140,7 @@ class AsyncMemory(OnWorkers):
     add_exchange = on_worker(Memory.add_exchange)
     remember = on_worker(Memory.remember)
     update = on_worker(Memory.update)
+    correct = on_worker(Memory.correct)
     forget = on_worker(Memory.forget)
     restore = on_worker(Memory.restore)
     search = on_worker(Memory.search)

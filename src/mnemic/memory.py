@@ -335,6 +335,7 @@ class Memory:
         content: str,
         *,
         key: str | None = None,
+        replaces: str | Sequence[str] = (),
         type: MemoryType = "semantic",
         category: str | None = None,
         tags: Sequence[str] = (),
@@ -351,13 +352,14 @@ class Memory:
     ) -> Receipt:
         """Store one statement as a memory, at the level of the handle's project, else of the user.
 
-        A statement with the same ``key`` as an earlier one supersedes it: the receipt says ``superseded``, and the
-        earlier one expires but is kept. So does one that plainly gives another value of the same attribute ("The API
-        runs on port 9000" after "... on port 8080"). In doubt both are kept.
+        A statement with the same ``key`` as an earlier one supersedes it, and so does one that ``replaces`` it: the
+        receipt says ``superseded``, and the earlier one expires but is kept. Nothing else ends a statement: of two that
+        contradict each other both are kept, and recall ranks the later one first.
 
         Args:
             content: the statement; the same one twice at one level is one memory (``duplicate``).
             key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
+            replaces: ids of memories that are no longer true, or of messages that said what is not; see ``correct``.
             type: the kind of knowledge.
             category: a free word, such as ``preference`` or ``architecture_decision``; default one that a rule finds.
             tags: words to filter by; they are searched too.
@@ -374,10 +376,11 @@ class Memory:
 
         Raises:
             InvalidInput: a value is not valid.
-            NotFound: a source does not exist.
+            NotFound: a source, or what it replaces, does not exist.
         """
         options = {
-            "key": key, "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
+            "key": key, "replaces": [replaces] if isinstance(replaces, str) else replaces, "type": type,
+            "category": category, "tags": tags, "metadata": metadata, "importance": importance,
             "source_ids": source_ids, "valid_at": valid_at, "delete_after": delete_after,
             "source": source, "level": level, "agent": agent, "id": id, "description": description,
         }  # fmt: skip
@@ -434,6 +437,35 @@ class Memory:
         from mnemic.lifecycle import edits
 
         return edits.update(self._runtime, self._scope, id, values, self._zone)
+
+    def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
+        """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
+
+        What was said stays as evidence, but ranks behind the correction and is marked as replaced. ``restore`` with the id
+        of a replaced memory takes the correction back.
+
+        Args:
+            wrong: the id of a memory or message, or a description; a description means the first record that is clearly
+                about it, and those that say the same.
+            statement: what is true.
+            dry_run: change nothing, and return the receipts that it would have.
+            source: the origin of the statement. An untrusted one cannot correct what is trusted.
+
+        Returns:
+            The receipt of the new memory, ``superseded`` with the ids of what it replaces; then ``rejected`` ones for
+            records that are near the description and were left as they are, each with its text. If nothing is clearly
+            about the description, all are ``rejected`` and nothing is stored.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        from mnemic.lifecycle import correction
+
+        meant = correction.meant(self._runtime, self._scope, wrong)
+        if dry_run or not meant.ids:
+            fields.text("statement", statement, limit=fields.MAX_CONTENT)
+            return meant.receipts()
+        return meant.receipts(self.remember(statement, replaces=meant.ids, key=meant.key, source=source))
 
     @overload
     def forget(

@@ -683,6 +683,8 @@ class TestSessions:
         memory.process()
         memory.add_exchange("I live in Lisbon now.", "Good luck.", session="t", sent_at=DAY + timedelta(days=30))
         memory.process()
+        old, new = (next(r.id for r in memory.list() if place in r.content) for place in ("Porto", "Lisbon"))
+        memory.links.add(new, old, "supersedes")
         context = memory.get_memory_context(kinds=["message"])
         old = next(hit for hit in context.hits if "Porto" in hit.text)
         assert [memory.get(id_).content for id_ in old.superseded_by] == [
@@ -824,10 +826,11 @@ class TestForgetting:
             memory.forget("tea", ids=["x"])
 
     def test_what_was_replaced_holds_again_when_its_successor_was_forgotten(self, memory):
-        old = memory.remember("The API runs on port 8080.").id
-        new = memory.remember("The API runs on port 9000.").id
+        old = memory.remember("The API runs on port 8080.", key="port").id
+        new = memory.remember("The API runs on port 9000.", key="port").id
         assert memory.get(old).expired_at is not None
-        assert "took its place" in memory.restore(old)[0].reason
+        assert (memory.restore(old)[0].outcome, memory.get(old).expired_at is None) == ("rejected", False)
+        assert repr(new) in memory.restore(old)[0].reason
         (receipt,) = memory.forget(ids=[new])
         assert repr(old) in receipt.reason
         assert "restore" in receipt.reason
@@ -890,7 +893,7 @@ class TestRetention:
         for theme in ("dark", "light", "dark"):
             memory.preferences["theme"] = theme
         for port in (8080, 8081, 8082):
-            memory.remember(f"The API runs on port {port}.")
+            memory.remember(f"The API runs on port {port}.", key="port")
         memory.remember("The office is closed today.", importance=0.1, delete_after=datetime.now(UTC))
         memory.remember("The deadline is on 3 May.", importance=0.1)
         assert memory.admin.retire() == 1, "what is over"

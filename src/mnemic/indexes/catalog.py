@@ -87,11 +87,17 @@ class Validity:
         Memories with other sources do not count. Empty if any of them is still current: a message with two statements is not
         superseded by the successor of one.
         """
-        own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
+        own = [doc] if self._is_memory(doc) else [m for m in self.saying(doc) if len(self.origins[m]) <= OWN]
         holds = [self.successor(memory, at, known_at) for memory in own]
         return (
             list(dict.fromkeys(one for one in holds if one is not None and one not in own)) if None not in holds else []
         )
+
+    def saying(self, doc: int) -> list[int]:
+        """The memories that say what a record says: those derived from it, but for one that took the place of another."""
+        made = self.made.get(doc, ())
+        corrections = {self.successors[one] for one in made if one in self.successors}
+        return [one for one in made if one not in corrections]
 
     def _is_memory(self, doc: int) -> bool:
         place = int(np.searchsorted(self.doc, doc))
@@ -317,11 +323,15 @@ class Columns:
         return found
 
     def derived(self) -> NDArray[np.intp]:
-        """(2, n) rows of memories and their sources, one column per pair. Read-only."""
+        """(2, n) rows of memories and the sources that say the same, one column per pair. Read-only."""
         return self.cached("derived", self._derived)
 
     def _derived(self) -> NDArray[np.intp]:
         docs = self.validity.pairs
+        origins = self.validity.origins
+        corrected = {(new, parent) for old, new in self.validity.successors.items() for parent in origins.get(old, ())}
+        if corrected:
+            docs = docs[:, [(child, parent) not in corrected for child, parent in docs.T.tolist()]]
         rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
         return rows[:, (self.doc[rows] == docs).all(axis=0)] if len(self) else rows[:, :0]
 

@@ -21,6 +21,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.text.names import names
+from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message, Source
 from mnemic.types.literals import AGENT
@@ -28,7 +29,16 @@ from mnemic.types.literals import AGENT
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
-__all__ = ["Batch", "Candidate", "candidates", "ruled_fields", "with_description", "with_new_description"]
+__all__ = [
+    "Batch",
+    "Candidate",
+    "candidates",
+    "ruled_fields",
+    "sentence_about",
+    "stated",
+    "with_description",
+    "with_new_description",
+]
 
 Vector = NDArray[np.float32]
 EpisodePart = tuple[Sequence[Message], EpisodeDraft, Vector | None]
@@ -126,6 +136,21 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
         statement.trust,
         statement.speaker,
     )
+
+
+def sentence_about(text: str, subject: str) -> str:
+    """The sentence of a text that shares most terms with another text; the first of several."""
+    terms = set(content_terms(subject))
+    return max(sentences(text) or [text], key=lambda one: len(terms & set(content_terms(one))))
+
+
+def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:
+    """What a message says in one sentence, as a memory derived from it."""
+    assert message.id is not None
+    assert message.sent_at is not None
+    trust = 1.0 if message.trust is None else message.trust
+    source = message.source or "direct_user"
+    return _record(project, sentence, (message.id,), message.sent_at, source, trust, message.name)
 
 
 def _record(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from mnemic.knowledge.candidates import Batch, Candidate
 from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
-from mnemic.knowledge.supersession import replaced_value
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
@@ -111,8 +110,8 @@ def reconcile(
 ) -> Resolution:
     """Decide whether a new memory is new, a duplicate, an update or outdated.
 
-    A value of the same key replaces the earlier one. Otherwise only statements of the same speaker are compared: see
-    ``supersession``.
+    A value of the same key replaces the earlier one. Without a key no wording ends a statement: both stay, and recall
+    ranks the later one first.
 
     Args:
         record: the new memory.
@@ -130,33 +129,26 @@ def reconcile(
         ]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
-    related = [(other, why) for other in known if (why := _replaces(record, other))]
-    earlier = [other for other, _ in related if time_said(other) <= time_said(record)]
-    if later := [one for one in related if time_said(one[0]) > time_said(record)]:
-        other, why = min(later, key=lambda one: time_said(one[0]))
-        shorter = tuple(one.id for one in earlier)
-        return Resolution("outdated", (other.id,), shorter, error, f"{why}, and that was said later")
-    if live := [(other, why) for other, why in related if other.expired_at is None]:
-        return Resolution("update", tuple(other.id for other, _ in live), novelty=error, reason=live[0][1])
-    return Resolution("new", novelty=error, reason="nothing known says it or gives it another value")
+    related = [other for other in known if _replaces(record, other)]
+    reason = f"the same key, {record.key}"
+    if later := [other for other in related if time_said(other) > time_said(record)]:
+        shorter = tuple(other.id for other in related if time_said(other) <= time_said(record))
+        return Resolution(
+            "outdated", (min(later, key=time_said).id,), shorter, error, f"{reason}, and that was said later"
+        )
+    if live := [other.id for other in related if other.expired_at is None]:
+        return Resolution("update", tuple(live), novelty=error, reason=reason)
+    return Resolution("new", novelty=error, reason="nothing known says it")
 
 
-def _replaces(record: MemoryRecord, other: MemoryRecord) -> str:
-    """Why one of two memories supersedes the other, whichever was said first; empty if neither does."""
-    if record.key is not None or other.key is not None:
-        return f"the same key, {record.key}" if record.key == other.key else ""
-    if record.speaker != other.speaker:
-        return ""
-    last, first = (record, other) if time_said(record) >= time_said(other) else (other, record)
-    value = replaced_value(last.content, first.content)
-    return f"it replaces {value}" if value else ""
+def _replaces(record: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether one of two memories takes the place of the other, whichever was said first: they have one key."""
+    return record.key is not None and record.key == other.key
 
 
 def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     if other.expired_at is not None and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
-    if _replaces(record, other):
-        return False  # however near they are: "I sold the gym membership" ends "I have a gym membership"
     return record.speaker == other.speaker and differs(record.content, other.content) is None
 
 

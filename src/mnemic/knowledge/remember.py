@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
@@ -11,8 +11,9 @@ from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
 from mnemic.ingest.fields import new_id
+from mnemic.knowledge.candidates import sentence_about, stated
 from mnemic.knowledge.metadata import category_of
-from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience
+from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience, since
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.recall.mood import with_emotion
@@ -20,12 +21,14 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.text.clock import now
+from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
-from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
+from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Message, Receipt, Scope, Stored, Supersede
 from mnemic.types.literals import AGENT
 
 __all__ = ["remember", "store"]
 
+REPLACED = "the caller says so"
 UNCHANGED_FIELDS = (
     "tags",
     "metadata",
@@ -79,6 +82,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
+    replaced = [runtime.store.get(scope.user, id_) for id_ in fields.words("replaces", options["replaces"])]
     one = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
     if not storable(one):
         return unstored(one)
@@ -91,11 +95,39 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
-    return with_redactions(store(runtime, scope, record), one.kinds)
+    if any(is_trusted(other.value.trust) and not is_trusted(record.trust) for other in replaced):
+        why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
+        return Receipt(id=record.id, outcome="rejected", reason=why)
+    ended = [statement_of(runtime, scope, other, record) for other in replaced]
+    return with_redactions(store(runtime, scope, record, ended), one.kinds)
 
 
-def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
-    """Store a memory and supersede those it replaces; it is described later."""
+def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRecord) -> MemoryRecord:
+    """The memory that a new statement replaces: itself, or what a message says of the matter.
+
+    A message is evidence and never ends. What it says is the nearest in words of the memories derived from it, else of its
+    sentences, which becomes such a memory.
+
+    Raises:
+        InvalidInput: it is an episode.
+    """
+    value = replaced.value
+    if isinstance(value, MemoryRecord):
+        return value
+    if not isinstance(value, Message):
+        raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
+    made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
+    derived = [
+        one for one in runtime.store.knowledge.records(scope.user, made).values() if isinstance(one, MemoryRecord)
+    ]
+    terms = set(content_terms(by.content))
+    if derived:
+        return max(derived, key=lambda one: len(terms & set(content_terms(one.content))))
+    return stated(value, sentence_about(value.content, by.content), replaced.project)
+
+
+def store(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord] = ()) -> Receipt:
+    """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later."""
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
     if not record.pinned:
@@ -109,6 +141,7 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     resolution = reconcile(record, *nearest)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
     changes += resolution_changes(record, resolution, {other.id: other for other in nearest[0]})
+    changes += _replacing(runtime, scope, record, [o for o in replaced if o.id not in resolution.of])
     twins = runtime.store.knowledge.duplicates(scope.user, record.project, [record.spoken], session=record.session)
     ending, why = _replaceable_twin(runtime, scope, record, twins)
     if ending:
@@ -121,13 +154,24 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if receipt.outcome == "duplicate":
         return _duplicate_receipt(runtime, scope, record, receipt)
     ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
-    return _superseded_receipt(receipt, ended, resolution.reason if resolution.of else why) if ended else receipt
+    why = resolution.reason if resolution.of else why or REPLACED
+    return _superseded_receipt(receipt, ended, why) if ended else receipt
+
+
+def _replacing(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord]) -> list[Change]:
+    """Changes that end the memories which a caller says the new one replaces; what only a message said is stored first."""
+    known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
+    said = [other for other in replaced if other.id not in known]
+    indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
+    changes: list[Change] = [AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)]
+    return changes + [Supersede(id=o.id, by=record.id, at=since(record), reason=REPLACED) for o in replaced]
 
 
 def _neighbours(runtime: Runtime, scope: Scope, record: MemoryRecord, index: Indexing) -> Neighbours:
     """The memories at the same level with the same key, or the nearest."""
     if record.key is not None:
-        return runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session), None
+        held = runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session, since(record))
+        return held, None
     known = Snapshot(runtime, scope.user, record.project, record.session)
     return known.nearest(index.vector, runtime.settings.processing.max_statements_for_prediction)
 

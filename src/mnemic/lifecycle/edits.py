@@ -20,6 +20,7 @@ from mnemic.text.clock import now
 from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
+    AddMemory,
     Archive,
     Change,
     Description,
@@ -30,6 +31,7 @@ from mnemic.types import (
     Restore,
     Revise,
     Scope,
+    Supersede,
 )
 
 __all__ = ["archive", "restore", "update"]
@@ -72,17 +74,27 @@ def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
 
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
-    """Write the next version of a memory; earlier ones are kept."""
+    """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
     held = runtime.store.get(scope.user, fields.text("id", id, limit=fields.MAX_ID)).value
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
-        raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
+        raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")
     changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
+    _set_trust(changed, held)
+    if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
+        return _revise(runtime, scope, held, changed, zone)
+    receipt = runtime.store.apply(scope.user, [Restore(id=held.id)])[0]
+    del changed["invalid_at"]
+    if not receipt.changed or not changed:
+        return receipt
+    return _revise(runtime, scope, replace(held, expired_at=None, invalid_at=None), changed, zone)
+
+
+def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
     if "importance" in changed:
         changed["pinned"] = changed["importance"] is not None
         if not changed["pinned"]:
             del changed["importance"]
-    _set_trust(changed, held)
     one = check_record(
         runtime.secrets,
         runtime.fence,
@@ -105,9 +117,21 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if record.emotion is None or (reworded and "emotion" not in changed):
         record = with_emotion(record, indexing.vector, embedder.id)
-    change = Revise(record=record, indexing=indexing, left=reworded)
-    receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
+    changes: list[Change] = [Revise(record=record, indexing=indexing, left=reworded)]
+    if reworded:
+        changes += _kept_as_said(runtime, scope, held)
+    receipt, *_ = runtime.store.apply(scope.user, changes, model=embedder.id)
     return with_redactions(receipt, one.kinds)
+
+
+def _kept_as_said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> list[Change]:
+    """Changes that keep what the messages of a memory say as a memory that the edit ends: recall ranks them behind it."""
+    before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
+    if held.said_at is None or any(other.source_ids == held.source_ids for other in before):
+        return []
+    said = replace(held, id=fields.new_id("mem_"), key=None, version=1)
+    (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)
+    return [AddMemory(record=said, indexing=indexing), Supersede(id=said.id, by=held.id, at=None, reason="edited")]
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:

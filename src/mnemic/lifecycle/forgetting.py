@@ -313,10 +313,17 @@ def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequen
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a description takes: receipts of what clearly bears on it, and ``rejected`` ones of what resembles it and stays."""
+    """What a description takes.
+
+    Attributes:
+        clear: receipts of what clearly bears on it and says nothing else.
+        spared: ``rejected`` receipts of what resembles it and stays.
+        bearing: ids of all that clearly bears on it, whatever else it says, nearest first.
+    """
 
     clear: tuple[Receipt, ...]
     spared: tuple[Receipt, ...]
+    bearing: tuple[str, ...] = ()
 
 
 def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
@@ -356,7 +363,8 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear))
+    bearing = tuple(_id(found.records[at]) for at in bears)
+    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear), bearing)
 
 
 def _checked(runtime: Runtime, scope: Scope, description: object) -> str:

@@ -105,7 +105,7 @@ class Visibility:
             return superseding, successors
         for row in rows.tolist():
             doc = int(columns.doc[row])
-            own = [doc, *validity.made.get(doc, ())]
+            own = [doc, *validity.saying(doc)]
             if validity.successors.keys().isdisjoint(own):
                 continue
             memory = self._most_relevant(view, question, own)

@@ -18,6 +18,7 @@ from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, c
 from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.graph import proximities
 from mnemic.recall.mood import mood_and_weight, mood_proximities
+from mnemic.recall.naming import named_first
 from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.recency import by_recency
 from mnemic.recall.validation import MAX_TOKENS
@@ -258,6 +259,7 @@ def _result(
     if query.recipe.quality and not isinstance(query.mood, Emotion):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
+    first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
     pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
     hits = _hits(runtime, scope.user, view, query, pages, found.provenance)
     return SearchResult(hits, grade.evidence, grade.probability)

@@ -370,7 +370,7 @@ class ValidityPromises:
         store.apply("bob", [add_memory("bob's", key="home")])
 
         def find(user: str, key: str, project: str | None = None) -> list[str]:
-            return [record.content for record in store.knowledge.with_key(user, key, project, None)]
+            return [record.content for record in store.knowledge.with_key(user, key, project, None, datetime.now(UTC))]
 
         assert find("ana", "home") == ["Porto"]
         assert find("ana", "home", "p") == ["elsewhere"]

@@ -122,8 +122,8 @@ def test_a_preview_changes_nothing_and_is_what_the_call_does(memory):
 
 
 def test_the_receipt_names_what_holds_again(memory):
-    memory.remember("The API runs on port 8080.", id="old")
-    memory.remember("The API runs on port 9000.", id="new")
+    memory.remember("The API runs on port 8080.", id="old", key="port")
+    memory.remember("The API runs on port 9000.", id="new", key="port")
     preview = memory.forget("port 9000", dry_run=True)
     assert taken(preview) == {"new"}
     assert "'old'" in preview[0].reason

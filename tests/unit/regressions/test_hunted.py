@@ -187,6 +187,6 @@ def test_a_name_is_no_template():
 def test_a_value_that_changes_all_the_time_keeps_its_last():
     with Memory(":memory:", embedder="hashing") as memory:
         for n in range(130):
-            memory.remember(f"The API runs on port {n}.")
+            memory.remember(f"The API runs on port {n}.", key="port")
         assert [record.content for record in memory.list()] == ["The API runs on port 129."]
         assert memory.search("Which port does the API run on?", k=1)[0].text == "The API runs on port 129."

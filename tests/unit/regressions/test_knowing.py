@@ -23,50 +23,6 @@ def told(memory, *texts, at=DAY):
     return [record.content for record in memory.list(order="oldest")]
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("I quit smoking in March.", "I quit my gym in June."),
-        ("I no longer eat pork.", "I no longer drink coffee."),
-        ("My new laptop is a ThinkPad.", "My new phone is a Pixel."),
-        ("My new dentist is Dr. Costa.", "My new hairdresser is Lola."),
-        ("I switched my bank to N26.", "I switched my insurance to Allianz."),
-        ("I moved my savings to ING.", "I moved to Berlin."),
-        ("The half marathon: I switched to the Leipzig one on 11 April 2027.", "Today I ran a half marathon in 1:58:10, my new best!"),
-    ],
-)  # fmt: skip
-def test_what_ends_or_changes_something_ends_nothing_else(memory, first, then):
-    assert len(told(memory, first, then)) == 2
-
-
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("My dentist is Dr. Costa.", "My new dentist is Dr. Silva."),
-        ("I drink coffee every day.", "I no longer drink coffee."),
-        ("My new laptop is a ThinkPad.", "My new laptop is a MacBook."),
-    ],
-)
-def test_what_changes_is_ended(memory, first, then):
-    assert len(told(memory, first, then)) == 1
-
-
-@pytest.mark.parametrize(
-    ("rule", "exception"),
-    [
-        ("The rate limit is 60 requests per minute.", "The rate limit is 600 requests per minute for partners."),
-        ("The log level is INFO.", "The log level is DEBUG in dev."),
-        ("The line length is 100.", "The line length is 80 in Markdown files."),
-        ("The port is 8080.", "The port is 9090 on staging."),
-        ("My favourite colour is blue.", "My favourite colour is green for cars."),
-        ("The log level is DEBUG in dev.", "The log level is WARNING in prod."),
-    ],
-)
-def test_an_exception_replaces_no_rule(memory, rule, exception):
-    assert memory.remember(rule).outcome == memory.remember(exception).outcome == "stored"
-    assert {record.content for record in memory.list()} == {rule, exception}
-
-
 def test_a_session_starts_with_what_a_fact_leaves_out(memory):
     told(memory, "Default port is 8000.", "Port 8000 collides with Django. Let's use 8080 instead.")
     assert "8080" in memory.get_memory_context(max_tokens=800).text

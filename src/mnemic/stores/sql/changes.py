@@ -393,28 +393,29 @@ def _not_archived(id: str) -> Receipt:
 
 
 def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
-    """Make a superseded memory current again, if all its successors were forgotten or unlinked since."""
-    sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
-        WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
-    doc = found.doc
-    later = t.db.execute(sql, (doc,)).fetchall()
-    if found.expired_at is None or (not later and not _was_unlinked(t, doc)):
+    """Make an ended memory hold again, beside those that took its place; refused while another one has its key."""
+    if found.expired_at is None:
         return _not_archived(id)
-    if held := [name for name, status in later if rows.public_status(status) != "archived"]:
-        return _duplicated(id, f"not archived: {held[0]!r} took its place, and holds")
+    if held := _holder_of_key(t, found.doc):
+        return _rejected(
+            id, f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
+        )
     if duplicate := _duplicate_of(t, found):
         return _rejected(id, f"the memory {duplicate!r} already says this")
-    t.update(doc, expired_at=None, invalid_at=None)
-    t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
-    t.event("restore", doc, id, found.version, after=[name for name, _ in later])
+    sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
+    later = [t.at_doc(source).id for (source,) in t.db.execute(sql, (found.doc,)).fetchall()]
+    t.update(found.doc, expired_at=None, invalid_at=None)
+    t.event("restore", found.doc, id, found.version, after=sorted(later))
     return Receipt(id=id, outcome="restored", reason="it holds again")
 
 
-def _was_unlinked(t: Transaction, doc: int) -> bool:
-    """Whether the link from the successor of a memory was removed."""
-    found = t.db.execute("SELECT detail FROM events WHERE doc = ? AND operation = 'unlink'", (doc,)).fetchall()
-    details = [json.loads(detail) for (detail,) in found]
-    return any("source" in one and "supersedes" in one["types"] for one in details)
+def _holder_of_key(t: Transaction, doc: int) -> str | None:
+    """The id of the live memory that has the key of a memory at its level."""
+    sql = f"""SELECT other.id FROM memories m JOIN memories other ON other.user_id = m.user_id AND other.key = m.key
+        AND other.project IS NOT DISTINCT FROM m.project AND other.session IS NOT DISTINCT FROM m.session
+        WHERE m.doc = ? AND other.doc != m.doc AND other.{LIVE} AND other.expired_at IS NULL ORDER BY other.doc LIMIT 1"""
+    row = t.db.execute(sql, (doc,)).fetchone()
+    return row[0] if row else None
 
 
 def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
@@ -555,7 +556,18 @@ def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
         return _duplicated(change.source, "there was no such link")
     t.event("unlink", source, change.source, 1, target=change.target, types=gone)
     t.event("unlink", target, change.target, 1, source=change.source, types=gone)
-    return Receipt(id=change.source, outcome="stored")
+    reason = _unlinked(t, target) if "supersedes" in gone else ""
+    return Receipt(id=change.source, outcome="stored", reason=reason)
+
+
+def _unlinked(t: Transaction, doc: int) -> str:
+    """What becomes of a memory after the link from a successor was removed: it holds again unless another one remains."""
+    found = t.at_doc(doc)
+    sql = "SELECT m.id FROM links l JOIN memories m ON m.doc = l.source WHERE l.target = ? AND l.type = 'supersedes'"
+    if left := t.db.execute(f"{sql} ORDER BY m.doc", (doc,)).fetchone():
+        return f"{found.id!r} does not hold: {left[0]!r} took its place too"
+    receipt = _reinstate(t, found.id, found)
+    return f"{found.id!r} holds again" if receipt.changed else f"{found.id!r} does not hold: {receipt.reason}"
 
 
 # Quarantine removes records and their descendants from search until they are released. The event stores whether a record was

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -666,10 +667,13 @@ class Knowledge(Reader[Database]):
             AND {LIVE} ORDER BY doc LIMIT ?2"""
         return self._select(user, EPISODES, rest, limit)
 
-    def with_key(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
-        """The unexpired memories with a key at a level, oldest first."""
-        rest = f"WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND expired_at IS NULL ORDER BY doc"
-        return self._select(user, MEMORIES, rest, key, project, session)
+    def with_key(
+        self, user: str, key: str, project: str | None, session: str | None, since: datetime
+    ) -> list[MemoryRecord]:
+        """The memories with a key at a level that are believed, or were valid at some time from a moment on, oldest first."""
+        rest = f"""WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND (expired_at IS NULL OR invalid_at > ?)
+            ORDER BY doc"""
+        return self._select(user, MEMORIES, rest, key, project, session, to_micros(since))
 
     def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""

@@ -1,0 +1,182 @@
+"""What ends a statement, and what takes an ending back: nothing that is merely said does."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemic import AsyncMemory, Memory, Message
+from mnemic.recall.recipes import RECIPES
+
+BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
+THINGS = "Bug {}|Order {}|Invoice {}|Version 2.{}|Rack {}|Ticket A-{}|Flight LH{}".split("|")
+PLACES = "kitchen bathroom garage attic cellar hall".split()
+PEOPLE = "Ana Ben Carla David Elena Felix".split()
+STATES = (
+    ("{} is fixed.", "{} is not fixed."), ("{} is open.", "{} is closed now."), ("{} is paid.", "{} is no longer paid."),
+    ("{} is in hall 1.", "{} moved to hall 2."), ("{} is coming.", "{} is not coming."), ("{} works.", "{} stopped working."),
+)  # fmt: skip
+CHANGES = (
+    ("I live in Paris.", "I moved to Rome."), ("We use Slack for chat.", "We switched from Slack to Matrix."),
+    ("The API listens on port 8080.", "The API now listens on port 9000."), ("I ride a motorbike.", "I sold the motorbike."),
+    ("I go to the gym.", "I stopped going to the gym."), ("Book me a slot with Joana.", "I stopped running with Joana."),
+    ("My birthday is on 4 May.", "Correction: my birthday is on 5 May."), ("I eat pork.", "I no longer eat pork."),
+    ("I live in Berlin.", "I moved to Madrid for a semester in 2012."), ("I work at Airbus.", "Tom got laid off from Airbus."),
+)  # fmt: skip
+
+
+def generated(count):
+    """Pairs of true statements about two like things."""
+    pick = random.Random(35)
+    for _ in range(count):
+        first, second = pick.choice(STATES)
+        form, names = pick.choice(
+            [*((form, range(1, 99)) for form in THINGS), ("The {} light", PLACES), ("{}", PEOPLE)]
+        )
+        one, other = pick.sample(list(names), 2)
+        yield first.format(form.format(one)), second.format(form.format(other))
+
+
+PAIRS = [*dict.fromkeys(generated(400))][:300]
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def live(memory):
+    return {record.content for record in memory.list(limit=None)}
+
+
+@pytest.fixture
+def derived(memory):
+    """The id of a memory that was derived from a message of two sentences."""
+    memory.add([Message(role="user", content="My dentist is Dr. Rossi. My cat is called Miso.", id="m", sent_at=BEGAN)])
+    memory.add([Message(role="assistant", content="Thanks, noted.", sent_at=BEGAN)])
+    memory.process()
+    return next(record.id for record in memory.list() if "Rossi" in record.content)
+
+
+def test_no_statement_about_one_thing_ends_one_about_another(memory):
+    texts = {text for pair in PAIRS for text in pair}
+    assert {memory.remember(text).outcome for text in sorted(texts)} == {"stored"}
+    assert live(memory) == texts
+
+
+@pytest.mark.parametrize(("first", "then"), [*PAIRS[::10], *CHANGES])
+def test_nothing_that_is_said_ends_what_was_said(memory, first, then):
+    for day, text in enumerate((first, then)):
+        memory.add([Message(role="user", content=text, sent_at=BEGAN + timedelta(days=day))], session=str(day))
+        memory.process()
+    assert not [record for record in memory.list(include_expired=True) if record.expired_at]
+    assert {hit.text for hit in memory.search(first)} >= {first, then}
+
+
+def test_what_a_caller_replaces_ends(memory):
+    old = memory.remember("My dentist is Dr. Rossi.", key="dentist")
+    new = memory.remember("I see Dr. Bianchi for my teeth.", replaces=old.id)
+    assert (new.outcome, live(memory)) == ("superseded", {"I see Dr. Bianchi for my teeth."})
+    assert old.id in new.reason
+    with pytest.raises(LookupError, match="nobody"):
+        memory.remember("Tea.", replaces=["nobody"])
+    assert memory.admin.verify().ok
+
+
+def test_what_is_untrusted_replaces_nothing_that_is_trusted(memory):
+    old = memory.remember("My dentist is Dr. Rossi.")
+    assert memory.remember("It is Dr. Evil.", replaces=old.id, source="tool_external").outcome == "rejected"
+    assert memory.correct(old.id, "It is Dr. Evil.", source="document")[0].outcome == "rejected"
+    assert live(memory) == {"My dentist is Dr. Rossi."}
+
+
+@pytest.mark.parametrize("back", ["restore", "update", "unlink"])
+def test_each_way_takes_an_ending_back_everywhere(memory, back):
+    old = memory.remember("My dentist is Dr. Rossi.").id
+    new = memory.remember("My dentist is Dr. Bianchi.", replaces=old).id
+    match back:
+        case "restore":
+            assert memory.restore(old)[0].outcome == "restored"
+        case "update":
+            assert memory.update(old, invalid_at=None, tags=["teeth"]).outcome == "stored"
+            assert memory.get(old).tags == ("teeth",)
+        case "unlink":
+            assert "holds again" in memory.links.remove(new, old, "supersedes").reason
+    assert live(memory) == {"My dentist is Dr. Rossi.", "My dentist is Dr. Bianchi."}
+    assert not any(hit.superseded_by for hit in memory.search("dentist"))
+    assert "no longer" not in memory.get_memory_context("Who is my dentist?").to_prompt()
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("back", ["restore", "update", "unlink"])
+def test_an_ended_value_stays_ended_while_another_has_its_key(memory, back):
+    old = memory.remember("My dentist is Dr. Rossi.", key="dentist").id
+    new = memory.remember("My dentist is Dr. Bianchi.", key="dentist").id
+    match back:
+        case "restore":
+            reason = memory.restore(old)[0].reason
+        case "update":
+            reason = memory.update(old, invalid_at=None).reason
+        case "unlink":
+            reason = memory.links.remove(new, old).reason
+    assert repr(new) in reason
+    assert live(memory) == {"My dentist is Dr. Bianchi."}
+    memory.forget(ids=[new])
+    assert memory.restore(old)[0].outcome == "restored"
+
+
+@pytest.mark.parametrize("wrong", ["my dentist", "m", "derived"])
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_a_correction_reaches_recall(memory, derived, wrong, recipe):
+    wrong = derived if wrong == "derived" else wrong
+    assert memory.correct(wrong, "My dentist is Dr. Bianchi.", dry_run=True)[0].outcome == "superseded"
+    assert live(memory) == {"My dentist is Dr. Rossi.", "My cat is called Miso."}
+    receipt = memory.correct(wrong, "My dentist is Dr. Bianchi.")[0]
+    assert receipt.outcome == "superseded"
+    assert live(memory) == {"My dentist is Dr. Bianchi.", "My cat is called Miso."}
+    hits = [hit.id for hit in memory.search("Who is my dentist?", recipe=recipe)]
+    assert hits.index(receipt.id) < hits.index("m")
+    assert memory.get("m").content == "My dentist is Dr. Rossi. My cat is called Miso."
+    assert memory.restore(derived)[0].outcome == "restored"
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_an_edit_of_what_was_said_reaches_recall(memory, recipe):
+    memory.add([Message(role="user", content="My dentist is Dr. Rossi.", id="m", sent_at=BEGAN)])
+    memory.process()
+    (record,) = memory.list()
+    for name in ("Bianchi", "Costa"):
+        memory.update(record.id, content=f"My dentist is Dr. {name}.")
+        memory.process()
+        first, second = memory.search("Who is my dentist?", recipe=recipe)
+        assert (first.text, second.id) == (f"My dentist is Dr. {name}.", "m")
+        assert second.superseded_by == (record.id,)
+        assert live(memory) == {f"My dentist is Dr. {name}."}
+    assert memory.admin.verify().ok
+    memory.forget(ids=["m"], hard=True)
+    assert memory.list(include_expired=True) == []
+
+
+def test_a_correction_keeps_the_key_and_leaves_what_says_something_else(memory):
+    memory.remember("My dentist is Dr. Rossi.", key="dentist")
+    memory.remember("My dentist's practice is in Via Roma.")
+    memory.correct("my dentist is Dr. Rossi", "My dentist is Dr. Bianchi.")
+    assert {(record.content, record.key) for record in memory.list()} == {
+        ("My dentist is Dr. Bianchi.", "dentist"),
+        ("My dentist's practice is in Via Roma.", None),
+    }
+
+
+def test_nothing_is_corrected_where_nothing_is_clearly_meant(memory, derived):
+    receipts = memory.correct("my submarine", "I have no submarine.")
+    assert not any(receipt.changed for receipt in receipts)
+    assert len(memory.list()) == 2
+
+
+async def test_the_asynchronous_face_corrects_as_well():
+    async with AsyncMemory(":memory:", user="ana", embedder="hashing") as memory:
+        old = await memory.remember("My dentist is Dr. Rossi.")
+        assert (await memory.correct(old.id, "My dentist is Dr. Bianchi."))[0].outcome == "superseded"
+        assert [record.content for record in await memory.list()] == ["My dentist is Dr. Bianchi."]
