@@ -84,7 +84,7 @@ class _Worker:
         self.engine.load(self.corpus.rows[: self.next], self.corpus.vectors[: self.next])
         seconds = time.perf_counter() - began
         if hasattr(self.engine, "memory") or hasattr(self.engine, "db"):
-            self.runtime.close()
+            self.engine.close()
             self.engine.open(self.folder, *self.known)
         self.engine.search(self.corpus.questions[0], self.corpus.question_vectors[0])
         return self.next / seconds
@@ -124,7 +124,7 @@ class _Worker:
         return found | {"texts_without_vector": unknown, "answers_of_less_than_10": self.short}
 
     def close(self) -> dict[str, Any]:
-        self.runtime.close()
+        self.engine.close()
         return {"mb_on_disk": round(folder_bytes(self.folder) / 1e6, 2)}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, wraps
 from inspect import isfunction
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -21,7 +21,6 @@ from mnemic.types import (
     AddEpisode,
     AddMemory,
     AddMessage,
-    Archive,
     Change,
     Consolidate,
     Episode,
@@ -30,11 +29,9 @@ from mnemic.types import (
     Link,
     MemoryRecord,
     Message,
-    PutLink,
     Receipt,
     Revise,
     Scope,
-    Supersede,
 )
 
 if TYPE_CHECKING:
@@ -54,16 +51,23 @@ __all__ = [
     "with_redactions",
 ]
 
-R = TypeVar("R", bound=Message | Episode | MemoryRecord)
+R = TypeVar("R", bound=Message | Episode | MemoryRecord | Link | Change)
+A = TypeVar("A", bound=AddMessage | AddMemory | Revise | AddEpisode)
 C = TypeVar("C", bound=type)
 
-_LIST_FIELDS = ("keywords", "tags", "related_files", "related_entities")
-_TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
-    Message: ("content", "name", "role", "metadata"),
-    Episode: ("title", "content", "metadata"),
-    MemoryRecord: ("content", "speaker", "category", "summary", "context", "metadata", *_LIST_FIELDS),
-}
-"""Text fields of each kind of record, in the order they are redacted."""
+_AS_STORED = frozenset({
+    "id", "ids", "project", "source", "source_ids", "message_ids", "superseded_by", "target", "by", "absorbed", "judged",
+    "type", "status", "operation", "indexing", "emotions",
+})  # fmt: skip
+"""Fields that hold no text of their own: ids, which are refused or made here, names of a scope, words of a fixed list, and the
+index of a text. Every other field is text to the policy, whatever it is called, so that a new one is covered at once."""
+_IDENTIFIERS = frozenset(("session", "key"))
+"""Text that tells records apart, and must do so when it is redacted."""
+
+
+@cache
+def _text_fields(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name not in _AS_STORED)
 
 
 def policy_from(secrets: object) -> SecretPolicy:
@@ -151,20 +155,37 @@ def with_redactions(receipt: Receipt, kinds: Sequence[str]) -> Receipt:
 
 
 def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
-    """The redacted record, and the kinds of secrets found."""
+    """The redacted record or change, the same object if nothing was found; and the kinds of secrets found."""
     if policy.action == "allow":
         return record, ()
     changed: dict[str, Any] = {}
     kinds: dict[str, None] = {}
-    for name in _TEXT_FIELDS[type(record)]:
+    for name in _text_fields(type(record)):
         if held := getattr(record, name):
-            clean, found = policy.within(dict(held) if name == "metadata" else held)
+            clean, found = _redacted(policy, name, held)
             if found:
-                changed[name] = tuple(dict.fromkeys(clean)) if name in _LIST_FIELDS else clean
+                changed[name] = clean
                 kinds |= dict.fromkeys(found)
-    if record.session and (session := policy.name(record.session)) != record.session:
-        changed["session"] = session
     return (replace(record, **changed), tuple(kinds)) if changed else (record, ())
+
+
+def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
+    """The redacted value of a field: a text, a JSON object, a list of texts, or a record."""
+    match value:
+        case str() if name in _IDENTIFIERS:
+            kinds = policy.in_name(value)
+            return (policy.name(value) if kinds else value), kinds
+        case str() | Mapping():
+            return policy.within(value)
+        case tuple():
+            parts = [_redacted(policy, name, item) for item in cast("tuple[Any, ...]", value)]
+            clean = tuple(part for part, _ in parts)
+            kinds = tuple(dict.fromkeys(kind for _, found in parts for kind in found))
+            return (tuple(dict.fromkeys(clean)) if all(isinstance(part, str) for part in clean) else clean), kinds
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return redact_record(policy, cast("Any", value))
+        case _:
+            return value, ()
 
 
 QUESTION = 2_000
@@ -185,29 +206,28 @@ class RedactingStore:
         return self.inner.apply(user, [self._clean(change) for change in changes], model=model)
 
     def _clean(self, change: Change) -> Change:
-        policy = self._policy
         match change:
-            case AddMessage(message=message):
-                clean, kinds = redact_record(policy, message)
-                return replace(change, message=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case AddMemory(record=record) | Revise(record=record) | AddEpisode(record=record):
-                clean, kinds = redact_record(policy, record)
-                return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
-            case PutLink(link=link):
-                return replace(change, link=_link(policy, link)) if link.reason else change
-            case Archive(reason=reason) | Supersede(reason=reason) if reason:
-                return replace(change, reason=policy.redacted(reason)[0])
-            case KeepQuestions(asked=asked):
-                clean = tuple(replace(one, text=policy.redacted(one.text)[0][:QUESTION]) for one in asked)
-                return replace(change, asked=clean)
-            case Consolidate(promotions=promotions, contradictions=links):
+            case AddMessage() | AddMemory() | Revise() | AddEpisode():
+                return self._clean_record(change)
+            case Consolidate(promotions=promotions):
                 revised = tuple(
-                    p if p.revised is None else replace(p, revised=cast("Revise", self._clean(p.revised)))
-                    for p in promotions
+                    p if p.revised is None else replace(p, revised=self._clean_record(p.revised)) for p in promotions
                 )
-                return replace(change, promotions=revised, contradictions=tuple(_link(policy, link) for link in links))
+                change = replace(change, promotions=revised)
             case _:
-                return change
+                pass
+        clean, _ = redact_record(self._policy, change)
+        if isinstance(clean, KeepQuestions):
+            return replace(clean, asked=tuple(replace(one, text=one.text[:QUESTION]) for one in clean.asked))
+        return clean
+
+    def _clean_record(self, change: A) -> A:
+        """The change with a redacted record, indexed again if there was anything to redact."""
+        clean, kinds = redact_record(self._policy, change)
+        if not kinds:
+            return change
+        record = clean.message if isinstance(clean, AddMessage) else clean.record
+        return replace(clean, indexing=self._reindex(change, record))
 
     def _reindex(
         self, change: AddMessage | AddMemory | Revise | AddEpisode, record: Message | Episode | MemoryRecord
@@ -221,11 +241,6 @@ class RedactingStore:
 def unwrap_store(store: Store) -> Store:
     """The store behind the wrapper, to copy its file."""
     return store.inner if isinstance(store, RedactingStore) else store
-
-
-def _link(policy: SecretPolicy, link: Link) -> Link:
-    reason, kinds = policy.redacted(link.reason)
-    return replace(link, reason=reason) if kinds else link
 
 
 def redact_errors(face: C) -> C:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from mnemic.runtime.usage import Delivered, Uses
 from mnemic.runtime.views import Views
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.processes import process_lock
-from mnemic.text.tokens import token_counter
+from mnemic.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
@@ -77,8 +78,8 @@ class Runtime:
 
     @property
     def count_tokens(self) -> TokenCounter:
-        """The handle's tokenizer."""
-        return token_counter(self.tokenizer)
+        """The handle's tokenizer; its table is read when something is counted."""
+        return partial(count_tokens, self.tokenizer)
 
     def erase_index(self) -> bool:
         """Remove erased records from the vector index; whether that is done."""

@@ -15,7 +15,7 @@ from mnemic.protocols import TokenCounter
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["approximate_tokens", "token_counter"]
+__all__ = ["approximate_tokens", "count_tokens", "token_counter"]
 
 # tiktoken names a cached table by the SHA-1 of its URL.
 _TABLES = {
@@ -79,3 +79,8 @@ def token_counter(tokenizer: str | TokenCounter | None) -> TokenCounter:
             'TIKTOKEN_CACHE_DIR (llama-index-core brings both), "approximate", or a function from text to a number.'
         )
     return counter
+
+
+def count_tokens(tokenizer: str | TokenCounter | None, text: str) -> int:
+    """The tokens of a text by a handle's ``tokenizer`` argument."""
+    return token_counter(tokenizer)(text)

@@ -303,7 +303,9 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
 def _redact(policy: SecretPolicy, line: Line) -> Line:
     """A line without secrets; its vector is dropped if there were any."""
     if isinstance(line.value, Link):
-        return line
+        link, kinds = redact_record(policy, line.value)
+        refuse_secrets(policy, f"Line {line.number}", kinds)
+        return replace(line, value=link)
     if (reason := line.extra["quarantine"]) is not None:
         line = replace(line, extra={**line.extra, "quarantine": policy.redacted(reason)[0]})
     value, kinds = redact_record(policy, _record(line))

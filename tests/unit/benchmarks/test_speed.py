@@ -1,10 +1,12 @@
+import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.conversations import Conversation, Question
-from benchmarks.speed import corpus, engines, store, tenant
+from benchmarks.speed import corpus, engines, fresh, hotspots, store, tenant
 from benchmarks.speed.children import known_texts, rounds
 from benchmarks.speed.measures import Timings, folder_bytes, percentile
 
@@ -138,3 +140,51 @@ def test_ratios_compare_mnemic_with_the_others():
     assert store.ratios(found)["add_wall_ms_p50_over_chroma"] == 0.1
     assert store.ratios(found)["search_cpu_ms_p50_over_script"] == 1.5
     assert store.ratios({"script": found["script"]}) == {}
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """A file of one conversation, and every benchmark of speed at its smallest size, without the default model."""
+    turns = [
+        {"speaker": ("Ana", "Ben")[i % 2], "dia_id": f"D1:{i + 1}", "text": f"{SAID[i % 4]} Number {i}."}
+        for i in range(12)
+    ]
+    talk = {"speaker_a": "Ana", "speaker_b": "Ben", "session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    asked = [{"question": "When do the bees swarm?", "answer": "May", "evidence": ["D1:1"], "category": 2}]
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([{"sample_id": name, "conversation": talk, "qa": asked} for name in ("a", "b")]))
+
+    class Closable(HashingEmbedder):
+        def close(self):
+            """Nothing is open."""
+
+    for module in (store, hotspots):
+        monkeypatch.setattr(module, "default_embedder", lambda file: Closable())
+        monkeypatch.setattr(module, "pin_threads", lambda module, given: None)
+        monkeypatch.setattr(module, "ADDS", 2)
+    for name, value in {"INTERLEAVED": 1, "FOOTPRINT_ROWS": 30, "FOREIGN": 200}.items():
+        monkeypatch.setattr(store, name, value)
+    monkeypatch.setattr(fresh, "REPEATS", 1)
+    monkeypatch.chdir(Path(__file__).parents[3])
+    return file
+
+
+def test_the_benchmark_of_the_store_runs_from_its_command(small, tmp_path):
+    out = tmp_path / "speed.json"
+    given = ["--data", str(small), "--rows", "30", "--engines", "mnemic,script", "--tenant", "--json", str(out)]
+    store.main(given)
+    found = json.loads(out.read_text())["figures"]
+    for engine in ("mnemic", "script"):
+        assert found["sizes"]["30"][engine]["add"]["calls"] == 2
+        assert found["sizes"]["30"][engine]["search"]["cpu_ms_p50"] > 0
+        assert found["sizes"]["30"][engine]["texts_without_vector"] == 0
+        assert found["sizes"]["30"][engine]["mb_on_disk"] > 0
+    assert found["sizes"]["30"]["ratios"]["add_cpu_ms_p50_over_script"] > 0
+    assert found["tenant"]["R@10_difference"] == 0
+
+
+def test_the_hotspots_are_listed_from_their_command(small, capsys):
+    hotspots.main(["--data", str(small), "--rows", "20"])
+    printed = capsys.readouterr().out
+    assert "redaction.py" in printed
+    assert "per search" in printed

@@ -180,6 +180,8 @@ _KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJ
 
 _LEAST = 16
 """Least length of a word that may be a token."""
+_KEPT, _KEPT_CHARS = 1_024, 2_000
+"""Most texts known to hold no secret, and the longest of them."""
 _PASSES = 20
 """Most passes over a text while there is something to redact."""
 
@@ -211,9 +213,24 @@ class _Finder:
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
         self._words = _shortest({needle for needle, _ in self._said})
+        self._clear: dict[str, None] = {}
 
     def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with each secret replaced by ``[redacted: kind]``, and the distinct kinds in order."""
+        """The text with each secret replaced by ``[redacted: kind]``, and the distinct kinds in order.
+
+        A record is read when it comes in, before it is embedded and before it is written: texts found to hold no secret
+        are known for a while.
+        """
+        if text in self._clear:
+            return text, ()
+        clean, kinds = self._searched(text)
+        if not kinds and len(text) <= _KEPT_CHARS:
+            if len(self._clear) >= _KEPT:
+                self._clear.clear()
+            self._clear[text] = None
+        return clean, kinds
+
+    def _searched(self, text: str) -> tuple[str, tuple[str, ...]]:
         kinds: dict[str, None] = {}
         for _ in range(_PASSES):
             spans = self._spans(text)
