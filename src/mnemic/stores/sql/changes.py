@@ -239,6 +239,10 @@ def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
     if held.kind != "message":
         return _rejected(id, "a memory has this id: give the message another one")
     if held.hash == rows.message_hash(content):
+        if held.status == "quarantined":
+            return _duplicated(id, "this message is in quarantine: admin.release() brings it back")
+        if held.is_archived:
+            return _duplicated(id, "this message was forgotten: restore() brings it back")
         return _duplicated(id, "a message with this id and content is stored")
     return _rejected(id, "another message has this id; messages are never rewritten: give the new one another id")
 
