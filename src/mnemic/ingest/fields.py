@@ -126,7 +126,9 @@ def _json_value(value: object, depth: int) -> object:
 def words(what: str, values: object) -> tuple[str, ...]:
     """Distinct names or ids; one is a list of one."""
     if isinstance(values, (bytes, Mapping)) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{what} must be a string or a list of strings, not {type(values).__name__}.")
+        raise InvalidInput(
+            f"{what} must be a string or a list of strings, not {type(cast('object', values)).__name__}."
+        )
     given = [values] if isinstance(values, str) else cast("Iterable[object]", values)
     found = tuple(dict.fromkeys(name(what, value) for value in islice(given, MAX_WORDS + 1)))
     if len(found) > MAX_WORDS:

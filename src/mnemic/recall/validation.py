@@ -93,7 +93,7 @@ def _words(what: str, values: object) -> tuple[str, ...] | None:
 def _turns(values: object) -> tuple[str, ...]:
     """The last turns before a query."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise InvalidInput(f"recent must be a list of strings, not {type(values).__name__}.")
+        raise InvalidInput(f"recent must be a list of strings, not {type(cast('object', values)).__name__}.")
     return tuple(string("Each of recent", turn) for turn in cast("Iterable[object]", values))
 
 
