@@ -55,7 +55,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        embedder, said = self._runtime.indexer.embedder, validation.identifier(text)
+        embedder, said = self._runtime.indexer.embedder, validation.string("text", text)
         return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
 
     def quarantine(
@@ -107,7 +107,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        return self._runtime.secrets.redacted(validation.identifier(text))[0]
+        return self._runtime.secrets.redacted(validation.string("text", text))[0]
 
     def without_recalled(self, text: str) -> str:
         """A text without the contexts of this memory that were inserted into it; unchanged if it holds none.
@@ -117,7 +117,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        rest = without_recalled(validation.identifier(text), self._runtime.fence)
+        rest = without_recalled(validation.string("text", text), self._runtime.fence)
         return text if rest is None else rest
 
     def verify(self, *, deep: bool = True) -> VerifyReport:

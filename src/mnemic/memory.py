@@ -272,8 +272,8 @@ class Memory:
             agent: the agent that the messages belong to; kept in their metadata, and a filter.
 
         Returns:
-            One receipt per message, in order: ``stored``; ``duplicate`` (same id, same content); ``rejected`` (same id,
-            other content; or nothing but white space).
+            One receipt per message, in order: ``stored``; ``duplicate`` (same id, same content, forgotten or not);
+            ``rejected`` (same id, other content; or nothing but white space).
 
         Raises:
             InvalidInput: a message is not valid; none was stored.
@@ -338,10 +338,10 @@ class Memory:
         replaces: str | Sequence[str] = (),
         type: MemoryType = "semantic",
         category: str | None = None,
-        tags: Sequence[str] = (),
+        tags: str | Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
         importance: float | None = None,
-        source_ids: Sequence[str] = (),
+        source_ids: str | Sequence[str] = (),
         valid_at: datetime | None = None,
         delete_after: datetime | None = None,
         source: Source = "direct_user",
@@ -396,7 +396,7 @@ class Memory:
         content: str | Unset = UNSET,
         type: MemoryType | Unset = UNSET,
         category: str | Unset | None = UNSET,
-        tags: Sequence[str] | Unset | None = UNSET,
+        tags: str | Sequence[str] | Unset | None = UNSET,
         metadata: Mapping[str, Any] | Unset | None = UNSET,
         importance: float | Unset | None = UNSET,
         valid_at: datetime | Unset | None = UNSET,
@@ -496,7 +496,7 @@ class Memory:
             description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
                 forgotten; similar ones, and those that also say something else, are kept and have a ``rejected``
                 receipt. The handle's ``llm``, if it answers, says which of the nearest are meant.
-            ids: the records themselves, such as those of a preview.
+            ids: the records themselves, such as those of a preview; up to 10,000, as for every list of ids.
             hard: erase them for good, including those forgotten before; by description at most 5.
             dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with
                 its text.

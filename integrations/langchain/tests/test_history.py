@@ -342,3 +342,12 @@ def test_no_name_leads_to_another_conversation(memory: Memory) -> None:
         other.add_messages([HumanMessage("My bicycle is blue.")])
         assert [m.text for m in MnemicChatMessageHistory(memory, name).messages] == ["My bicycle is blue."]
     assert [m.text for m in chat.messages] == ["My bicycle is red."]
+
+
+def test_scope_names_the_user_of_the_conversation(memory: Memory) -> None:
+    history = MnemicChatMessageHistory(memory, "s1", scope={"user": "bob", "session": "another"})
+    history.add_message(HumanMessage("I moved to Lisbon.", id="1"))
+    assert MnemicChatMessageHistory(memory.scoped(user="bob"), "s1").messages == history.messages != []
+    assert MnemicChatMessageHistory(memory, "s1").messages == []
+    with pytest.raises(InvalidInput, match="scope gave no user"):
+        MnemicChatMessageHistory(memory, "s1", scope={"user": None})  # pyright: ignore[reportArgumentType]

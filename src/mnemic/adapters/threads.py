@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from mnemic.safety.secrets import pieces
+from mnemic.text.values import MAX_NAME, clipped
 from mnemic.types import Message, Scope
 from mnemic.types.literals import TOOLS_USED
 
@@ -24,9 +25,6 @@ __all__ = [
     "Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "sent_at", "unstored", "with_tools",
     "words_of",
 ]  # fmt: skip
-
-MAX_ID = 1_000
-"""Characters of an id or a name."""
 
 Clean: TypeAlias = Callable[[str], str]
 """``Memory.admin.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
@@ -156,7 +154,7 @@ class Thread:
     def record_id(self, key: str, digest: str) -> str:
         """The id of a record. Edited text under the same key is another record: evidence is never rewritten."""
         whole = f"{self.prefix}:{key}:{digest}"
-        if len(whole) > MAX_ID:
+        if len(whole.encode(errors="replace")) > MAX_NAME:
             whole = f"thread:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
         return whole
 
@@ -179,7 +177,7 @@ class Thread:
         return [self._record(message, part, id_) for part, id_ in named if part.strip()]
 
     def _record(self, message: ThreadMessage, text: str, id: str | None) -> Message:
-        name = pieces(message.name or "", self._clean, MAX_ID)[0] or None
+        name = clipped(pieces(message.name or "", self._clean, MAX_NAME)[0]) or None
         return Message(
             role=message.role, content=text, name=name, sent_at=message.sent_at, id=id, metadata=message.metadata
         )

@@ -53,7 +53,7 @@ def _complete(
 ) -> Message:
     """The message with every field validated and filled in; ``moment`` is the default time."""
     m = _as_message(value)
-    role = fields.text("role", m.role, limit=fields.MAX_ID)
+    role = fields.name("role", m.role)
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
     source = fields.source(fields.optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))

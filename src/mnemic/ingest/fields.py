@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
+from itertools import islice
 from typing import Any, cast
 
 from mnemic.errors import InvalidInput
@@ -14,12 +15,12 @@ from mnemic.safety.trust import TRUST_OF_SOURCE
 from mnemic.services.processes import process_lock
 from mnemic.text.clock import aware, to_micros
 from mnemic.text.terms import clean
-from mnemic.text.values import shown, to_json
+from mnemic.text.values import check_name, shown, to_json
 from mnemic.types import Emotion, Source
 
 __all__ = [
     "MAX_CONTENT",
-    "MAX_ID",
+    "MAX_WORDS",
     "TYPES",
     "description",
     "emotion",
@@ -27,6 +28,7 @@ __all__ = [
     "json_object",
     "key",
     "moment",
+    "name",
     "new_id",
     "optional",
     "source",
@@ -52,8 +54,9 @@ def new_id(prefix: str) -> str:
 
 
 MAX_CONTENT = 1_000_000
-MAX_ID = 1_000
 MAX_KEY = 200
+MAX_WORDS = 10_000
+"""Most ids, tags or other words of one call."""
 MAX_DEPTH = 100
 """Levels of metadata; each takes a few stack frames."""
 SOURCES = tuple(TRUST_OF_SOURCE)
@@ -69,9 +72,18 @@ def text(what: str, value: object, *, limit: int) -> str:
     return clean(value)
 
 
-def optional(what: str, value: object, *, limit: int = MAX_ID) -> str | None:
-    """A text or None."""
-    return None if value is None else text(what, value, limit=limit)
+def name(what: str, value: object) -> str:
+    """A name or an id that can be stored."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}. Nothing was stored.")
+    cleaned = clean(value)
+    check_name(what, cleaned)
+    return cleaned
+
+
+def optional(what: str, value: object) -> str | None:
+    """A name or None."""
+    return None if value is None else name(what, value)
 
 
 def fraction(what: str, value: object) -> float:
@@ -112,10 +124,16 @@ def _json_value(value: object, depth: int) -> object:
 
 
 def words(what: str, values: object) -> tuple[str, ...]:
-    """Distinct texts."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
-    return tuple(dict.fromkeys(text(what, value, limit=MAX_ID) for value in cast("Iterable[object]", values)))
+    """Distinct names or ids; one is a list of one."""
+    if isinstance(values, (bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InvalidInput(
+            f"{what} must be a string or a list of strings, not {type(cast('object', values)).__name__}."
+        )
+    given = [values] if isinstance(values, str) else cast("Iterable[object]", values)
+    found = tuple(dict.fromkeys(name(what, value) for value in islice(given, MAX_WORDS + 1)))
+    if len(found) > MAX_WORDS:
+        raise InvalidInput(f"{what} has more than {MAX_WORDS:,} entries. Split it; nothing was done.")
+    return found
 
 
 def description(given: Mapping[str, object]) -> dict[str, Any]:
@@ -125,16 +143,16 @@ def description(given: Mapping[str, object]) -> dict[str, Any]:
         InvalidInput: a value is not valid.
     """
     found: dict[str, Any] = {}
-    for name, value in given.items():
-        match name:
+    for field, value in given.items():
+        match field:
             case "summary" | "context":
-                found[name] = optional(name, value, limit=MAX_CONTENT)
+                found[field] = None if value is None else text(field, value, limit=MAX_CONTENT)
             case "confidence":
-                found[name] = 1.0 if value is None else fraction(name, value)
+                found[field] = 1.0 if value is None else fraction(field, value)
             case "emotion":
-                found[name] = None if value is None else emotion(name, value)
+                found[field] = None if value is None else emotion(field, value)
             case _:
-                found[name] = () if value is None else words(name, value)
+                found[field] = () if value is None else words(field, value)
     return found
 
 
@@ -146,16 +164,16 @@ def emotion(what: str, value: object) -> Emotion:
     """
     if not isinstance(value, Emotion):
         raise InvalidInput(f"{what} must be an Emotion(valence=..., arousal=...), not {shown(value)}.")
-    for name, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
-        number = getattr(value, name)
+    for part, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
+        number = getattr(value, part)
         if isinstance(number, bool) or not isinstance(number, (int, float)) or not low <= number <= 1:  # NaN fails too
-            raise InvalidInput(f"{what}.{name} must be a number from {low} to 1, not {shown(number)}.")
+            raise InvalidInput(f"{what}.{part} must be a number from {low} to 1, not {shown(number)}.")
     return value
 
 
 def key(value: object) -> str | None:
     """The key of a statement or None."""
-    given = optional("key", value, limit=MAX_KEY)
+    given = None if value is None else text("key", value, limit=MAX_KEY)
     if given is not None and not given.strip():
         raise InvalidInput("key must not be empty; leave it out for a statement without one.")
     return given

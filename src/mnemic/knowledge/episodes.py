@@ -50,10 +50,15 @@ MIN_SHARE = 3
 """Sentences worth less than a third of the best one are left out of an excerpt."""
 FULL_LENGTH = 7
 """Letters from which a word has full weight."""
-ASSISTANT, MESSAGES_PER_PROMPT, FIRST, OPENING, WHOLE = 0.5, 0.8, 1.3, 1.15, 1.15
-"""Factors for sentences of an assistant, questions, the first message, a clause opening its sentence, an uncut
-clause.
-"""
+ASSISTANT_FACTOR = 0.5
+"""For the sentences of an assistant."""
+QUESTION_FACTOR = 0.8
+FIRST_FACTOR = 1.3
+"""For the sentences of the first message."""
+OPENING_FACTOR = 1.15
+"""For a clause that opens its sentence."""
+WHOLE_FACTOR = 1.15
+"""For a clause that is not cut."""
 
 _MARKUP = re.compile(r"(```|~~~).*?(?:\1|\Z)|https?://\S+|\[[^\[\]]{3,300}\]\s*$|\*\*|__|[`#]+", re.DOTALL)
 _BREAK = re.compile(r"[,;:]\s+|\s[-\u2013\u2014]+\s|[\u3001\uff0c\uff1b\uff1a]")
@@ -110,9 +115,9 @@ def _title(
 ) -> str:
     best, chosen = 0.0, ""
     for at, sentence in numbered_sentences:
-        share = (FIRST if at == 0 else 1.0) * _share(messages[at], sentence)
+        share = (FIRST_FACTOR if at == 0 else 1.0) * _share(messages[at], sentence)
         for clause, opens in _clauses(sentence):
-            form = (OPENING if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE)
+            form = (OPENING_FACTOR if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE_FACTOR)
             weight = sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(clause)))
             worth = share * form * weight / (4 + len(clause.split())) ** 0.5
             if worth > best:
@@ -166,8 +171,8 @@ def _weights(messages: Sequence[Message], background: Mapping[str, int] | None) 
 
 def _share(message: Message, sentence: str) -> float:
     asks = sentence.endswith(("?", "\uff1f"))
-    return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (
-        MESSAGES_PER_PROMPT if asks else 1.0
+    return (ASSISTANT_FACTOR if message.role == "assistant" and not message.name else 1.0) * (
+        QUESTION_FACTOR if asks else 1.0
     )
 
 

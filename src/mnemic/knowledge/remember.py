@@ -92,7 +92,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         held := set(runtime.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
     ):
         return Receipt(
-            id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
+            id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: admin.release() them first"
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
     if any(is_trusted(other.value.trust) and not is_trusted(record.trust) for other in replaced):

@@ -43,7 +43,7 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
         case "importance":
             return None if value is None else fields.fraction(name, value)
         case "category":
-            return fields.optional(name, value, limit=fields.MAX_CONTENT)
+            return fields.optional(name, value)
         case "tags":
             return () if value is None else fields.words(name, value)
         case "metadata":
@@ -75,7 +75,7 @@ def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
-    held = runtime.store.get(scope.user, fields.text("id", id, limit=fields.MAX_ID)).value
+    held = runtime.store.get(scope.user, fields.name("id", id)).value
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
         raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")

@@ -371,7 +371,7 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
     """A description: no list, and no id."""
     if not isinstance(description, str):
         raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
-    text = validation.identifier(description)
+    text = validation.string("description", description)
     if runtime.store.knowledge.records(scope.user, [text]):
         raise InvalidInput(
             f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
@@ -476,7 +476,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
         One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
     """
     meant = described(runtime, scope, description)
-    why = reason or f"forgotten as {shown(validation.identifier(description), 200)}"
+    why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why) for receipt in meant.clear]
     done = runtime.store.apply(scope.user, removed) if removed else ()
     update_derived(runtime, scope, [change.id for change in removed], zone)
@@ -496,7 +496,7 @@ def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:
     meant = described(runtime, scope, description, archived=True)
     if len(meant.clear) > HARD:
         raise TooManyHits(
-            f"{shown(validation.identifier(description), 80)} takes {len(meant.clear)} records, and at most {HARD} are "
+            f"{shown(description, 80)} takes {len(meant.clear)} records, and at most {HARD} are "
             "erased for good by a description. Nothing was erased. See them with dry_run=True and give those that "
             "are meant as ids=[...]."
         )

@@ -110,5 +110,5 @@ def _checked_link(source: object, target: object, type: object, strength: object
         raise InvalidInput(f"reason must be a string of at most {MAX_REASON} characters.")
     return Link(
         source=validation.identifier(source), target=validation.identifier(target), type=_type(type), strength=float(strength),
-        reason=validation.identifier(reason),
+        reason=validation.string("reason", reason),
     )  # fmt: skip

@@ -59,7 +59,7 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
         return SearchResult()
     found = preferences(runtime, scope, filters)
     if filters.category is None:
-        found += most_important(runtime, scope, replace(filters, category="preference"), most)
+        found += most_important(runtime, scope, replace(filters, category=("preference",)), most)
     found += most_important(runtime, scope, filters, max(READ, most))
     ranked = [(_rank(record, scope.user), -record.importance, record) for record in found]
     ranked.sort(key=lambda one: one[:2])

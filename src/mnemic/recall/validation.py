@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Literal, cast, get_args
 
@@ -17,7 +17,7 @@ from mnemic.text.values import shown
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT
 
-__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "whole"]
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "string", "whole"]
 
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
@@ -50,10 +50,19 @@ def identifier(value: object) -> str:
     """An id, cleaned.
 
     Raises:
+        InvalidInput: it is not a string, or longer than an id can be.
+    """
+    return fields.name("An id", value)
+
+
+def string(what: str, value: object) -> str:
+    """A text, cleaned.
+
+    Raises:
         InvalidInput: it is not a string.
     """
     if not isinstance(value, str):
-        raise InvalidInput(f"An id must be a string, not {type(value).__name__}.")
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
     return clean(value)
 
 
@@ -71,21 +80,21 @@ def kinds(value: object) -> tuple[Kind, ...]:
 
 def _choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
     """A tuple of known words."""
-    found = _strings(what, values)
+    found = _words(what, values)
     if found is not None and (unknown := sorted(set(found) - set(allowed))):
-        raise InvalidInput(f"{what} must be among {list(allowed)}; {unknown} are not.")
+        raise InvalidInput(f"{what} must be among {list(allowed)}, not {shown(unknown[0])}.")
     return found
 
 
-def _strings(what: str, values: object) -> tuple[str, ...] | None:
-    if values is None:
-        return None
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
-    items = cast("Sequence[object]", values)
-    if not all(isinstance(item, str) for item in items):
-        raise InvalidInput(f"{what} must hold strings only.")
-    return tuple(clean(cast("str", item)) for item in items)
+def _words(what: str, values: object) -> tuple[str, ...] | None:
+    return None if values is None else fields.words(what, values)
+
+
+def _turns(values: object) -> tuple[str, ...]:
+    """The last turns before a query."""
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InvalidInput(f"recent must be a list of strings, not {type(cast('object', values)).__name__}.")
+    return tuple(string("Each of recent", turn) for turn in cast("Iterable[object]", values))
 
 
 def _micros(what: str, value: object, zone: tzinfo) -> int | None:
@@ -116,15 +125,13 @@ def _mood(value: object) -> Emotion | Literal["session"] | None:
     if value is not None and not isinstance(value, Emotion):
         raise InvalidInput(
             'mood must be an Emotion(valence=..., arousal=...), "session", or a function that gives one of these, not '
-            f"{shown(value)}."
+            f"{shown(value)}. memory.admin.emotion(text) reads one from a text."
         )
     return None if value is None else fields.emotion("mood", value)
 
 
 def _word(what: str, value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
-    return None if value is None else clean(value)
+    return None if value is None else fields.name(what, value)
 
 
 def _stored_value(value: object) -> object:
@@ -162,13 +169,13 @@ def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: S
         session=scope.session,
         in_session=_word("session", given.get("session")),
         types=_choice("types", given.get("types"), get_args(MemoryType)),
-        category=_word("category", given.get("category")),
-        tags=_strings("tags", given.get("tags")),
+        category=_words("category", given.get("category")),
+        tags=_words("tags", given.get("tags")),
         metadata=wanted or None,
         status=_choice("status", given.get("status"), get_args(Status)),
         role=_word("role", given.get("role")),
         speaker=_word("speaker", given.get("speaker")),
-        exclude=_strings("exclude", given.get("exclude")) or (),
+        exclude=_words("exclude", given.get("exclude")) or (),
         expired=bool(given.get("include_expired")),
         since=_micros("since", given.get("since"), zone),
         until=_micros("until", given.get("until"), zone),
@@ -207,7 +214,7 @@ def query(
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if min_evidence not in get_args(Evidence):
         raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
-    if isinstance(filters.get("status"), Container) and "quarantined" in filters["status"]:
+    if "quarantined" in (_words("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
     moment, lowest = _micros("now", now, zone), filters.get("min_similarity")
     return Query(
@@ -219,7 +226,7 @@ def query(
         zone=zone,
         min_evidence=min_evidence,
         expand_query=bool(expand_query),
-        recent=_strings("recent", recent) or (),
+        recent=() if recent is None else _turns(recent),
         mood=_mood(mood),
         emotion_weight=_number("emotion_weight", emotion_weight),
         untrusted_share=_number("untrusted_share", filters.get("untrusted_share", UNTRUSTED_SHARE)),

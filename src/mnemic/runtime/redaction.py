@@ -35,7 +35,6 @@ from mnemic.types import (
 )
 
 if TYPE_CHECKING:
-    from mnemic.runtime.runtime import Runtime
     from mnemic.stores import Store
 
 __all__ = [
@@ -267,26 +266,21 @@ def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
         except (TypeError, ValueError, AttributeError) as error:
             if isinstance(error, TypeError) and (better := explain(error, method, kwargs)) is not error:
                 raise better from None
-            if damage := _damage(getattr(self, "_runtime", None), error):
+            if _is_damage(error):
                 raise StoreCorrupt(
-                    f"The record cannot be read: {damage}. Run mnemic doctor --deep, or restore a backup."
+                    f"A row of the record cannot be read ({type(error).__name__}): the file may be damaged. "
+                    "Run mnemic doctor --deep, or restore a backup."
                 ) from error
             raise
 
     return call
 
 
-def _damage(runtime: Runtime | None, error: Exception) -> str:
-    """The damage that ``verify`` finds when reading the record failed; empty when it finds none."""
+def _is_damage(error: Exception) -> bool:
+    """Whether a stored value could not be decoded."""
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    reached = len(frames) > 1  # else the arguments were wrong and the method never ran
-    if runtime is None or not reached or not frames[-1].startswith(("mnemic.", "json", "numpy")):
-        return ""
-    try:
-        found = runtime.store.verify(deep=True).findings
-    except Exception:  # noqa: BLE001 - only a diagnosis
-        return ""
-    return next((finding for finding in found if finding.startswith("the file is damaged")), "")
+    ours = [name for name in frames if name.startswith("mnemic.")]
+    return bool(ours) and ours[-1].startswith("mnemic.stores.")
 
 
 def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
@@ -295,5 +289,14 @@ def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
     at: BaseException | None = error
     while at is not None and id(at) not in seen:
         seen.add(id(at))
-        at.args = tuple(policy.redacted(arg)[0] if isinstance(arg, str) else arg for arg in at.args)
+        at.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in at.args)
         at = at.__cause__ or at.__context__
+
+
+LONGEST_ERROR = 4_000
+"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
+
+
+def _excerpt(text: str) -> str:
+    half = LONGEST_ERROR // 2
+    return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"

@@ -6,19 +6,19 @@ import secrets
 from datetime import UTC, datetime
 
 from mnemic.errors import InvalidInput
+from mnemic.text.values import check_name
 from mnemic.types import Scope
 
 __all__ = ["new_session", "scope"]
-
-MAX_NAME = 1_000
 
 
 def _name(what: str, value: str) -> str:
     """The checked name, unchanged: names that differ in one code point are different names."""
     if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
-    if not 0 < len(value) <= MAX_NAME:
-        raise InvalidInput(f"{what} must have 1 to {MAX_NAME} characters, this one has {len(value)}.")
+    if not value:
+        raise InvalidInput(f"{what} must not be empty.")
+    check_name(what, value)
     try:
         value.encode()
     except UnicodeEncodeError as error:

@@ -41,8 +41,9 @@ def _finite(value: object) -> TypeGuard[float]:
 
 M = TypeVar("M", bound="Callable[..., Any]")
 
+_COUNT = "k limit max_tokens"
 _ARGUMENTS: Mapping[str, str] = {
-    "top_k": "k", "n": "k", "n_results": "k", "similarity_top_k": "k", "limit": "k", "max_results": "k", "k": "limit",
+    **dict.fromkeys(("k", "top_k", "n", "n_results", "num_results", "similarity_top_k", "limit", "max_results"), _COUNT),
     "user_id": "user", "project_id": "project", "session_id": "session", "run_id": "session", "thread_id": "session",
     "agent_id": "agent",
     "filter": "metadata", "filters": "metadata", "threshold": "min_similarity", "score_threshold": "min_similarity",
@@ -50,7 +51,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",
     "end": "until",
 }  # fmt: skip
-"""Argument names of other libraries, and ours."""
+"""Argument names of other libraries, and ours, of which a method takes the first it has."""
 
 _METHODS: Mapping[str, str] = {
     "delete": "forget(ids=[...])", "remove": "forget(ids=[...])", "delete_all": "admin.erase_user()",
@@ -96,7 +97,8 @@ def _named(method: Callable[..., Any]) -> list[str]:
 
 def _unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[str]) -> UnknownArgument:
     """The error for an unknown argument of a method that takes others."""
-    meant = _ARGUMENTS.get(unknown, unknown)
+    ours = _ARGUMENTS.get(unknown, unknown).split() or [unknown]
+    meant = next((name for name in ours if name in taken), ours[0])
     if meant not in taken:
         nearest = get_close_matches(unknown, taken, n=1)
         meant = f"scoped({meant}=...)" if meant in _PLACES else nearest[0] if nearest else ""

@@ -8,7 +8,26 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 
-__all__ = ["json_type", "shown", "to_json"]
+__all__ = ["MAX_NAME", "check_name", "clipped", "json_type", "shown", "to_json"]
+
+MAX_NAME = 1_000
+"""Bytes of a name or an id in UTF-8. Two names share an entry of an index, which PostgreSQL limits to 2,704 bytes."""
+
+
+def check_name(what: str, value: str) -> None:
+    """Check the length of a name or an id.
+
+    Raises:
+        InvalidInput: it is too long; the error does not quote it.
+    """
+    size = len(value.encode(errors="replace"))
+    if size > MAX_NAME:
+        raise InvalidInput(f"{what} has {size:,} bytes in UTF-8, more than {MAX_NAME:,}. Give it a shorter one.")
+
+
+def clipped(name: str) -> str:
+    """The beginning of a name that may be stored."""
+    return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")
 
 
 def to_json(value: object) -> str:

@@ -10,12 +10,12 @@ from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.fields import MAX_CONTENT, MAX_ID, json_object
+from mnemic.ingest.fields import MAX_CONTENT, json_object
 from mnemic.runtime.scopes import scope
 from mnemic.safety.trust import least_trust
 from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
-from mnemic.text.values import shown
+from mnemic.text.values import check_name, shown
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message
 
 __all__ = ["Line", "Record", "check", "check_record", "coerce", "key_of", "line_error", "source_ids"]
@@ -70,8 +70,8 @@ def _moment(name: str, text: str) -> datetime:
 
 Record = Message | Episode | MemoryRecord
 
-_SHORT = ("id", "role", "name", "speaker")
-_LONG = ("content", "title", "summary", "category")
+_NAMES = ("id", "role", "name", "speaker", "category")
+_TEXTS = ("content", "title", "summary")
 _WORDS = ("tags", "keywords", "related_entities")
 
 
@@ -109,15 +109,16 @@ def check_record(value: Record, project: str | None) -> None:
     try:
         scope("-", project, value.session)
         json_object("metadata", value.metadata)
+        for name in _NAMES:
+            if (text := getattr(value, name, None)) is not None:
+                check_name(name, text)
     except InvalidInput as error:
         raise ValueError(str(error).removesuffix(".")) from error
-    texts = [
-        (name, getattr(value, name, None), MAX_ID if name in _SHORT else MAX_CONTENT) for name in (*_SHORT, *_LONG)
-    ]
-    texts += [(name, word, MAX_CONTENT) for name in _WORDS for word in getattr(value, name, ())]
-    for name, text, limit in texts:
-        if text is not None and len(text) > limit:
-            raise ValueError(f"{name} has {len(text):,} characters, more than {limit:,}")
+    texts = [(name, getattr(value, name, None)) for name in _TEXTS]
+    texts += [(name, word) for name in _WORDS for word in getattr(value, name, ())]
+    for name, text in texts:
+        if text is not None and len(text) > MAX_CONTENT:
+            raise ValueError(f"{name} has {len(text):,} characters, more than {MAX_CONTENT:,}")
     if not isinstance(value, Episode) and not value.content.strip():
         raise ValueError("its content is empty")
     if isinstance(value, Message) and not value.role:

@@ -26,8 +26,8 @@ class Filters(TypedDict, total=False):
         role: messages of this role only.
         speaker: records of what this person said only.
         agent: records of this agent only: what was added or remembered with ``agent=``, and what was made of that.
-        types: types of memory; excludes messages.
-        category: memories of this category; excludes messages.
+        types: types of memory; excludes messages. Here and below, one word stands for a list of one.
+        category: memories of this category, or of one of several; excludes messages.
         tags: at least one of these; excludes messages.
         metadata: every key must equal its value.
         status: default: all but archived records.
@@ -46,17 +46,17 @@ class Filters(TypedDict, total=False):
     role: str | None
     speaker: str | None
     agent: str | None
-    types: Sequence[MemoryType] | None
-    category: str | None
-    tags: Sequence[str] | None
+    types: MemoryType | Sequence[MemoryType] | None
+    category: str | Sequence[str] | None
+    tags: str | Sequence[str] | None
     metadata: Mapping[str, Any] | None
-    status: Sequence[Status] | None
+    status: Status | Sequence[Status] | None
     since: datetime | None
     until: datetime | None
     at: datetime | None
     known_at: datetime | None
     include_expired: bool
-    exclude: Sequence[str]
+    exclude: str | Sequence[str]
     min_trust: float | None
     min_importance: float | None
 
@@ -71,7 +71,7 @@ class SearchFilters(Filters, total=False):
             allows three of ten.
     """
 
-    kinds: Sequence[Kind]
+    kinds: Kind | Sequence[Kind]
     min_similarity: float | None
     untrusted_share: float
 
@@ -91,10 +91,10 @@ class Description(TypedDict, total=False):
 
     summary: str | None
     context: str | None
-    keywords: Sequence[str] | None
+    keywords: str | Sequence[str] | None
     confidence: float | None
-    related_files: Sequence[str] | None
-    related_entities: Sequence[str] | None
+    related_files: str | Sequence[str] | None
+    related_entities: str | Sequence[str] | None
     emotion: Emotion | None
 
 
@@ -114,7 +114,7 @@ class RecordFilter:
     session: str | None = None
     in_session: str | None = None
     types: tuple[str, ...] | None = None
-    category: str | None = None
+    category: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     metadata: Mapping[str, Any] | None = None
     status: tuple[str, ...] | None = None

@@ -8,6 +8,7 @@ from datetime import datetime
 from textwrap import shorten
 from typing import Any, overload
 
+from mnemic.errors import InvalidInput
 from mnemic.types.literals import Evidence, Kind, Outcome, Source, Style
 
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
@@ -41,6 +42,17 @@ class Receipts(tuple[Receipt, ...]):
     """The receipts of one call, in the order of its input."""
 
     __slots__ = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the only receipt, as of one added text.
+
+        Raises:
+            InvalidInput: there are several, or none.
+        """
+        if len(self) != 1:
+            raise InvalidInput(f"These are {len(self)} receipts, not one: receipts.ids has the id of each.")
+        return self[0].id
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from tests.stores.suite.knowledge import LATER, TYPES, everything, memory_of, nu
 from mnemic import errors
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
 from mnemic.types import (
+    AddMemory,
     Archive,
     Change,
     Consolidate,
@@ -56,6 +57,26 @@ class LinkPromises:
         assert store.stats("ana").links == 3
         assert [e.operation for e in store.history("ana", "b")].count("link") == 4
         assert store.verify().ok
+
+    def test_an_event_of_a_link_carries_the_version_that_was_linked(self, store: Store) -> None:
+        store.apply("ana", [add_memory("a"), add_memory("b")])
+        record = replace(memory_of(store, "a"), content="the second text", version=2)
+        store.apply("ana", [Revise(record=record, indexing=indexing(record)), put_link("a", "b")])
+        store.apply("ana", [DropLink(source="a", target="b")])
+        for operation in ("link", "unlink"):
+            (event,) = (e for e in store.history("ana", "a") if e.operation == operation)
+            assert (event.version, event.content) == (2, "the second text")
+            (event,) = (e for e in store.history("ana", "b") if e.operation == operation)
+            assert event.version == 1
+
+    def test_a_receipt_names_a_memory_by_its_id(self, store: Store) -> None:
+        store.apply("ana", [add_memory("a")])
+        told = replace(memory_of(store, "a"), id="b", version=1)
+        record = replace(told, version=2, content="the second text")
+        receipts = store.apply("ana", [
+            AddMemory(record=told, indexing=indexing(told)), Revise(record=record, indexing=indexing(record)),
+        ])  # fmt: skip
+        assert receipts[1].reason == "the memory 'a' already says this"
 
     def test_what_cannot_be_linked(self, store: Store) -> None:
         store.apply("ana", [add_memory("a"), add_memory("b"), add_message("m")])

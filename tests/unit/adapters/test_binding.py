@@ -44,7 +44,7 @@ def test_a_scope_that_gives_nothing_is_an_error_and_never_somebody_else(memory, 
 
 WRONG = [
     ("max_tokens", "x"), ("max_tokens", 0), ("max_tokens", True), ("min_evidence", "much"), ("kinds", ["dream"]), ("reach", "far"),
-    ("types", "semantic"), ("tags", [1]), ("metadata", []), ("since", "yesterday"), ("at", 7), ("session", 3), ("min_trust", 2),
+    ("types", "semantics"), ("tags", [1]), ("metadata", []), ("since", "yesterday"), ("at", 7), ("session", 3), ("min_trust", 2),
     ("now", "now"), ("recipe", "soup"), ("nonsense", 1), ("query", "x"),
 ]  # fmt: skip
 

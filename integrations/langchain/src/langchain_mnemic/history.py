@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from langchain_mnemic.messages import entry, restored
-from mnemic import InvalidInput, Memory, Message
-from mnemic.adapters import Conversation, Thread, checked_memory
+from mnemic import InvalidInput, Memory, Message, Scope
+from mnemic.adapters import Conversation, Thread, bound, checked_memory
 
 __all__ = ["MnemicChatMessageHistory"]
 
@@ -27,24 +27,32 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
     ``"<session_id>#reset1"``, then ``#reset2``. To erase, use ``memory.forget``.
 
     Args:
-        memory: the memory to keep it in; for another user pass ``memory.scoped(user=...)``.
+        memory: the memory to keep it in.
         session_id: the name of the conversation; a number or a UUID stands for its text.
+        scope: whose conversation it is; names it leaves out are those of ``memory``. ``session_id`` takes the place of
+            its session.
         limit: read at most this many messages, the latest; None reads all.
         idle: arm ``memory.idle`` when something is added: after an idle period new messages are processed and consolidated,
             and the conversation is summarised, on a background thread.
 
     Raises:
         ConfigurationError: ``memory`` is not a ``Memory``.
-        InvalidInput: ``session_id`` is not a usable name.
+        InvalidInput: ``session_id`` or ``scope`` is not usable.
     """
 
     def __init__(
-        self, memory: Memory, session_id: str | int | uuid.UUID, *, limit: int | None = None, idle: bool = True
+        self,
+        memory: Memory,
+        session_id: str | int | uuid.UUID,
+        *,
+        scope: Scope | Mapping[str, str] | None = None,
+        limit: int | None = None,
+        idle: bool = True,
     ) -> None:
         super().__init__()
         if session_id is None:  # pyright: ignore[reportUnnecessaryComparison] - callers are not all typed
             raise InvalidInput("session_id must name a conversation, and is None: that would be all of the user's.")
-        self._conversation = Conversation(checked_memory(memory), str(session_id))
+        self._conversation = Conversation(bound(checked_memory(memory), scope, None), str(session_id))
         self._limit, self._idle = limit, idle
 
     @property

@@ -143,7 +143,7 @@ def date_of(moment: datetime | None) -> str:
 
 
 def with_trust_mark(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> str:
-    """The inert text of a record; untrusted text is with_trust_mark and its links are broken."""
+    """The inert text of a record; untrusted text is marked, and its links are broken."""
     safe = inert(text, fence)
     return safe if of.trust >= UNTRUSTED else unverified(safe, of.source)
 
@@ -175,7 +175,7 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
     ``get_memory_context`` does this and more. Use it in your own tools that show hits of a ``search``.
 
     Args:
-        of: the record; untrusted text (below 0.5) is with_trust_mark, and its links and images are broken.
+        of: the record; untrusted text (below 0.5) is marked as unverified, and its links and images are broken.
         most: most characters shown, at least 1; a longer text ends with an ellipsis. ``None``: all.
 
     Example:

@@ -239,6 +239,10 @@ def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
     if held.kind != "message":
         return _rejected(id, "a memory has this id: give the message another one")
     if held.hash == rows.message_hash(content):
+        if held.status == "quarantined":
+            return _duplicated(id, "this message is in quarantine: admin.release() brings it back")
+        if held.is_archived:
+            return _duplicated(id, "this message was forgotten: restore() brings it back")
         return _duplicated(id, "a message with this id and content is stored")
     return _rejected(id, "another message has this id; messages are never rewritten: give the new one another id")
 
@@ -294,7 +298,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     found = t.find_stored(record.id)
     if found is None:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
-        return _duplicated(record.id, f"another memory says this, number {duplicate.doc}")
+        return _duplicated(record.id, f"the memory {duplicate.id!r} already says this")
     doc, version = found.doc, found.version
     if version == record.version:
         return _duplicated(record.id, "this version is already stored")
@@ -377,7 +381,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
     """Bring an archived record back."""
     found = t.required(change.id)
     if found.status == "quarantined":
-        reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
+        reason = "it is in quarantine, perhaps for something it was made from: admin.release() brings both back"
         return _rejected(change.id, reason)
     if found.status != "archived":
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
@@ -537,26 +541,26 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
 def put_link(t: Transaction, change: types.PutLink) -> Receipt:
     """Link two memories."""
     link = change.link
-    source, target = _memory(t, link.source).doc, _memory(t, link.target).doc
-    if source == target and link.source != link.target:
+    source, target = _memory(t, link.source), _memory(t, link.target)
+    if source.doc == target.doc and link.source != link.target:
         return _duplicated(link.source, "both are one memory")
-    if not _upsert_link(t, source, target, link.type, link.strength, link.reason):
+    if not _upsert_link(t, source.doc, target.doc, link.type, link.strength, link.reason):
         return _duplicated(link.source, "linked so already")
-    t.event("link", source, link.source, 1, target=link.target, type=link.type)
-    t.event("link", target, link.target, 1, source=link.source, type=link.type)
+    t.event("link", source.doc, link.source, source.version, target=link.target, type=link.type)
+    t.event("link", target.doc, link.target, target.version, source=link.source, type=link.type)
     return Receipt(id=link.source, outcome="stored")
 
 
 def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
     """Remove links from one memory to another."""
-    source, target = _memory(t, change.source).doc, _memory(t, change.target).doc
+    source, target = _memory(t, change.source), _memory(t, change.target)
     sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = coalesce(?, type) RETURNING type"
-    gone = [row[0] for row in t.db.execute(sql, (source, target, change.type)).fetchall()]
+    gone = [row[0] for row in t.db.execute(sql, (source.doc, target.doc, change.type)).fetchall()]
     if not gone:
         return _duplicated(change.source, "there was no such link")
-    t.event("unlink", source, change.source, 1, target=change.target, types=gone)
-    t.event("unlink", target, change.target, 1, source=change.source, types=gone)
-    reason = _unlinked(t, target) if "supersedes" in gone else ""
+    t.event("unlink", source.doc, change.source, source.version, target=change.target, types=gone)
+    t.event("unlink", target.doc, change.target, target.version, source=change.source, types=gone)
+    reason = _unlinked(t, target.doc) if "supersedes" in gone else ""
     return Receipt(id=change.source, outcome="stored", reason=reason)
 
 

@@ -368,10 +368,12 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
         salient = (least - MOST_BOOST) / (1 - MOST_BOOST) - 1e-9  # what has less cannot reach it: no use is looked up
         sql = f"(pinned = 1 OR salience >= ?) AND {importance_sql(table)} >= ?"
         found.append(("importance", sql, (salient, to_micros(now()), least)))
+    if filters.category is not None:
+        found.append(_among("category", filters.category))
     if "quarantined" in (filters.status or ()):  # archived in the catalog
         found.append(_among("status", filters.status or ()))
     return found + _compared(
-        ("trust", ">=", filters.min_trust), ("category", "=", filters.category), ("speaker", "=", filters.speaker),
+        ("trust", ">=", filters.min_trust), ("speaker", "=", filters.speaker),
     )  # fmt: skip
 
 

@@ -114,7 +114,8 @@ class Embedding(Reader[Database]):
     def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:
             raise StoreError(
-                "Another reembed of this record has started or ended in the meantime. Call reembed() again when it is done."
+                "Another reembed of this record has started or ended in the meantime. Call admin.reembed() again "
+                "when it is done."
             )
 
     def swap(self, model: str, dimension: int) -> bool:

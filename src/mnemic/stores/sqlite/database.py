@@ -280,8 +280,8 @@ class _OpenFiles:
         if why := self.moved:
             raise errors.StoreUnavailable(
                 f"{why}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What was "
-                "stored before can still be read here: copy it with backup() to a new folder if you need it, then close this "
-                "memory and open it again."
+                "stored before can still be read here: copy it with admin.backup() to a new folder if you need it, then close "
+                "this memory and open it again."
             )
 
 

@@ -137,8 +137,8 @@ class Erasure(ErasedRows[Database]):
     def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:
         """Rewrite the full text and the file, truncate the log, then search all files for the needles.
 
-        secure_delete is not enough: it overwrites deleted cells, but not the copy that stays in the gap of a page after SQLite
-        moved a cell. FTS5 marks deleted terms and keeps them.
+        ``secure_delete`` is not enough: it overwrites deleted cells, but not the copy that stays in the gap of a page after
+        SQLite moved a cell. FTS5 marks deleted terms and keeps them.
         """
         try:
             with self._db.exclusive() as db:

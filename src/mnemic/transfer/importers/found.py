@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.fields import MAX_CONTENT, MAX_ID, json_object
+from mnemic.ingest.fields import MAX_CONTENT, json_object
 from mnemic.text.terms import clean
+from mnemic.text.values import MAX_NAME
 from mnemic.transfer.importers.fields import Fields
 from mnemic.types import MemoryType
 
@@ -49,7 +50,9 @@ class Found:
 def identifier(prefix: str, name: str) -> str:
     """An id with a prefix; a very long name is hashed."""
     made = f"{prefix}:{clean(name)}"
-    return made if len(made) <= MAX_ID else f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
+    if len(made.encode(errors="replace")) <= MAX_NAME:
+        return made
+    return f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
 
 
 def statement(item: Fields, field: str, text: str) -> str:

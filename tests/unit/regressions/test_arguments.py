@@ -1,0 +1,125 @@
+"""What callers write by mistake or by habit is understood, or the error names the way; no error is longer than a screen."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, UnknownArgument
+from mnemic.runtime.redaction import LONGEST_ERROR
+from mnemic.stores.sqlite.store import SqliteStore
+from mnemic.text.values import MAX_NAME, clipped
+
+HUGE = "x" * 100_000
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"tags": "work"}, {"types": "semantic"}, {"category": "preference"}, {"status": "short_term"},
+        {"category": ["work", "preference"]}, {"tags": ("other", "work")}, {"tags": {"work"}}, {"types": iter(["semantic"])},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_one_word_stands_for_a_list_of_one(memory, filters):
+    held = memory.remember("Ana likes tea.", tags="work", category="preference", keywords="tea")
+    memory.remember("The office opens at nine.", type="procedural", category="configuration", tags="office")
+    found = [hit.id for hit in memory.search("tea", **dict(filters))] if "types" not in filters else [held.id]
+    listed = [record.id for record in memory.list(**filters)]
+    assert held.id in found
+    assert listed == [held.id] or "status" in filters
+    assert (memory.get(held.id).tags, memory.get(held.id).keywords) == (("work",), ("tea",))
+
+
+def test_one_id_stands_for_a_list_of_one(memory):
+    first, second = memory.add("I moved to Lisbon.").id, memory.add("I moved to Porto.").id
+    assert memory.forget(ids=first).ids == (first,)
+    assert [hit.id for hit in memory.search("moved", exclude=second, kinds="message")] == []
+    assert memory.search("moved", status="archived")[0].id == first
+    assert memory.admin.quarantine(ids=second)[0].outcome == "quarantined"
+
+
+def test_the_id_of_one_receipt(memory):
+    assert memory.add("I moved to Lisbon.", id="a").id == "a"
+    with pytest.raises(InvalidInput, match=r"2 receipts, not one: receipts\.ids"):
+        _ = memory.add_exchange("Hello.", "Hello!").id
+
+
+@pytest.mark.parametrize("name", ["n_results", "top_k", "limit", "k", "similarity_top_k", "max_results"])
+@pytest.mark.parametrize(
+    ("method", "meant"), [("search", "k"), ("list", "limit"), ("get_memory_context", "max_tokens")]
+)
+def test_a_count_by_another_name(memory, method, meant, name):
+    if name == meant:
+        return
+    words = () if method == "list" else ("tea",)
+    with pytest.raises(UnknownArgument, match=f"Did you mean {meant}\\?"):
+        getattr(memory, method)(*words, **{name: 3})
+
+
+def test_a_mood_in_words_names_the_way(memory):
+    with pytest.raises(InvalidInput, match=r"memory\.admin\.emotion\(text\)"):
+        memory.search("tea", mood="happy")
+
+
+def test_a_forgotten_message_that_is_sent_again(memory):
+    message = Message(role="user", content="I moved to Lisbon.", id="a")
+    memory.add(message)
+    memory.forget(ids="a")
+    (receipt,) = memory.add(message)
+    assert (receipt.outcome, receipt.reason) == ("duplicate", "this message was forgotten: restore() brings it back")
+    memory.restore("a")
+    assert memory.add(message)[0].reason == "a message with this id and content is stored"
+    memory.admin.quarantine(ids=["a"])
+    assert "admin.release()" in memory.add(message)[0].reason
+
+
+WRONG = {
+    "get": lambda m: m.get(HUGE), "history": lambda m: m.history(HUGE), "undo": lambda m: m.undo(HUGE),
+    "forget": lambda m: m.forget(ids=[HUGE]), "erase": lambda m: m.forget(ids=[HUGE], hard=True),
+    "restore": lambda m: m.restore(HUGE), "update": lambda m: m.update(HUGE, content="x"),
+    "link": lambda m: m.links.add(HUGE, "b", "extends"), "unlink": lambda m: m.links.remove("b", HUGE),
+    "graph": lambda m: m.links.graph(HUGE), "id": lambda m: m.add("x", id=HUGE), "name": lambda m: m.add("x", name=HUGE),
+    "role": lambda m: m.add("x", role=HUGE), "field": lambda m: m.add({"role": "user", "content": "x", HUGE: 1}),
+    "argument": lambda m: m.search("x", **{HUGE: 1}), "recipe": lambda m: m.search("x", recipe=HUGE),
+    "status": lambda m: m.list(status=HUGE[:900]), "session": lambda m: m.messages(session=HUGE),
+    "scope": lambda m: m.scoped(session=HUGE), "key": lambda m: m.remember("x", key=HUGE),
+    "source": lambda m: m.remember("x", source_ids=[HUGE]), "category": lambda m: m.remember("x", category=HUGE),
+    "cited": lambda m: m.add_exchange("a", "b", cited=[HUGE]), "quarantine": lambda m: m.admin.quarantine(ids=[HUGE]),
+    "preference": lambda m: m.preferences[HUGE], "ids": lambda m: m.forget(ids=map(str, range(10**9))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_an_error_quotes_an_excerpt(memory, wrong):
+    with pytest.raises((MnemicError, KeyError)) as error:
+        wrong(memory)
+    assert len(str(error.value)) < LONGEST_ERROR + 100
+    assert memory.stats().messages == memory.stats().memories.get("short_term", 0) == 0
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=2_000))
+def test_a_clipped_name_is_a_beginning_that_may_be_stored(name):
+    kept = clipped(name)
+    assert name.startswith(kept)
+    assert len(kept.encode()) <= MAX_NAME
+    assert kept == name or len(kept.encode()) > MAX_NAME - 4
+
+
+def test_an_error_does_not_read_the_whole_record(tmp_path, monkeypatch):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.remember("Ana likes tea.", id="a")
+    with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db, db:
+        db.execute("UPDATE records SET tags = '[' WHERE id = 'a'")
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        monkeypatch.setattr(SqliteStore, "verify", lambda *_, **__: pytest.fail("the whole record was read"))
+        with pytest.raises(StoreCorrupt, match="mnemic doctor --deep"):
+            memory.get("a")
