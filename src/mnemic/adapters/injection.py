@@ -13,7 +13,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.memory import Memory
 from mnemic.recall import Recipe
-from mnemic.recall.context import quoted
+from mnemic.recall.context import quoted_speaker
 from mnemic.types import Evidence, Hit, MemoryContext, Mood
 
 __all__ = ["Count", "Recall", "hit_metadata", "recall_failures_logged"]
@@ -161,7 +161,7 @@ def hit_metadata(hit: Hit, *, lists: Callable[[tuple[str, ...]], object] = list)
     own: dict[str, Any] = {
         **{name: getattr(hit, name) for name in _PLAIN},
         **{name: lists(getattr(hit, name)) for name in _LISTS},
-        "speaker": quoted(hit.speaker or ""),
+        "speaker": quoted_speaker(hit),
         "sent_at": hit.sent_at and hit.sent_at.isoformat(),
         "valid_at": hit.valid_at and hit.valid_at.isoformat(),
     }

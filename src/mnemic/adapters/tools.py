@@ -13,7 +13,7 @@ from mnemic.adapters.binding import checked_options
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
-from mnemic.recall.context import quoted
+from mnemic.recall.context import quoted, quoted_speaker
 from mnemic.recall.profile import asks_for_profile
 from mnemic.types import Evidence, Hit, Mood, Receipt
 
@@ -110,7 +110,7 @@ def _fate(receipt: Receipt, *, dry_run: bool) -> str:
 def _hit(hit: Hit) -> dict[str, Any]:
     said = hit.valid_at or hit.sent_at
     shown = {
-        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted(hit.speaker or ""),
+        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted_speaker(hit),
         "said": said and said.isoformat(timespec="minutes"),
         "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
     }  # fmt: skip

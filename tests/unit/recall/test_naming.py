@@ -60,7 +60,7 @@ def test_numbers_identifiers_and_names_name_a_thing_and_dates_do_not(question, n
 @pytest.mark.parametrize("recipe", ["conversation", "facts", "rrf", "vector", "coding"])
 @settings(max_examples=8)
 @given(st.sampled_from(sorted(FAMILIES)), st.integers(2, 12), st.randoms(use_true_random=False), st.booleans())
-def test_the_one_that_is_named_comes_first(recipe, family, count, random, processed):
+def test_of_like_things_the_one_that_is_named_comes_first(recipe, family, count, random, processed):
     family = FAMILIES[family]
     chosen = random.sample(range(50), count)
     names = [family.names[at] for at in chosen]
@@ -72,4 +72,5 @@ def test_the_one_that_is_named_comes_first(recipe, family, count, random, proces
         if processed:
             memory.process()
         for name, text in zip(names, said, strict=True):
-            assert memory.search(family.asks.format(name), recipe=recipe)[0].text == text
+            hits = memory.search(family.asks.format(name), recipe=recipe)
+            assert next(hit.text for hit in hits if hit.text in said) == text

@@ -33,7 +33,9 @@ __all__ = [
     "preference_text",
     "prefix_size",
     "quoted",
+    "quoted_speaker",
     "single_line",
+    "spoken",
     "summary_of",
     "with_trust_mark",
 ]
@@ -122,9 +124,10 @@ def single_line(text: str, fence: str) -> str:
     return " ".join(inert(text, fence).split())
 
 
-def heading_of(title: str, fence: str) -> str:
-    """A title on one line that cannot pass for an item or a fence."""
-    return single_line(title, fence).lstrip(_NO_HEADING)
+def heading_of(episode: Episode, fence: str) -> str:
+    """The title of an episode on one line: it cannot pass for an item or a fence, and is marked if untrusted."""
+    title = single_line(episode.title[:STORY], fence).lstrip(_NO_HEADING)
+    return title if not title or episode.trust >= UNTRUSTED else unverified(title, episode.source)
 
 
 def day_of(moment: datetime | None) -> str:
@@ -148,13 +151,26 @@ def with_trust_mark(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> 
     return safe if of.trust >= UNTRUSTED else unverified(safe, of.source)
 
 
-def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
-    """A hit as a line: speaker, text, and a mark if it is superseded."""
+def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
+    """The speaker of a hit and its text, both inert. Of an untrusted hit the speaker is part of the marked text.
+
+    Args:
+        hit: the hit.
+        fence: the word that is masked.
+        text: the part of its text that is shown; None for all.
+    """
     speaker = single_line(hit.speaker or "", fence)[:LONGEST_NAME]
     content = inert(hit.text if text is None else text, fence)
+    if hit.trust >= UNTRUSTED:
+        return speaker, content
+    return "", unverified(f"{speaker}: {content}" if speaker else content, hit.source)
+
+
+def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
+    """A hit as a line: speaker, text, and a mark if it is superseded."""
+    speaker, content = spoken(hit, fence, text)
     since = " [no longer current]" if hit.superseded_by else ""
-    line = f"{speaker}: {content}" if speaker else content
-    return f"- {line if hit.trust >= UNTRUSTED else unverified(line, hit.source)}{since}"
+    return f"- {speaker}: {content}{since}" if speaker else f"- {content}{since}"
 
 
 def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:
@@ -187,6 +203,12 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
         text = f"{text[:most].rstrip()}\u2026"
     safe = unvoiced(unmarked(visible(text)).strip())
     return safe if isinstance(of, str) or of.trust >= UNTRUSTED else unverified(safe, of.source)
+
+
+def quoted_speaker(hit: Hit) -> str:
+    """The speaker of a hit as ``quoted`` shows texts: the name that an untrusted source gives itself is marked too."""
+    name = quoted(hit.speaker or "", LONGEST_NAME)
+    return name if not name or hit.trust >= UNTRUSTED else unverified(name, hit.source)
 
 
 STORY = 200
@@ -292,7 +314,7 @@ def _headings(
             by_place.setdefault((day_of(line.hit.sent_at), episode.id), episode)
     below = rendered_text.casefold()
     for place, episode in by_place.items():
-        title = heading_of(episode.title[:STORY], fence)
+        title = heading_of(episode, fence)
         if title and title.casefold() not in below:
             yield place, f"{title}:"
     for place, episode in by_place.items():

@@ -18,8 +18,7 @@ from mnemic.recall.context.packing import (
     heading_of,
     in_order,
     pack,
-    single_line,
-    with_trust_mark,
+    spoken,
 )  # fmt: skip
 from mnemic.text.values import shown
 from mnemic.types import Evidence, Hit
@@ -98,7 +97,7 @@ def _section(
     key: tuple[str, str], said: Sequence[Line], facts: Sequence[Line], background: Background, frame: Frame
 ) -> Outline:
     day, id_ = key
-    title = heading_of(background.episodes[id_].title, frame.fence) if id_ else ""
+    title = heading_of(background.episodes[id_], frame.fence) if id_ else ""
     section = {
         "title": title, "day": day, "messages": [_entry(line, frame, dated=False) for line in said],
         "facts": [_entry(line, frame) for line in facts],
@@ -108,14 +107,13 @@ def _section(
 
 def _entry(line: Line, frame: Frame, *, dated: bool = True) -> Outline:
     hit = line.hit
-    entry: Outline = {}
-    if speaker := single_line(hit.speaker or "", frame.fence):
-        entry["speaker"] = speaker
+    speaker, text = spoken(hit, frame.fence, line.shown)
+    entry: Outline = {"speaker": speaker} if speaker else {}
     if dated and hit.sent_at:
         entry["date"] = date_of(hit.sent_at)
     if hit.superseded_by:
         entry["current"] = False
-    return entry | {"text": with_trust_mark(line.shown, hit, frame.fence)}
+    return entry | {"text": text}
 
 
 def _json(outline: Outline) -> list[str]:
