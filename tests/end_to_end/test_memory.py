@@ -342,8 +342,8 @@ class TestSearching:
 
     @pytest.mark.parametrize(
         "bad",
-        [{"k": 0}, {"k": 1.5}, {"k": True}, {"k": "3"}, {"reach": "galaxy"}, {"kinds": "message"}, {"kinds": ["thought"]},
-         {"types": ["odd"]}, {"tags": "x"}, {"tags": [1]}, {"metadata": [1]}, {"status": ["gone"]}, {"since": "2024"},
+        [{"k": 0}, {"k": 1.5}, {"k": True}, {"k": "3"}, {"reach": "galaxy"}, {"kinds": "messages"}, {"kinds": ["thought"]},
+         {"types": ["odd"]}, {"tags": b"x"}, {"tags": [1]}, {"metadata": [1]}, {"status": ["gone"]}, {"since": "2024"},
          {"recipe": "best"}, {"min_similarity": 2}, {"min_similarity": float("nan")}, {"reach": "session"},
          {"reach": "project"}, {"role": 1}, {"session": 1}, {"now": 5}],
         ids=str,
