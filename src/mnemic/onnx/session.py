@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
 
-__all__ = ["Network"]
+__all__ = ["TELEMETRY_OFF", "Network", "imported_onnxruntime"]
 
 TOKENS_PER_RUN = 1024
 """Maximum padded tokens per batch: larger batches do not fit in the processor cache and are not faster."""
 
 ERRORS_ONLY = 3  # onnxruntime's log level
+TELEMETRY_OFF = "ORT_DISABLE_TELEMETRY"
+"""The variable that onnxruntime reads when it is imported; chromadb's default embedder imports it as well."""
 
 
 class _Value(Protocol):
@@ -102,10 +105,22 @@ def _tokenizer(file: Path, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def _session(model: Path | bytes, threads: int) -> _Session:
+def imported_onnxruntime() -> Any:
+    """The package, without the telemetry of its maker: from 1.31 on it is compiled in and on, unless this variable is set.
+
+    A user's own setting of the variable is kept.
+    """
+    os.environ.setdefault(TELEMETRY_OFF, "1")
     import onnxruntime
 
-    runtime = cast("Any", onnxruntime)  # the package carries no types
+    runtime = cast("Any", onnxruntime)  # it carries no types
+    if os.environ[TELEMETRY_OFF] == "1":
+        runtime.disable_telemetry_events()
+    return runtime
+
+
+def _session(model: Path | bytes, threads: int) -> _Session:
+    runtime = imported_onnxruntime()
     options = runtime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = threads

@@ -27,7 +27,7 @@ def memory():
         {"tags": "work"}, {"types": "semantic"}, {"category": "preference"}, {"status": "short_term"},
         {"category": ["work", "preference"]}, {"tags": ("other", "work")}, {"tags": {"work"}}, {"types": iter(["semantic"])},
     ],
-    ids=str,
+    ids=lambda filters: "-".join(filters),
 )  # fmt: skip
 def test_one_word_stands_for_a_list_of_one(memory, filters):
     held = memory.remember("Ana likes tea.", tags="work", category="preference", keywords="tea")
