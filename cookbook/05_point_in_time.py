@@ -43,8 +43,11 @@ def told_in_conversation(memory: Memory) -> None:
     said(memory, day(1, 12), "I live in Rome.")
     said(memory, day(3, 9), "I moved to Lisbon.")
     said(memory, day(6, 20), "I moved to Porto.")
-    report = memory.process()
-    assert report.updated == 2  # two of the memories replaced an earlier one
+    memory.process()
+    rome, lisbon, porto = sorted(memory.list(), key=lambda record: record.said_at)
+    for new, old in ((lisbon, rome), (porto, lisbon)):  # the program says what took whose place
+        memory.links.add(new.id, old.id, "supersedes")
+        memory.update(old.id, invalid_at=new.said_at)
 
     print(f"{WHERE}\n  now: {memory.search(WHERE)[0].text}")
     for month in (2, 4, 7):
@@ -70,9 +73,9 @@ def told_in_conversation(memory: Memory) -> None:
 
 def told_outright(memory: Memory) -> None:
     """A statement with a date of its own, corrected later: what did we believe before?"""
-    first = memory.remember("The API listens on port 8080.", valid_at=day(1, 1))
+    first = memory.remember("The API listens on port 8080.", key="api.port", valid_at=day(1, 1))
     believed = memory.get(first.id).created_at
-    second = memory.remember("The API listens on port 9000.", valid_at=day(5, 1))
+    second = memory.remember("The API listens on port 9000.", key="api.port", valid_at=day(5, 1))
     print(f"{second.outcome}: {second.reason.split(': ', 1)[1]}")
     assert second.outcome == "superseded"
 
@@ -88,7 +91,7 @@ def told_outright(memory: Memory) -> None:
 
 def what_cannot_be_decided(memory: Memory) -> None:
     """A page says otherwise than the user did: it is trusted less, so it ends nothing."""
-    page = memory.remember("The API listens on port 7000.", source="document")
+    page = memory.remember("The API listens on port 7000.", key="api.port", source="document")
     around = memory.links.graph(page.id, depth=1)
     assert [link.type for link in around.links] == ["contradicts"]
     other = next(record for record in around.memories if record.id != page.id)

@@ -46,7 +46,8 @@ def main() -> None:
             kayak = memory.get("mem0:8f1c")
             assert kayak.metadata == {"place": "Lisbon", "hash": "5d41", "agent_id": "guide"}
             assert kayak.created_at.isoformat() == "2026-01-03T10:00:00-07:00"
-            # The later code took the place of the earlier one, which still held in March.
+            # mem0 knows two codes; which one holds, its user says. The earlier one still held in March.
+            memory.links.add("mem0:a7d0", "mem0:91ab", "supersedes")
             now, march = memory.search("boathouse code"), datetime(2026, 3, 1, tzinfo=UTC)
             print(f"\nnow: {now[0].text}\nin March: {memory.search('boathouse code', at=march)[0].text}")
             assert [hit.text for hit in now if "code" in hit.text] == ["The boathouse code is 9000."]

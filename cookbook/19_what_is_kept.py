@@ -32,7 +32,7 @@ def conversation(memory: Memory) -> None:
     for week, (user, assistant) in enumerate(TALK):
         memory.add_exchange(user, assistant, sent_at=START + timedelta(weeks=week))
     report = memory.process()
-    print(f"{report.memories} memories of {report.messages} messages, {report.updated} of them in the place of another")
+    print(f"{report.memories} memories of {report.messages} messages")
 
     kept = {record.content: record for record in memory.list(include_expired=True)}
     for text, record in kept.items():
@@ -41,9 +41,15 @@ def conversation(memory: Memory) -> None:
     assert "Vivo en Sevilla desde 2019." in kept
     assert not any("pesto" in text or "pine nuts" in text for text in kept)
 
-    # What plainly changed is over; it is kept, with the day it ended.
-    assert kept["My dentist is Dr. Costa."].invalid_at == START + timedelta(weeks=6)
+    # No wording ends a statement: both stay, and the later one comes first. A correction ends what is wrong.
     assert memory.search("Who is my dentist?")[0].text == "My new dentist is Dr. Haas."
+    old, new = kept["My dentist is Dr. Costa."], kept["My new dentist is Dr. Haas."]
+    assert old.expired_at is new.expired_at is None
+    receipt = memory.correct(old.id, "Dr. Costa is no longer my dentist.")[0]
+    assert receipt.outcome == "superseded"
+    assert memory.get(old.id).expired_at
+    memory.forget(ids=[receipt.id])
+    assert memory.restore(old.id)[0].outcome == "restored"
 
 
 def key(memory: Memory) -> None:

@@ -9,8 +9,8 @@ from importlib import util
 from pathlib import Path
 
 __all__ = [
-    "cache_dir", "environment", "environment_secrets", "environment_set", "is_address", "memory_dir", "tiktoken_cache",
-    "wheel_folder",
+    "cache_dir", "environment", "environment_default", "environment_secrets", "environment_set", "is_address", "memory_dir",
+    "tiktoken_cache", "wheel_folder",
 ]  # fmt: skip
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -20,6 +20,11 @@ _SHORTEST_SECRET = 8
 def environment(name: str) -> str | None:
     """The value of an environment variable; None if it is unset or empty."""
     return os.environ.get(name) or None
+
+
+def environment_default(name: str, value: str) -> str:
+    """The value of an environment variable, which is set first if nobody has."""
+    return os.environ.setdefault(name, value)
 
 
 def environment_secrets() -> list[str]:

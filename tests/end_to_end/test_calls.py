@@ -151,7 +151,7 @@ def test_a_given_description_is_kept_whatever_describes_the_rest(memory):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("confidence", 2), ("keywords", "api"), ("summary", 7), ("related_files", [1]), ("sumary", "x")]
+    ("name", "value"), [("confidence", 2), ("keywords", 7), ("summary", 7), ("related_files", [1]), ("sumary", "x")]
 )
 def test_a_wrong_description_stores_nothing(memory, name, value):
     for call in (

@@ -190,7 +190,7 @@ class TestTiers:
         strange.add_exchange("And me?", "No.", cited=[derived])
         assert memory.get(derived).access_count == 2
         with pytest.raises(InvalidInput, match="cited"):
-            memory.add_exchange("And?", "No.", cited="not a list")
+            memory.add_exchange("And?", "No.", cited=7)
         assert len(memory.messages(reach="user")) == 5
 
     def test_an_export_keeps_the_uses(self, memory, opened):

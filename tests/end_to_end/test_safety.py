@@ -202,10 +202,8 @@ class TestTrust:
             session="b",
         )
         memory.process()
-        memory.add([Message(role="user", content="I live in Oslo now.", sent_at=NOW + timedelta(days=10))], session="c")
-        memory.process()
-        assert [r.content for r in memory.list(min_trust=0.5) if "live" in r.content or "Oslo" in r.content] != []
-        assert all("Porto" not in r.content for r in memory.list(min_trust=0.5))
+        (kept,) = memory.list(min_trust=0.5)
+        assert (kept.content, kept.said_at) == ("I live in Porto.", NOW)
 
     def test_trust_never_rises_along_lineage(self, memory):
         draw = random.Random(4)
@@ -367,13 +365,14 @@ class TestQuarantine:
             {},
             {"ids": ["a"], "source": "web"},
             {"ids": ["a"], "session": "s"},
-            {"ids": "a"},
             {"source": "web", "reason": 1},
         ):
             with pytest.raises(InvalidInput):
                 memory.admin.quarantine(**wrong)
         with pytest.raises(NotFound):
             memory.admin.quarantine(["nothing"])
+        with pytest.raises(NotFound):
+            memory.admin.quarantine("nothing")
         assert memory.admin.quarantine(source="nowhere") == ()
 
 

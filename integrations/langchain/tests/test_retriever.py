@@ -152,7 +152,7 @@ def test_scopes_by_value(memory: Memory) -> None:
     [
         (lambda config: None, "must give a Scope"),
         (lambda config: {"user": None}, "no user"),
-        (lambda config: {"user": ""}, "1 to 1000 characters"),
+        (lambda config: {"user": ""}, "must not be empty"),
         (lambda config: {"usr": "bob"}, "usr"),
     ],
 )
@@ -201,7 +201,7 @@ async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory
     (before,) = await retriever.ainvoke("Which port does the API run on?")
     assert (before.id, before.metadata["via"]) == ("m1", "old")
     assert "superseded_by" not in before.metadata
-    memory.remember("The API runs on port 9000.", id="new")
+    memory.remember("The API runs on port 9000.", id="new", replaces="old")
     after = {document.id: document.metadata for document in retriever.invoke("Which port does the API run on?")}
     assert after["m1"]["superseded_by"] == "new"
     assert not {"superseded_by", "via"} & set(after["new"])

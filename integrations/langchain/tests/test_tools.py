@@ -217,9 +217,11 @@ def test_a_model_cannot_name_a_user(memory: Memory) -> None:
 
 def test_what_replaces_and_what_is_known_is_said(memory: Memory) -> None:
     remember, recall = named(memory)["remember"], named(memory)["recall"]
-    assert remember.invoke({"content": "The API runs on port 8080."}).startswith("Remembered (id")
+    assert remember.invoke({"content": "The API runs on port 8080.", "key": "api.port"}).startswith("Remembered (id")
     assert remember.invoke({"content": "The API runs on port 8080."}).startswith("Known already")
-    assert remember.invoke({"content": "The API runs on port 9000."}).startswith("Remembered, in place of")
+    assert remember.invoke({"content": "The API runs on port 9000.", "key": "api.port"}).startswith(
+        "Remembered, in place of"
+    )
     assert len(json.loads(recall.invoke({"query": "port of the API"}))["results"]) == 1
 
 

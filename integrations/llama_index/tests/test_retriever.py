@@ -97,7 +97,7 @@ async def test_nodes_say_what_was_made_of_them_and_what_replaced_them(memory):
     (before,) = await retriever.aretrieve("Which port does the API run on?")
     assert (before.node.node_id, before.node.metadata["via"]) == ("m1", ["old"])
     assert "superseded_by" not in before.node.metadata
-    memory.remember("The API runs on port 9000.", id="new")
+    memory.remember("The API runs on port 9000.", id="new", replaces="old")
     after = {n.node.node_id: n.node for n in retriever.retrieve("Which port does the API run on?")}
     assert after["m1"].metadata["superseded_by"] == ["new"]
     assert "superseded_by" not in after["new"].metadata

@@ -42,9 +42,13 @@ async def test_the_three_tools(memory, asynchronous):
         tool = tools[name]
         return (await tool.acall(**arguments) if asynchronous else tool.call(**arguments)).content
 
-    assert (await use("remember", content="The API runs on port 8080.", tags=["api"])).startswith("Remembered (id ")
+    assert (await use("remember", content="The API runs on port 8080.", key="api.port", tags=["api"])).startswith(
+        "Remembered (id "
+    )
     assert (await use("remember", content="The API runs on port 8080.")).startswith("Known already")
-    assert (await use("remember", content="The API runs on port 9000.")).startswith("Remembered, in place of")
+    assert (await use("remember", content="The API runs on port 9000.", key="api.port")).startswith(
+        "Remembered, in place of"
+    )
     memory.remember("The office is in Lisbon.", id="m2")
     found = json.loads(await use("recall", query="port of the API", limit=50))
     (hit,) = found["results"]

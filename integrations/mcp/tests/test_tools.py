@@ -56,10 +56,12 @@ async def test_the_default_tools_cost_a_model_few_tokens(memory, served):
 
 async def test_default(memory, served):
     async with served(memory, min_evidence="none") as call:
-        first = await call("remember", content="The API runs on port 8080.", tags=["api"], importance=0.4)
+        first = await call(
+            "remember", content="The API runs on port 8080.", key="api.port", tags=["api"], importance=0.4
+        )
         assert first["outcome"] == "stored"
         assert (await call("remember", content="The API runs on port 8080."))["outcome"] == "duplicate"
-        second = await call("remember", content="The API runs on port 9000.", type="semantic", category="configuration")
+        second = await call("remember", content="The API runs on port 9000.", key="api.port", category="configuration")
         assert second["outcome"] == "superseded"
         assert first["id"] in second["reason"]
         recalled = await call("recall", query="Which port does the API use?", limit=3)

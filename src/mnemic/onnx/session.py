@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from mnemic.errors import EmbedderUnavailable
+from mnemic.paths import environment_default
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,11 +110,11 @@ def imported_onnxruntime() -> Any:
 
     A user's own setting of the variable is kept.
     """
-    os.environ.setdefault(TELEMETRY_OFF, "1")
+    chosen = environment_default(TELEMETRY_OFF, "1")
     import onnxruntime
 
     runtime = cast("Any", onnxruntime)  # it carries no types
-    if os.environ[TELEMETRY_OFF] == "1":
+    if chosen == "1":
         runtime.disable_telemetry_events()
     return runtime
 

@@ -61,7 +61,8 @@ def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Row
     named_more = (has[:, None, naming] & ~has[None, :, naming]).any(axis=2)
     lacks = (has[None] & ~has[:, None]).any(axis=2)
     alike = has[:, ~naming].any(axis=1) | bool(naming.all())
-    return np.concatenate([first[_behind(named_more & ~lacks & alike)], order[FIRST:]])
+    ahead: Mask = np.logical_and(named_more & ~lacks, alike)
+    return np.concatenate([first[_behind(ahead)], order[FIRST:]])
 
 
 def _behind(ahead: Mask) -> list[int]:

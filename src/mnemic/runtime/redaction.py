@@ -250,6 +250,8 @@ def redact_errors(face: C) -> C:
     return face
 
 
+_DECODING = ("mnemic.stores.", "mnemic.vectors", "mnemic.text.")
+"""Where the values of a row are decoded."""
 _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
 _DEFAULT = SecretPolicy()
 
@@ -280,7 +282,7 @@ def _is_damage(error: Exception) -> bool:
     """Whether a stored value could not be decoded."""
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     ours = [name for name in frames if name.startswith("mnemic.")]
-    return bool(ours) and ours[-1].startswith("mnemic.stores.")
+    return any(name.startswith("mnemic.stores.") for name in ours) and ours[-1].startswith(_DECODING)
 
 
 def _redact_error(error: BaseException, policy: SecretPolicy) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from mnemic import Hit, Message, SecretPolicy
+from mnemic import Episode, Hit, Message, SecretPolicy
 from mnemic.llm import fences
 from mnemic.llm.answers import plain
 from mnemic.recall.context import packing
@@ -15,6 +15,7 @@ from mnemic.safety.fences import parsed, without_recalled
 from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
 
 FENCE = "5f0c1a9e77b2"
+SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 POLICY = SecretPolicy()
 KINDS = SecretPolicy.every_kind()
 _HIDDEN = re.compile(
@@ -28,7 +29,17 @@ def rendered(title: str, texts: Sequence[str], speaker: str, *, trust: float = 1
         Hit(id=str(n), kind="message", text=text, score=1.0, speaker=speaker, trust=trust)
         for n, text in enumerate(texts)
     ]
-    shown = [f"{packing.heading_of(title, FENCE)}:", *(packing.line_of(hit, FENCE) for hit in hits)]
+    episode = Episode(
+        id="e",
+        title=title,
+        content=title,
+        message_ids=("0",),
+        started_at=SAID,
+        ended_at=SAID,
+        created_at=SAID,
+        trust=trust,
+    )
+    shown = [f"{packing.heading_of(episode, FENCE)}:", *(packing.line_of(hit, FENCE) for hit in hits)]
     context = packing.Frame(1_000_000, len, FENCE).render(shown)
     assert context.count(FENCE) == 2
     assert not _HIDDEN.search(context)
@@ -50,9 +61,8 @@ def _outdented(line: str) -> str:
 
 def prompted(texts: Sequence[str], names: Sequence[str]) -> None:
     """A prompt of messages: numbered by us alone, between tags that stand nowhere inside."""
-    said = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
     messages = [
-        Message(role="user", content=text, name=name, sent_at=said) for text, name in zip(texts, names, strict=False)
+        Message(role="user", content=text, name=name, sent_at=SAID) for text, name in zip(texts, names, strict=False)
     ]
     told, title = fences.transcript(messages), plain(texts[0]) if texts else ""
     assert [int(n) for n in re.findall(r"^\[(\d+)\]", told, re.MULTILINE)] == list(range(1, len(messages) + 1))

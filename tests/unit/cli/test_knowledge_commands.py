@@ -12,7 +12,10 @@ def known(mnemic, folder):
     """The command on a memory of four statements, one of which replaced another."""
     with Memory(folder, embedder="hashing") as memory:
         memory.remember("The API runs on port 8080.", id="a1", valid_at=datetime(2026, 1, 1, tzinfo=UTC), tags=["api"])
-        memory.remember("The API runs on port 9000.", id="a2", valid_at=datetime(2026, 2, 1, tzinfo=UTC), tags=["api"])
+        memory.remember(
+            "The API runs on port 9000.", id="a2", valid_at=datetime(2026, 2, 1, tzinfo=UTC), tags=["api"],
+            replaces="a1",
+        )  # fmt: skip
         memory.remember("Prefers morning meetings", id="p1", importance=0.9, tags=["schedule"])
         memory.remember("Deploy with make release", id="d1", type="procedural", source_ids=["p1"])
     return mnemic
@@ -168,7 +171,7 @@ class TestGraph:
         run = linked("graph", "a1")
         assert run.out.splitlines() == [
             "[a1]  The API runs on port 8080.",
-            "    <- supersedes 1 --  [a2]  The API runs on port 9000.  (it replaces 8080)",
+            "    <- supersedes 1 --  [a2]  The API runs on port 9000.  (the caller says so)",
             "        <- contradicts 1 --  [p1]  Prefers morning meetings  (no)",
             "            -- extends 1 ->  [d1]  (elsewhere in this tree)",
             "        <- implements 0.5 --  [d1]  Deploy with make release",

@@ -90,8 +90,8 @@ class TestRemember:
         assert (record.valid_at.isoformat(), record.source) == ("2026-01-01T00:00:00+00:00", "model_inference")
 
     def test_says_what_it_takes_the_place_of(self, mnemic):
-        mnemic("remember", "The API runs on port 8080.", "--id", "a1")
-        run = mnemic("remember", "The API runs on port 9000.", "--id", "a2")
+        mnemic("remember", "The API runs on port 8080.", "--id", "a1", "--key", "api.port")
+        run = mnemic("remember", "The API runs on port 9000.", "--id", "a2", "--key", "api.port")
         assert run.code == 0
         assert run.out.startswith("superseded  [a2]: takes the place of 'a1'")
         known = mnemic("remember", "The API runs on port 9000.", "--json")

@@ -44,7 +44,9 @@ def fill(memory: Memory) -> None:
     memory.add([Message(role="system", content="Be kind.", id="sys"), Message(role="user", content="ok", id="ok")])
     memory.process()
     for n, port in enumerate((8080, 9000, 8080, 9000)):  # two ended memories say the same
-        memory.remember(f"The API runs on port {port}.", id=f"a{n}", metadata={"list": [1, {"none": None}]})
+        memory.remember(
+            f"The API runs on port {port}.", id=f"a{n}", key="api.port", metadata={"list": [1, {"none": None}]}
+        )
     memory.remember("Deploy with make release", id="d1", type="procedural", tags=["x"], importance=0.0)
     memory.update("d1", content="Deploy with make ship")
     memory.update("d1", content="Deploy with make go", valid_at=began, invalid_at=datetime(2030, 1, 1, tzinfo=UTC))
@@ -169,7 +171,7 @@ class TestRoundTrip:
             record.take(exported)
         with Memory(tmp_path, user="ana", embedder="hashing") as memory:
             assert memory.process().messages == 1
-            receipt = memory.remember("The API runs on port 7000.")
+            receipt = memory.remember("The API runs on port 7000.", key="api.port")
             assert receipt.outcome == "superseded"
             assert "'a3'" in receipt.reason
 

@@ -100,10 +100,21 @@ def _shared_columns(
     }  # fmt: skip
 
 
+def _text(row: Row, column: str) -> str:
+    """The text of a column.
+
+    Raises:
+        TypeError: the file is damaged; SQLite keeps any type in any column.
+    """
+    if not isinstance(row[column], str):
+        raise TypeError(f"{column} is {type(row[column]).__name__}, not text")
+    return row[column]
+
+
 def _shared_fields(row: Row) -> dict[str, Any]:
     """The fields that are read alike for every kind."""
     return {
-        "id": row["id"], "session": row["session"], "content": row["content"], "metadata": json.loads(row["metadata"]),
+        "id": row["id"], "session": row["session"], "content": _text(row, "content"), "metadata": json.loads(row["metadata"]),
         "source": row["source"], "trust": row["trust"],
     }  # fmt: skip
 
@@ -121,7 +132,7 @@ def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dic
 def message_from(row: Row) -> Message:
     """The message of a row."""
     sent_at = from_micros(row["said_at"], row["utc_offset"])
-    return Message(role=row["role"], name=row["speaker"], sent_at=sent_at, **_shared_fields(row))
+    return Message(role=_text(row, "role"), name=row["speaker"], sent_at=sent_at, **_shared_fields(row))
 
 
 def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
