@@ -78,10 +78,14 @@ class TestAdding:
         assert memory.messages() == []
         assert memory.add([good])[0].outcome == "stored"
 
-    def test_empty_text_is_rejected_with_a_reason(self, memory):
-        receipts = memory.add([Message(role="user", content=text) for text in ("", "  \n", "kept")])
-        assert [r.outcome for r in receipts] == ["rejected", "rejected", "stored"]
+    @pytest.mark.parametrize("text", ["", " \n\t", "\x00", "\u200b\u200b", "\ufeff", "\u2060 \u00ad"])
+    def test_text_that_shows_nothing_is_rejected_with_a_reason(self, memory, text):
+        receipts = memory.add([Message(role="user", content=text) for text in (text, "kept")])
+        assert [r.outcome for r in receipts] == ["rejected", "stored"]
         assert "empty" in receipts.rejected[0].reason
+        assert memory.remember(text).outcome == "rejected"
+        with pytest.raises(InvalidInput, match="must not be empty"):
+            memory.update(memory.remember("kept").id, content=text)
 
     def test_one_message_in_each_form(self, memory):
         given = ("hello", {"role": "user", "content": "hello"}, Message(role="user", content="hello"))

@@ -551,7 +551,7 @@ class TestSayingAgain:
 
     @pytest.mark.parametrize(
         "text",
-        ["The page is unverified, document it.", "[unverified] documents (tool)", "an unverified tool, external"],
+        ["The page is unverified, document it.", "(unverified) documents [tool]", "an unverified tool, external"],
     )
     def test_words_that_are_no_mark(self, memory, text):
         memory.add(text, id="m")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic import HashingEmbedder, Memory
+from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 
 LIVE = ("short_term", "consolidating", "long_term")
@@ -69,6 +70,11 @@ class Item:
     def shown(self) -> bool:
         """Whether a search or a listing may name it."""
         return self.live and self.believed and not self.due
+
+    @property
+    def key(self) -> str | None:
+        """The key of a preference; no other memory of the walk has one."""
+        return json.loads(self.metadata).get("preference") if self.kind == "memory" else None
 
     @property
     def words(self) -> tuple[str | None, str | None, str]:
@@ -148,7 +154,6 @@ class Model:
         self.items: dict[str, dict[str, Item]] = {user: {} for user in users}
         self.links: dict[str, Links] = {user: {} for user in users}
         self.gone: dict[str, set[str]] = {user: set() for user in users}
-        self.unlinked: dict[str, set[str]] = {user: set() for user in users}  # replaced by a link that was removed
         self.unsure: set[str] = set()  # users with links between two archived memories, which no export tells
 
     def put(self, user: str, item: Item) -> None:
@@ -194,7 +199,7 @@ class Model:
     def message(self, place: Place, id: str, content: str, role: str, sent_at: datetime) -> str:
         """A message is stored once under its id, and never rewritten."""
         text = clean(content)
-        if not text.strip():
+        if is_blank(text):
             return "rejected"
         if held := self.items[place.user].get(id):
             return "duplicate" if held.kind == "message" and held.content == text else "rejected"
@@ -209,7 +214,7 @@ class Model:
     ) -> tuple[str, str]:  # fmt: skip
         """A statement is kept once at its level; what is trusted takes the place of the same from one who is not."""
         user, text = place.user, clean(content)
-        if not text.strip():
+        if is_blank(text):
             return "rejected", id
         trust = min([TRUST[source], *(self.items[user][one].trust for one in sources)])
         item = Item(
@@ -253,24 +258,34 @@ class Model:
         return "forgotten"
 
     def restore(self, user: str, id: str) -> str:
-        """Back to the tier it had; what had been replaced holds again once all that replaced it is forgotten."""
-        held, links = self.items[user][id], self.links[user]
-        if not held.live:
-            if held.kind == "memory" and held.believed and self.twin(user, held):
-                return "rejected"
-            self.put(user, replace(held, status=held.before, absorbed=False))
-            return "restored"
-        later = [edge for edge in links if edge[1:] == (id, "supersedes")]
-        loose = not later and id not in self.unlinked[user]
-        if held.believed or loose or any(self.items[user][edge[0]].live for edge in later):
+        """Back to the tier it had; what had ended holds again, beside what took its place."""
+        held = self.items[user][id]
+        if held.live:
+            return self.reinstate(user, id)
+        if held.kind == "memory" and held.believed and self.taken(user, held):
+            return "rejected"
+        self.put(user, replace(held, status=held.before, absorbed=False))
+        return "restored"
+
+    def reinstate(self, user: str, id: str) -> str:
+        """What had ended holds again, unless another memory says it or has its key."""
+        held = self.items[user][id]
+        if held.kind != "memory" or held.believed:
             return "duplicate"
         item = replace(held, believed=True)
-        if self.twin(user, item):
+        if self.taken(user, item):
             return "rejected"
         self.put(user, item)
-        for edge in later:
-            del links[edge]
+        for edge in [edge for edge in self.links[user] if edge[1:] == (id, "supersedes")]:
+            del self.links[user][edge]
         return "restored"
+
+    def taken(self, user: str, item: Item) -> bool:
+        """Whether another memory says what one says, or has its key."""
+        rivals = [other for other in self.items[user].values() if other.id != item.id and other.live and other.believed]
+        level, key = (item.project, item.session), item.key
+        keyed = any(key and other.key == key and (other.project, other.session) == level for other in rivals)
+        return keyed or self.twin(user, item) is not None
 
     def telling(self, user: str, name: str) -> list[Item]:
         """The episodes that tell of a message."""
@@ -312,7 +327,9 @@ class Model:
         gone = [edge for edge in self.links[user] if edge[:2] == (source, target) and type in (None, edge[2])]
         for edge in gone:
             del self.links[user][edge]
-        self.unlinked[user] |= {edge[1] for edge in gone if edge[2] == "supersedes"}
+        replaced = any(edge[2] == "supersedes" for edge in gone)
+        if replaced and not any(edge[1:] == (target, "supersedes") for edge in self.links[user]):
+            self.reinstate(user, target)
         return "stored" if gone else "duplicate"
 
     def took_the_place_of(self, user: str, new: str, old: str) -> bool:
@@ -384,7 +401,6 @@ class Model:
             assert linked(edge) or was_hidden, f"a link was {known.get(edge)} and is {links.get(edge)}: {edge}"
         self.items[user], self.links[user] = merged, hidden | links
         self.gone[user] |= set(gone)
-        self.unlinked[user] -= set(gone)
 
 
 def _aged(before: Item | None, item: Item, *, absorbed: bool) -> Item:

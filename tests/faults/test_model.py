@@ -38,6 +38,7 @@ from mnemic import (
 )
 from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.chroma.index import ChromaIndex
+from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean, index_terms, query_terms
 
 from .model import LONG_AGO, Model, Place, Witness, exported, read
@@ -90,7 +91,7 @@ class Moody(HashingEmbedder):
 
 
 def usable(text):
-    return bool(clean(text).strip())
+    return not is_blank(clean(text))
 
 
 class Walk(RuleBasedStateMachine):
@@ -284,8 +285,15 @@ class Walk(RuleBasedStateMachine):
         self.updated(user, item.id, content)
 
     def updated(self, user, name, content):
-        receipt = self.of(user).update(name, content=content)
+        """The next version; what the messages of the memory say is kept beside it, ended."""
+        old, receipt = self.model.items[user][name], self.of(user).update(name, content=content)
         assert receipt.outcome == self.model.update(user, name, content), receipt
+        if old.sources and receipt.outcome == "stored":
+            said = replace(old, id="", version=1, believed=False)
+            self.adopt(
+                user, fresh=lambda item: replace(item, id="", created_at=old.created_at) == said,
+                linked=lambda edge: edge[::2] == (name, "supersedes"),
+            )  # fmt: skip
 
     @precondition(anything)
     @rule(choice=CHOICE, back=st.booleans())

@@ -408,8 +408,7 @@ def _memories_answer(given: Namespace, outcome: _Outcome, pending: Mapping[str, 
 )
 def remember(given: Namespace) -> Answer:
     """Store one statement as a memory. Without TEXT, or with -, it is read from stdin. It supersedes an earlier
-    statement with the same --key, or if it clearly gives a new value of the same attribute; the earlier one expires
-    and is kept. Exit code 1 if it is rejected.
+    statement with the same --key, which ends and is kept. Exit code 1 if it is rejected.
 
     examples:
       mnemic remember "Prefers morning meetings" --key meetings.time --tag schedule --category preference

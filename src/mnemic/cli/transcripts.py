@@ -28,6 +28,8 @@ MAX_CONTENT = 1_000_000
 """Maximum characters of a message; longer texts become several messages."""
 
 _ROLES = ("user", "assistant")
+_TURNS = (*_ROLES, "message", "response_item")
+"""Types of a line that is a turn of the conversation; a line without a type is one as well."""
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _BLOCK = re.compile(
@@ -83,11 +85,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
 
 def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
     """The message of a line; a long one becomes several."""
-    if any(line.get(mark) is True for mark in _ASIDE):
+    if any(line.get(mark) is True for mark in _ASIDE) or line.get("toolUseResult") is not None:
         return
     said = mapping(line.get("message")) or mapping(line.get("payload")) or line
     role = said.get("role") or line.get("type")
-    if role not in _ROLES or said.get("type", "message") not in ("message", role):
+    types = (line.get("type", role), said.get("type", role))
+    if role not in _ROLES or any(type_ not in _TURNS or (type_ in _ROLES and type_ != role) for type_ in types):
         return
     text = _text(said.get("content"))
     text = (_strip_agent_blocks(text) if role == "user" else text).strip()

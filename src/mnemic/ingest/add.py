@@ -15,6 +15,7 @@ from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.clock import now
+from mnemic.text.markup import is_blank
 from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 from mnemic.types.literals import AGENT
@@ -106,7 +107,7 @@ def add(
 
 def storable(one: CheckedRecord) -> bool:
     """Whether a record may be stored and has content."""
-    return not one.refusal and bool(one.record.content.strip())
+    return not one.refusal and not is_blank(one.record.content)
 
 
 def unstored(one: CheckedRecord) -> Receipt:

@@ -17,6 +17,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.clock import now
+from mnemic.text.markup import is_blank
 from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
@@ -31,7 +32,6 @@ from mnemic.types import (
     Restore,
     Revise,
     Scope,
-    Supersede,
 )
 
 __all__ = ["archive", "restore", "update"]
@@ -58,7 +58,7 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
             return fields.description({name: value})[name]
         case _:
             text = fields.text(name, value, limit=fields.MAX_CONTENT)
-            if name == "content" and not text.strip():
+            if name == "content" and is_blank(text):
                 raise InvalidInput("content must not be empty; to remove a memory call forget().")
             return text
 
@@ -117,21 +117,20 @@ def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[st
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if record.emotion is None or (reworded and "emotion" not in changed):
         record = with_emotion(record, indexing.vector, embedder.id)
-    changes: list[Change] = [Revise(record=record, indexing=indexing, left=reworded)]
-    if reworded:
-        changes += _kept_as_said(runtime, scope, held)
-    receipt, *_ = runtime.store.apply(scope.user, changes, model=embedder.id)
+    said = _said(runtime, scope, held) if reworded else None
+    change = Revise(record=record, indexing=indexing, left=reworded, said=said)
+    (receipt,) = runtime.store.apply(scope.user, [change], model=embedder.id)
     return with_redactions(receipt, one.kinds)
 
 
-def _kept_as_said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> list[Change]:
-    """Changes that keep what the messages of a memory say as a memory that the edit ends: recall ranks them behind it."""
+def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | None:
+    """What the messages of a memory say, unless an earlier edit kept it: recall ranks them behind the edit."""
     before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
     if held.said_at is None or any(other.source_ids == held.source_ids for other in before):
-        return []
+        return None
     said = replace(held, id=fields.new_id("mem_"), key=None, version=1)
     (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)
-    return [AddMemory(record=said, indexing=indexing), Supersede(id=said.id, by=held.id, at=None, reason="edited")]
+    return AddMemory(record=said, indexing=indexing)
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
-__all__ = ["is_unverified", "unlinked", "unmarked", "unverified", "unvoiced", "visible"]
+__all__ = ["is_blank", "is_unverified", "unlinked", "unmarked", "unverified", "unvoiced", "visible"]
 
 _ESCAPES = re.compile(  # terminal escape sequences: colours, titles, links
     "(?:\x1b\\[|\x9b)[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]"
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)?"
 )
 _UNSAFE = re.compile(  # control, invisible and bidirectional characters
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb\U00013430-\U00013440\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_SELECTORS = re.compile("[\ufe00-\ufe0f]{2,}")  # a single variation selector is normal; several can hide a message
+_SELECTORS = re.compile(  # one behind a symbol is normal; several, or those behind letters, can hide a message
+    "[\ufe00-\ufe0f]{2,}|(?<![0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe00-\ufe0f]"
+)
 _NAMES = (
     r"system|user|assistant|human|developer|tools?|tool[_-]\w{1,40}|function\w{0,20}|invoke|parameters?|instructions?|"
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
@@ -24,12 +27,17 @@ _TOKENS = (  # special tokens of chat models, by the form of their names
     r"(?:\w{1,30}_id|unused|reserved)_?\d{1,4}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_of_\w{1,30}|"
     r"[se]o[ptdmha]|fim_\w{1,10}"
 )
+_BRACKETS = re.compile(r"[<\[\]]")
 _ROLE = r"(?:system|user|assistant|developer|human|tool|function|model)"
 _TAG = re.compile(
     rf"[<\uff1c\ufe64](?=\s{{0,8}}[/!?]?\s{{0,8}}(?:[\w.-]{{1,40}}:)?(?:memor(?:y|ies)|(?:{_NAMES})\b))|[<\uff1c\ufe64](?=[<\uff1c]?\s{{0,8}}[|\uff5c/]?\s{{0,8}}(?:[|\uff5c]|SYS))"
     rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
-    r"|\[(?=\s?[|\uff5c]\s?/?\w{2,30}\s?[|\uff5c]\s?\]|(?-i:[gs]?MASK|CLS|SEP|PAD|UNK|[BE]OS)\])"
-    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|THINK)\b)",
+    r"|\[(?=\s?[|\uff5c]\s?/?\w{2,30}\s?[|\uff5c]\s?\]|(?-i:[gs]MASK)\])"
+    r"|(?<![\w\])])(?:[<\uff1c\ufe64](?=/?(?!\w{1,40}_id[>\uff1e\ufe65])"
+    r"(?:\w{1,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65])"
+    r"|\[(?=/?(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){0,4})\]))"
+    rf"|[<\uff1c\ufe64](?=\w{{1,20}}[>\uff1e\ufe65]\s{{0,3}}{_ROLE}\s{{0,3}}[<\uff1c\ufe64]/)"
+    r"|\](?=~[!\w]{1,8}[\[\]])",
     re.IGNORECASE,
 )
 _TURN = re.compile(
@@ -41,9 +49,24 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
-_UNVERIFIED = re.compile(  # as written below, and as models repeat it: emphasised, escaped, in other brackets
-    r"unverified\W{1,5}(?:direct\\?_user|model\\?_inference|tool\\?_(?:internal|external)|document\W{0,3}[\])])",
-    re.IGNORECASE,
+
+
+def _like(word: str) -> str:
+    """A pattern of a word in which letters may be swapped for those of other scripts, as look-alikes are."""
+    return "".join(f"[{letter}\u0080-\U0010ffff]" for letter in word)
+
+
+_ORIGIN = "|".join(
+    rf"{_like(of)}[\s_\\-]{{0,3}}{_like(what)}"
+    for of, what in (("direct", "user"), ("model", "inference"), ("tool", "internal"), ("tool", "external"))
+)
+_BENT = (
+    re.compile(  # the mark below, as models repeat it: emphasised, escaped, in other brackets, shortened, translated
+        rf"\[\W{{0,3}}(?P<mark>{_like('unverified')})(?=[\W_])"
+        rf"|(?P<word>{_like('unverified')})\W{{1,5}}(?:{_ORIGIN}|document\W{{0,3}}[\])])"
+        rf"|\[[^\[\]\n\"']{{2,40}}[,:;|\u2013\u2014-]\s{{0,3}}(?P<origin>{_ORIGIN})\W{{0,3}}\]",
+        re.IGNORECASE,
+    )
 )
 
 
@@ -57,9 +80,14 @@ def visible(text: str) -> str:
     return _SELECTORS.sub("", _UNSAFE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))))
 
 
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: white space, control and invisible characters only."""
+    return not visible(text).strip()
+
+
 def unmarked(text: str) -> str:
     """The text with chat markup (turns, roles, tool calls, fences) made harmless."""
-    if text.isascii() and "<" not in text and "[" not in text:
+    if text.isascii() and not _BRACKETS.search(text):
         return text
     return _TAG.sub("\u2039", text)
 
@@ -82,4 +110,10 @@ def unverified(text: str, source: str) -> str:
 def is_unverified(text: str) -> bool:
     """Whether a text carries the mark of untrusted text, including look-alike characters."""
     plain = text if text.isascii() else visible(unicodedata.normalize("NFKC", text))
-    return _UNVERIFIED.search(plain) is not None
+    return any(2 * len(re.findall("[a-z]", word, re.IGNORECASE)) > len(word) for word in _marks(plain))
+
+
+def _marks(text: str) -> Iterator[str]:
+    """What may be the mark; of one in other scripts nothing says so."""
+    for found in _BENT.finditer(text):
+        yield found["mark"] or found["word"] or found["origin"]

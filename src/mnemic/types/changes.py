@@ -94,13 +94,15 @@ class MarkProcessed:
 class Revise:
     """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
 
-    ``left`` leaves its enrichment pending: it is incomplete, or the text is new.
+    ``left`` leaves its enrichment pending: it is incomplete, or the text is new. ``said`` is what the messages of the
+    memory say, if the new text says something else: it is stored with it, ended and linked.
     """
 
     record: MemoryRecord
     indexing: Indexing
     operation: Literal["update", "enrich"] = "update"
     left: bool = False
+    said: AddMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

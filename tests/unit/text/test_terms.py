@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic import Memory, Message
+from mnemic import Memory, Message, NotFound
+from mnemic.text.markup import is_blank
 from mnemic.text.terms import BASE_FORMS, STOP_WORDS, clean, content_terms, index_terms, query_terms
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)
@@ -140,6 +141,11 @@ def hostile():
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_texts_are_stored_searched_and_shown(hostile, text):
+    if is_blank(text):
+        assert hostile.search(f"say {text}", k=10_000)
+        with pytest.raises(NotFound):
+            hostile.get(f"h{HOSTILE.index(text)}")
+        return
     assert hostile.get(f"h{HOSTILE.index(text)}").content == clean(text)
     hits = hostile.search(text, k=10_000)
     assert len({hit.id for hit in hits}) == len(hits)

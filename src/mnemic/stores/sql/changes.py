@@ -320,6 +320,8 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     elif not change.left and change.operation == "enrich":
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
     t.event(change.operation, doc, record.id, record.version)
+    if change.said is not None and add_memory(t, change.said).changed:
+        supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
@@ -385,8 +387,8 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         return _rejected(change.id, reason)
     if found.status != "archived":
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
-    if found.expired_at is None and (duplicate := _duplicate_of(t, found)):
-        return _rejected(change.id, f"the memory {duplicate!r} already says this")
+    if found.expired_at is None and (reason := _taken(t, found)):
+        return _rejected(change.id, reason)
     t.db.execute(_RESTORED, (found.doc,))
     t.event("restore", found.doc, change.id, found.version)
     return Receipt(id=change.id, outcome="restored")
@@ -400,17 +402,21 @@ def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     """Make an ended memory hold again, beside those that took its place; refused while another one has its key."""
     if found.expired_at is None:
         return _not_archived(id)
-    if held := _holder_of_key(t, found.doc):
-        return _rejected(
-            id, f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
-        )
-    if duplicate := _duplicate_of(t, found):
-        return _rejected(id, f"the memory {duplicate!r} already says this")
+    if reason := _taken(t, found):
+        return _rejected(id, reason)
     sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
     later = [t.at_doc(source).id for (source,) in t.db.execute(sql, (found.doc,)).fetchall()]
     t.update(found.doc, expired_at=None, invalid_at=None)
     t.event("restore", found.doc, id, found.version, after=sorted(later))
     return Receipt(id=id, outcome="restored", reason="it holds again")
+
+
+def _taken(t: Transaction, found: Found) -> str:
+    """Why a memory cannot hold again: another one has its key, or its text."""
+    if held := _holder_of_key(t, found.doc):
+        return f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
+    duplicate = _duplicate_of(t, found)
+    return f"the memory {duplicate!r} already says this" if duplicate else ""
 
 
 def _holder_of_key(t: Transaction, doc: int) -> str | None:

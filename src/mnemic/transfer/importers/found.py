@@ -10,6 +10,7 @@ from typing import Any
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest.fields import MAX_CONTENT, json_object
+from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 from mnemic.text.values import MAX_NAME
 from mnemic.transfer.importers.fields import Fields
@@ -61,7 +62,7 @@ def statement(item: Fields, field: str, text: str) -> str:
     Raises:
         InvalidInput: the text is empty or too long.
     """
-    if not text.strip():
+    if is_blank(text):
         raise item.fault(field, "is empty: there is nothing to remember")
     if len(text) > MAX_CONTENT:
         raise item.fault(field, f"has {len(text):,} characters, more than {MAX_CONTENT:,}")
