@@ -194,18 +194,14 @@ with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becoming another user needs root")
-def test_a_folder_of_somebody_else(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("theirs") / "memory"
-    filled(folder, 1)
-    for path in (folder, *folder.parents):
-        if "pytest" in str(path):
-            path.chmod(0o755)
-    (folder / "mnemic.db").chmod(0o644)
+def test_a_folder_of_somebody_else(theirs):
+    theirs.chmod(0o755)
+    (theirs / "mnemic.db").chmod(0o644)
     done = subprocess.run(
-        [sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", READ_ONLY, str(theirs)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["1", "1", "True", "typed", "typed", "typed"]
+    assert done.stdout.split() == ["5", "5", "True", "typed", "typed", "typed"]
 
 
 FOLLOWS = """

@@ -172,7 +172,7 @@ class TestTurns:
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)
             with psycopg.connect(postgres_server, autocommit=True) as admin:
-                held = "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+                held = "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE locktype = 'advisory' AND granted"
                 assert admin.execute(held).fetchall() == [(True,)]  # the lock on the index
             assert outboxes[1].drain(60)
             assert outboxes[0].drain(60)
