@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overl
 from mnemic import paths
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ingest import add, fields
+from mnemic.ingest.messages import is_one_message
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import profile, search, validation
 from mnemic.recall.context import assembly
@@ -261,8 +262,9 @@ class Memory:
 
         Args:
             messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``), or one of
-                them, or the text of one. Content may be a list of parts as in chat APIs: texts are joined, an image or a
-                file is stored as its reference.
+                them, or the text of one. The messages of a chat API go in as its client holds them (OpenAI's chat
+                completions and responses, Anthropic, Gemini, Bedrock, Ollama): texts are joined, an image or a file is
+                stored as its reference, and a call of a tool without words is ``rejected``.
             session: the conversation of messages without one.
             role: of a text, as are the following: the role of its ``Message``.
             name: the speaker.
@@ -293,7 +295,7 @@ class Memory:
             raise InvalidInput(
                 f"{', '.join([*given] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
             )
-        several = cast("Iterable[Message]", [messages] if isinstance(messages, (Message, Mapping)) else messages)
+        several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
         receipts = add.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
         threshold = self._runtime.settings.processing.batch_threshold
         if threshold is not None:

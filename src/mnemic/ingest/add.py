@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields as dataclass_fields
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, cast
+from typing import Any
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.fields import new_id
+from mnemic.ingest.messages import message_fields, role_of
 from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
@@ -26,35 +26,21 @@ BATCH = 256
 ID_PREFIX = "msg_"
 
 SOURCE_OF_ROLE: Mapping[str, Source] = {
-    "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
+    "user": "direct_user", "assistant": "model_inference", "tool": "tool_external",
     "function": "tool_external", "system": "tool_internal", "developer": "tool_internal", "document": "document",
 }  # fmt: skip
 
 
-def _as_message(value: Message | Mapping[str, Any]) -> Message:
-    if isinstance(value, Message):
-        return value
-    if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-        raise InvalidInput(f"A message must be a Message or a mapping, not {type(value).__name__}.")
-    known = {f.name for f in dataclass_fields(Message)}
-    if unknown := sorted(str(key) for key in value if key not in known):
-        raise InvalidInput(f"A message has no field {unknown}; it has {sorted(known)}. Put other values into metadata.")
-    if missing := [name for name in ("role", "content") if name not in value]:
-        raise InvalidInput(f"A message needs {missing}.")
-    return Message(**value)
-
-
-def _joined_content(content: object) -> object:
-    """The joined text of content parts; any other value unchanged."""
-    return join_parts(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
-
-
 def _complete(
-    value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo, moment: datetime
+    value: Message | Mapping[str, Any], place: str, scope: Scope, session: str | None, zone: tzinfo, moment: datetime
 ) -> Message:
     """The message with every field validated and filled in; ``moment`` is the default time."""
-    m = _as_message(value)
-    role = fields.name("role", m.role)
+    if isinstance(value, Message):
+        m, content = value, join_parts(value.content, "content")[0]
+    else:
+        given: dict[str, Any] = message_fields(value, place)[0]
+        m, content = Message(**given), given["content"]
+    role = role_of(fields.name("role", m.role))
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
     source = fields.source(fields.optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))
@@ -64,7 +50,7 @@ def _complete(
     return replace(
         m,
         role=role,
-        content=fields.text("content", _joined_content(m.content), limit=fields.MAX_CONTENT),
+        content=fields.text("content", content, limit=fields.MAX_CONTENT),
         name=fields.optional("name", m.name) or None,
         sent_at=fields.moment("sent_at", m.sent_at, zone) or moment,
         id=id_ or new_id(ID_PREFIX),
@@ -88,7 +74,11 @@ def add(
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
-    complete = [_complete(message, scope, fields.optional("session", session), zone, moment) for message in messages]
+    given_session = fields.optional("session", session)
+    complete = [
+        _complete(message, f"messages[{number}]", scope, given_session, zone, moment)
+        for number, message in enumerate(messages)
+    ]
     if agent := fields.optional("agent", agent):
         complete = [replace(message, metadata={**message.metadata, AGENT: agent}) for message in complete]
     receipts: list[Receipt] = []

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.text import parts
+from mnemic.text.parts import join_parts
 from mnemic.text.values import json_type
 
 __all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects"]
@@ -75,15 +75,11 @@ class Fields:
         return fields_of({} if value is None else value, f"{self.place}.{field}")
 
     def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
-        """The text of a string or list of parts, and the kinds of parts that are not text: see ``parts.joined``."""
+        """The text of a string or list of parts, and the kinds of parts that are not text: see ``join_parts``."""
         value = self.values.get(field)
         if value is None and field not in self.values:
             raise self.fault(field, "is missing")
-        if value is None or isinstance(value, str):
-            return value or "", ()
-        if not isinstance(value, list):
-            raise self.fault(field, f"must be a string or a list of parts, not {json_type(value)}")
-        return parts.join_parts(cast("list[object]", value), f"{self.place}.{field}", kind=kind, joint=joint)
+        return join_parts(value, f"{self.place}.{field}", kind=kind, joint=joint)
 
 
 def fields_of(value: object, place: str) -> Fields:

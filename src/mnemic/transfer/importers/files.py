@@ -116,7 +116,7 @@ _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
 
 def _unwrap(data: object) -> object:
     """The list in an object such as ``{"messages": [...]}``; other values unchanged."""
-    for key in ("messages", "results", "memories", "items"):
+    for key in ("messages", "contents", "results", "memories", "items"):
         inside = mapping(data).get(key)
         if isinstance(inside, list):
             return cast("object", inside)

@@ -8,30 +8,26 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
+from mnemic.ingest.messages import message_fields, role_of
 from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
 from mnemic.types import Message
 
 __all__ = ["langchain", "llama_index", "plain"]
 
-_MESSAGE_FIELDS = ("role", "content", "name", "sent_at", "id", "session", "metadata")
-_TOOL_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "audio")
-_ROLE_OF_TYPE = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
-_ROLE_OF_LLAMA = {"chatbot": "assistant", "model": "assistant"}
+_CALLS = ("tool_calls", "function_call", "audio")
+_TYPES = ("human", "ai", "system", "tool", "function", "chat")
 
 
 def plain(data: object, session: str | None) -> Iterable[Message]:
-    """Objects with role and content."""
+    """Messages as chat APIs and their clients hold them; a file says nothing of trust."""
     for item in objects(data):
-        if unknown := sorted(set(item.values) - {*_MESSAGE_FIELDS, *_TOOL_FIELDS}):
-            raise item.fault(
-                unknown[0], f"is not known; a message has {', '.join(_MESSAGE_FIELDS)}: other values go into metadata"
-            )
-        tools = [name for name in _TOOL_FIELDS if item.values.get(name)]
-        bare = tools and "content" not in item.values  # a tool call without text
-        content, parts = ("", ()) if bare else item.said("content")
-        found = _message(item, item.word("role"), content, item.moment("sent_at"), [*parts, *tools])
-        own = item.text("session", needed=False) or session
-        yield replace(found, session=own, metadata={**item.maybe("metadata").values, **found.metadata})
+        values, left_out = message_fields(item.values, item.place)
+        if claims := [name for name in ("source", "trust") if name in values]:
+            raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
+        told = Fields(values, item.place)
+        found = _message(told, told.word("role"), told.text("content") or "", told.moment("sent_at"), left_out)
+        own = told.text("session", needed=False) or session
+        yield replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
 
 
 def _message(
@@ -44,7 +40,7 @@ def _message(
 ) -> Message:
     """A message with the name and the id of an object, and the parts that could not be imported in its metadata."""
     return Message(
-        role=role, content=content, name=named.text("name", needed=False), sent_at=sent_at,
+        role=role_of(role), content=content, name=named.text("name", needed=False), sent_at=sent_at,
         id=named.text("id", needed=False), session=session, metadata={LEFT_OUT: [*left_out]} if left_out else {},
     )  # fmt: skip
 
@@ -56,7 +52,7 @@ def langchain(data: object, session: str | None) -> Iterable[Message]:
         kind = _langchain_type(item)
         content, parts = body.said("content", joint="")
         tools = ["tool_calls"] if body.values.get("tool_calls") else []
-        role = body.word("role") if kind == "chat" else _ROLE_OF_TYPE[kind]
+        role = body.word("role") if kind == "chat" else kind
         sent_at = body.maybe("additional_kwargs").moment("sent_at")
         yield _message(body, role, content, sent_at, [*parts, *tools], session)
 
@@ -67,7 +63,7 @@ def _langchain_type(item: Fields) -> str:
     path = cast("list[object]", names) if isinstance(names, list) else []
     word = str(path[-1]) if "lc" in item.values and path else item.word("type")
     kind = re.sub(r"(Message)?(Chunk)?$", "", word).lower()
-    if kind not in {*_ROLE_OF_TYPE, "chat"}:
+    if kind not in _TYPES:
         raise item.fault("id" if path else "type", f"is {word!r:.60}, which is not a message of a conversation")
     return kind
 
@@ -88,5 +84,5 @@ def _llama_messages(data: object, place: str, session: str | None) -> Iterable[M
         content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
         extra = item.maybe("additional_kwargs")
         role = item.word("role")
-        left_out = [*parts, *(name for name in _TOOL_FIELDS if extra.values.get(name))]
-        yield _message(extra, _ROLE_OF_LLAMA.get(role, role), content, extra.moment("sent_at"), left_out, session)
+        left_out = [*parts, *(name for name in _CALLS if extra.values.get(name))]
+        yield _message(extra, role, content, extra.moment("sent_at"), left_out, session)
