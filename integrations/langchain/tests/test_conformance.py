@@ -1,5 +1,7 @@
 """The shared suite for adapters, on MnemicMiddleware with a checkpointer and without one, and on MnemicMemory."""
 
+from contextlib import aclosing, closing
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -61,10 +63,14 @@ class TestCheckpointer(AdapterConformance):
     async def turn(self, conversation: Thread, text: str) -> str:
         return await self._run(conversation, {"messages": [HumanMessage(text)]})
 
-    async def stream(self, conversation: Thread, text: str) -> str:
-        given = {"messages": [HumanMessage(text)]}
-        parts = conversation.agent.astream(given, conversation.config, stream_mode="messages")
-        return "".join([part.text async for part, _ in parts])
+    async def stream(self, conversation: Thread, text: str, *, parts: int | None = None) -> str:
+        given, said = {"messages": [HumanMessage(text)]}, []
+        async with aclosing(conversation.agent.astream(given, conversation.config, stream_mode="messages")) as stream:
+            async for part, _ in stream:
+                said.append(part.text)
+                if len(said) == parts:
+                    break
+        return "".join(said)
 
     async def retry(self, conversation: Thread, text: str) -> str:
         return await self._run(conversation, None)
@@ -99,10 +105,10 @@ class TestClientWithTheWholeHistory(AdapterConformance):
         conversation.history.append({"role": "assistant", "content": answer})
         return answer
 
-    async def stream(self, conversation: Thread, text: str) -> str:
+    async def stream(self, conversation: Thread, text: str, *, parts: int | None = None) -> str:
         given = {"messages": [*conversation.history, {"role": "user", "content": text}]}
-        parts = conversation.agent.stream(given, conversation.config, stream_mode="messages")
-        return "".join([part.text for part, _ in parts])
+        with closing(conversation.agent.stream(given, conversation.config, stream_mode="messages")) as stream:
+            return "".join([part.text for part, _ in islice(stream, parts)])
 
     async def retry(self, conversation: Thread, text: str) -> str:
         del conversation.history[-1:]

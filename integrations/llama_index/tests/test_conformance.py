@@ -44,9 +44,13 @@ class TestChatMemory(AdapterConformance):
     async def turn(self, conversation, text):
         return str(await conversation.achat(text))
 
-    async def stream(self, conversation, text):
-        answer = await conversation.astream_chat(text)
-        return "".join([token async for token in answer.async_response_gen()])
+    async def stream(self, conversation, text, *, parts=None):
+        answer, said = await conversation.astream_chat(text), []
+        async for token in answer.async_response_gen():
+            said.append(token)
+            if len(said) == parts:
+                break
+        return "".join(said)
 
     async def again(self, conversation, text, removed):
         history = await self.history(conversation)

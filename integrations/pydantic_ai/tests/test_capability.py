@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 from pydantic_ai import Agent, ModelMessagesTypeAdapter
 from pydantic_ai.messages import ImageUrl, ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from mnemic import AsyncMemory, ConfigurationError, InvalidInput
@@ -114,8 +115,6 @@ def test_tool_calls_and_reasoning_are_nobodys_words(memory, said):
             return ModelResponse([ThinkingPart("hm"), ToolCallPart("dice", {})])
         return ModelResponse([ThinkingPart("hm"), TextPart("A "), TextPart("six.")])
 
-    from pydantic_ai.models.function import FunctionModel
-
     agent = Agent(FunctionModel(answer), system_prompt="Play.", capabilities=[MnemicCapability(memory)])
 
     @agent.tool_plain
@@ -144,8 +143,6 @@ async def test_concurrent_runs_of_two_users_stay_apart(memory):
 
     def answer(messages, info):
         return ModelResponse([TextPart(str(messages[0].parts[-1].content))])
-
-    from pydantic_ai.models.function import FunctionModel
 
     capability = MnemicCapability(memory, scope=lambda ctx: {"user": ctx.deps.user_id})
     agent = Agent(FunctionModel(answer), deps_type=Deps, capabilities=[capability])
@@ -177,14 +174,28 @@ async def test_an_asynchronous_handle(scripted):
         assert len(await memory.messages()) == 4
 
 
-def test_a_failed_run_stores_nothing_and_leaves_nothing_behind(memory, scripted, said):
+def test_a_failed_run_keeps_what_the_user_said_and_leaves_nothing_behind(memory, scripted, said):
     capability = MnemicCapability(memory)
     agent = Agent(scripted(RuntimeError("no model")), capabilities=[capability])
     with pytest.raises(RuntimeError, match="no model"):
         agent.run_sync("hello")
-    assert said() == []
-    assert capability._contexts == capability._messages == {}
+    assert said() == ["hello"]
+    assert capability._contexts == capability._messages == capability._stored == {}
     assert memory.idle.wait() is not None
+
+
+async def test_a_stream_that_is_left_keeps_what_the_user_said(memory, said):
+    async def words(messages, info):
+        for number in range(100):
+            yield f"{number} "
+            await asyncio.sleep(0)
+
+    agent = Agent(FunctionModel(stream_function=words), capabilities=[MnemicCapability(memory)])
+    async with agent.run_stream("Count for me, lucky number 88.", conversation_id="s") as run:
+        async for _ in run.stream_text(delta=True, debounce_by=None):
+            break
+    assert said()[0] == "Count for me, lucky number 88."
+    assert [message.role for message in memory.messages()].count("user") == 1
 
 
 def test_quiet_time_begins_after_the_last_run(memory, scripted):

@@ -56,9 +56,14 @@ class TestCapability(AdapterConformance):
     async def turn(self, conversation: Conversation, text: str) -> str:
         return await conversation.run(text, conversation.history)
 
-    async def stream(self, conversation: Conversation, text: str) -> str:
+    async def stream(self, conversation: Conversation, text: str, *, parts: int | None = None) -> str:
+        said: list[str] = []
         async with conversation.agent.run_stream(text, conversation_id=conversation.session) as run:
-            return "".join([part async for part in run.stream_text(delta=True, debounce_by=None)])
+            async for part in run.stream_text(delta=True, debounce_by=None):
+                said.append(part)
+                if len(said) == parts:
+                    break
+        return "".join(said)
 
     async def retry(self, conversation: Conversation, text: str) -> str:
         return await conversation.run(None, conversation.history)

@@ -137,7 +137,7 @@ async def test_what_is_said_while_it_runs_is_stored(memory, scripted, said):
 
 
 @pytest.mark.parametrize("more", [["Are you there?"], []], ids=["goes on", "is resumed"])
-def test_prompts_of_runs_that_failed_behind_a_tool_are_stored_when_the_conversation(memory, scripted, said, more):
+def test_prompts_of_runs_that_failed_behind_a_tool_are_stored_once(memory, scripted, said, more):
     model = scripted("Hello.", CALL, RuntimeError("503"), CALL, CALL, RuntimeError("503"), CALL, "Yes.")
     agent = Agent(model, tools=[look], capabilities=[MnemicCapability(memory)])
     history = agent.run_sync("Hello!").all_messages()
@@ -147,7 +147,7 @@ def test_prompts_of_runs_that_failed_behind_a_tool_are_stored_when_the_conversat
         with capture_run_messages() as messages, pytest.raises((RuntimeError, UsageLimitExceeded)):
             agent.run_sync(prompt, message_history=history, usage_limits=limit)
         history = messages
-    assert said() == ["Hello!", "Hello."]
+        assert said()[-1] == prompt
     agent.run_sync(*more, message_history=history)
     assert said() == ["Hello!", "Hello.", *prompts, *more, "Yes."]
 

@@ -126,8 +126,8 @@ class AdapterConformance(OnEachStore):
         """Say something; returns the answer."""
         raise NotImplementedError
 
-    async def stream(self, conversation: Any, text: str) -> str:
-        """Say something and read the answer as a stream."""
+    async def stream(self, conversation: Any, text: str, *, parts: int | None = None) -> str:
+        """Say something and read the answer as a stream, or the first ``parts`` of it: then leave."""
         _not_offered()
 
     async def retry(self, conversation: Any, text: str) -> str:
@@ -198,6 +198,14 @@ class AdapterConformance(OnEachStore):
         await self.end(chat)
         assert "My cat is called Miso." in script.shown
         assert self.stored(memory) == ["user: What is my cat called?", "assistant: It is called Miso."]
+
+    async def test_a_stream_that_is_left_keeps_what_the_user_said(self, memory: Memory) -> None:
+        script = Script("It is called Miso, as far as I know.", "Miso.")
+        chat = self.conversation(memory, script, session=SESSION)
+        await self.stream(chat, "My cat is called Miso.", parts=1)
+        await self.end(chat)
+        assert self.stored(memory)[0] == "user: My cat is called Miso."
+        assert len(self.stored(memory)) <= 2
 
     @pytest.mark.parametrize("before", [[], ["Hello!"]], ids=["first", "later"])
     async def test_a_run_that_fails_and_is_repeated(self, memory: Memory, before: list[str]) -> None:

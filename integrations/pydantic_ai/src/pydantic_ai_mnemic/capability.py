@@ -25,10 +25,10 @@ class MnemicCapability(AbstractCapability[Any]):
     """Long-term memory for an ``Agent``.
 
     In a run it recalls, once, what bears on the user's prompt, without what the message history shows anyway; every
-    request of the run sees that text, fenced as data. After the run it stores the messages of the user and the agent, each
-    message once, with or without a message history, and whatever history processors make of it. System prompts, tool
-    calls, their results, reasoning, answers that a validator sent back, and structured output are not stored. A run that
-    fails stores nothing; its prompt is stored when the conversation goes on from its messages.
+    request of the run sees that text, fenced as data. It stores the messages of the user and the agent, each message once,
+    with or without a message history, and whatever history processors make of it. A run that fails, or whose stream is
+    left, keeps what the user said: a prompt is stored before the model is asked. System prompts, tool calls, their results,
+    reasoning, answers that a validator sent back, and structured output are not stored.
 
     The session is the ``conversation_id`` unless the handle or the scope has one. A recall that fails is logged and the
     agent answers without it; a write that fails raises, and so does a scope that is not usable.
@@ -98,6 +98,7 @@ class MnemicCapability(AbstractCapability[Any]):
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
         self._messages: dict[str, list[ModelMessage]] = {}
+        self._stored: dict[str, set[str | None]] = {}  # ids of what each of them stored
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -135,7 +136,8 @@ class MnemicCapability(AbstractCapability[Any]):
         question = text_of(ctx.prompt).strip() or thread.question()
         # a history may come from another conversation, under whose name it was stored
         sessions = {handle.scope.session, *(message.conversation_id for message in ctx.messages)}
-        shown = [id_ for session in sessions for id_ in self._thread(handle, ctx.messages, session).shown_ids()]
+        messages = [*ctx.messages, *self._messages.get(ctx.run_id or "", ())]
+        shown = [id_ for session in sessions for id_ in self._thread(handle, messages, session).shown_ids()]
         with recall_failures_logged():
             return await self._recall.text(handle, question, exclude=shown, recent=thread.recent(question))
         return ""
@@ -164,15 +166,17 @@ class MnemicCapability(AbstractCapability[Any]):
             self._handles.pop(run, None)
             self._contexts.pop(run, None)
             self._messages.pop(run, None)
+            self._stored.pop(run, None)
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: AgentNode[Any]) -> AgentNode[Any]:
-        """Note the prompts and answers before a history processor trims them or adds others."""
+        """Note the prompts and answers before a history processor trims them or adds others; store the prompts."""
         if self._store and ctx.run_id is not None:
-            messages = self._messages.setdefault(ctx.run_id, [])
+            messages = self._messages.setdefault(ctx.run_id, [*unanswered(ctx.messages)])
             waiting = [message for pending in ctx.pending_messages or () for message in pending.messages]
             queued = [message for message in waiting if isinstance(message, ModelRequest)]
             if isinstance(node, ModelRequestNode):
                 messages += [asked(node.request, ctx.prompt), *queued]
+                await self._keep(ctx, messages)
             elif isinstance(node, CallToolsNode) and node.model_response.run_id == ctx.run_id:
                 messages += [*queued, node.model_response]  # a request that refuses it comes right after it
         return node
@@ -181,12 +185,21 @@ class MnemicCapability(AbstractCapability[Any]):
         """Store what the user and the agent said."""
         if not self._store:
             return result
-        handle = self._here(ctx)
-        messages = self._messages.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
+        new = result.new_messages()
+        messages = self._messages.get(ctx.run_id or "") or [
+            *unanswered(ctx.messages),
+            *new,
+        ]  # a realtime session has no nodes
         streamed = [
-            m for m in result.new_messages() if m is result.response and m not in messages
+            message for message in new if message is result.response and message not in messages
         ]  # no node follows it
-        found = self._thread(handle, [*unanswered(ctx.messages), *messages, *streamed]).records()
-        if new := {message.id: message for message in found}:
-            log_rejected(await handle.add([*new.values()]))
+        await self._keep(ctx, [*messages, *streamed])
         return result
+
+    async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
+        """Store what was said in some messages and is not stored yet."""
+        handle, stored = self._here(ctx), self._stored.setdefault(ctx.run_id or "", set())
+        found = {message.id: message for message in self._thread(handle, messages).records()}
+        if new := [message for id_, message in found.items() if id_ not in stored]:
+            log_rejected(await handle.add(new))
+            stored |= {message.id for message in new}
