@@ -229,14 +229,19 @@ class Memory:
     def _filters(
         self, method: Callable[..., Any], given: Filters | SearchFilters, names: Collection[str]
     ) -> Mapping[str, Any]:
-        """Filters with the session as it is stored.
+        """Filters with the session and the categories as they are stored.
 
         Raises:
             UnknownArgument: a name is no filter of the method.
+            InvalidInput: no memory has the category.
         """
         check_names(method, given, names)
-        session = given.get("session")
-        return {**given, "session": self._runtime.secrets.name(session)} if isinstance(session, str) else given
+        found: dict[str, Any] = {**given}
+        if isinstance(session := given.get("session"), str):
+            found["session"] = self._runtime.secrets.name(session)
+        if (category := given.get("category")) is not None:
+            found["category"] = validation.categories(category, lambda: self.stats().categories)
+        return found
 
     def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
         """The checked filters of a listing."""
@@ -363,7 +368,8 @@ class Memory:
             key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
             replaces: ids of memories that are no longer true, or of messages that said what is not; see ``correct``.
             type: the kind of knowledge.
-            category: a free word, such as ``preference`` or ``architecture_decision``; default one that a rule finds.
+            category: one that Mnemic gives, such as ``preference`` or ``architecture_decision``, or a word of your own;
+                default one that a rule finds.
             tags: words to filter by; they are searched too.
             metadata: any JSON object.
             importance: 0 to 1; pinned if given.

@@ -172,6 +172,23 @@ class TestRemembering:
         memory.process()
         assert memory.stats().pending == {}
 
+    @pytest.mark.parametrize("spelled", ["ArchitectureDecision", "architecture decisions", "Architecture-Decision"])
+    def test_a_category_is_known_however_it_is_spelled(self, memory, spelled):
+        id_ = memory.remember("We use PostgreSQL.", category=spelled).id
+        assert memory.get(id_).category == "architecture_decision"
+        assert [one.id for one in memory.list(category=spelled)] == [id_]
+        memory.update(id_, category="Hobbies")
+        assert memory.get(id_).category == "Hobbies"  # a word of one's own stays as it is
+        assert [one.id for one in memory.list(category=["Hobbies", "bug_fix"])] == [id_]
+
+    @pytest.mark.parametrize("read", ["list", "search", "get_memory_context"])
+    def test_a_category_that_no_memory_has_is_refused_with_those_that_there_are(self, memory, read):
+        memory.remember("I play chess.", category="hobbies")
+        given = () if read == "list" else ("chess",)
+        with pytest.raises(InvalidInput, match=r"No memory has the category 'hobbys'; known are .*hobbies.*preference"):
+            getattr(memory, read)(*given, category="hobbys")
+        assert not getattr(memory, read)(*given, category="bug_fix")
+
     def test_tags_made_of_the_earlier_words_go_with_them(self, memory):
         id_ = memory.remember("My cat Miso hates the vet.").id
         memory.process()

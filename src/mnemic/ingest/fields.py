@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
@@ -17,6 +18,7 @@ from mnemic.text.clock import aware, to_micros
 from mnemic.text.terms import clean
 from mnemic.text.values import check_name, shown, to_json
 from mnemic.types import Emotion, Source
+from mnemic.types.literals import CATEGORIES
 
 __all__ = [
     "MAX_CONTENT",
@@ -84,6 +86,13 @@ def name(what: str, value: object) -> str:
 def optional(what: str, value: object) -> str | None:
     """A name or None."""
     return None if value is None else name(what, value)
+
+
+def category(value: object) -> str | None:
+    """A category or None; one that Mnemic gives may be written in another way: ``ArchitectureDecision``, ``preferences``."""
+    given = optional("category", value)
+    word = re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", given or "")).lower()
+    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), given)
 
 
 def fraction(what: str, value: object) -> float:

@@ -55,7 +55,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         id=fields.optional("id", options["id"]) or new_id("mem_"),
         content=content,
         type=kind,
-        category=fields.optional("category", options["category"]),
+        category=fields.category(options["category"]),
         importance=0.5 if importance is None else fields.fraction("importance", importance),
         salience=0.5 if importance is None else fields.fraction("importance", importance),
         pinned=importance is not None,

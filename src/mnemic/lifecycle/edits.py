@@ -43,7 +43,7 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
         case "importance":
             return None if value is None else fields.fraction(name, value)
         case "category":
-            return fields.optional(name, value)
+            return fields.category(value)
         case "tags":
             return () if value is None else fields.words(name, value)
         case "metadata":

@@ -13,13 +13,9 @@ from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
 from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
+from mnemic.types.literals import CATEGORIES
 
-__all__ = ["CATEGORIES", "MOST_MEMORIES", "Enrichment", "Enrichments", "task"]
-
-CATEGORIES = (
-    "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight", "reference",
-    "preference", "work", "personal",
-)  # fmt: skip
+__all__ = ["MOST_MEMORIES", "Enrichment", "Enrichments", "task"]
 
 MOST_MEMORIES = 20
 MOST_KEYWORDS, MOST_TAGS, MOST_RELATED = 5, 3, 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Literal, cast, get_args
 
@@ -15,7 +15,7 @@ from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
 from mnemic.text.values import shown
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
-from mnemic.types.literals import AGENT
+from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
 
 __all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "string", "whole"]
 
@@ -137,6 +137,20 @@ def _word(what: str, value: object) -> str | None:
 def _stored_value(value: object) -> object:
     """A metadata value as it is stored."""
     return clean(value) if isinstance(value, str) else value
+
+
+def categories(value: object, held: Callable[[], Collection[str]]) -> tuple[str, ...] | None:
+    """The categories to filter by; ``held`` are those of the user's memories, asked for one that Mnemic does not give.
+
+    Raises:
+        InvalidInput: no memory has one of them.
+    """
+    found = tuple(filter(None, map(fields.category, _words("category", value) or ())))
+    others = [word for word in found if word not in (*CATEGORIES, SESSION_SUMMARY)]
+    if others and (missing := sorted({*others} - {*(known := held())})):
+        names = ", ".join(sorted({*CATEGORIES, *known}))
+        raise InvalidInput(f"No memory has the category {shown(missing[0])}; known are {names}.")
+    return None if value is None else found
 
 
 def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: Sequence[Kind]) -> RecordFilter:

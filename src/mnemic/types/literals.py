@@ -67,6 +67,12 @@ UNSET: Final = Unset.UNSET
 SESSION_SUMMARY = "session_summary"
 """The category of session summaries."""
 
+CATEGORIES = (
+    "preference", "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight",
+    "reference", "work", "personal",
+)  # fmt: skip
+"""The categories that rules and language models give; any other word is one as well."""
+
 UNTRUSTED = 0.5
 """Texts with a lower trust are untrusted: they are found and marked, but supersede nothing."""
 

@@ -27,7 +27,8 @@ class Filters(TypedDict, total=False):
         speaker: records of what this person said only.
         agent: records of this agent only: what was added or remembered with ``agent=``, and what was made of that.
         types: types of memory; excludes messages. Here and below, one word stands for a list of one.
-        category: memories of this category, or of one of several; excludes messages.
+        category: memories of this category, or of one of several; excludes messages. One that no memory has is refused with
+            the names of those that there are.
         tags: at least one of these; excludes messages.
         metadata: every key must equal its value.
         status: default: all but archived records.

@@ -14,6 +14,7 @@ from mnemic.llm import decision, enrichment, expansion, extraction, forgetting, 
 from mnemic.llm.answers import find_objects, plain, plain_values
 from mnemic.llm.exchange import read
 from mnemic.llm.schema import validate_leniently
+from mnemic.types.literals import CATEGORIES
 
 LIMIT = 100_000
 SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -120,7 +121,7 @@ def _extraction(found: extraction.Extraction) -> None:
         assert set(statement.messages) <= {0, 1}
         assert len(statement.keywords) <= enrichment.MOST_KEYWORDS
         assert len(statement.tags) <= enrichment.MOST_TAGS
-        assert statement.category in (None, *enrichment.CATEGORIES)
+        assert statement.category in (None, *CATEGORIES)
         assert (statement.known is None) == (statement.change == "new")
         assert statement.known in (None, *range(len(KNOWN)))
         assert 0 <= statement.confidence <= 1
@@ -149,7 +150,7 @@ def _enrichments(found: enrichment.Enrichments) -> None:
             assert len(item.summary or "") <= enrichment.LONGEST_SUMMARY
             assert len(item.keywords) <= 5
             assert len(item.tags) <= 3
-            assert item.category in (None, *enrichment.CATEGORIES)
+            assert item.category in (None, *CATEGORIES)
             assert 0 <= item.importance <= 1
             assert 0 <= item.confidence <= 1
             assert all(name.casefold() in record.content.casefold() for name in item.related_entities)

@@ -18,6 +18,7 @@ from mnemic.llm.checks import lost_values, numbers_supported, shortened, topic_s
 from mnemic.llm.fences import LONGEST_PROMPT, fenced, numbered_list, speaker, transcript
 from mnemic.llm.schema import Schema, json_schema, validate_leniently
 from mnemic.types import Message
+from mnemic.types.literals import CATEGORIES
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -227,7 +228,7 @@ def test_whole_sentences_only():
 
 
 def test_every_category_stands_in_the_instructions():
-    assert all(name in enrichment.INSTRUCTIONS for name in enrichment.CATEGORIES)
+    assert all(name in enrichment.INSTRUCTIONS for name in CATEGORIES)
     assert all(f'"{name}"' in extraction.PREDICTING for name in get_args(extraction.ChangeType))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
@@ -22,19 +21,15 @@ from pydantic import (
 )
 
 from mnemic import Emotion, InvalidInput, types
+from mnemic.ingest.fields import category
 from mnemic.text.dates import named_time
 from mnemic.types import LinkType, MemoryType, Reach, Status
+from mnemic.types.literals import CATEGORIES
 
 __all__ = [
     "Arguments", "Consolidate", "Context", "Forget", "Graph", "ListMemories", "NoArguments", "Recall", "Remember",
     "RememberTenths", "StoreMemory", "UpdateTenths",
 ]  # fmt: skip
-
-CATEGORIES = (
-    "preference", "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight",
-    "reference",
-)  # fmt: skip
-"""The categories that a description names; any other word is one as well."""
 
 
 def _moment(given: object, info: ValidationInfo) -> object:
@@ -59,9 +54,9 @@ def _from_text(otherwise: Callable[[str], object]) -> BeforeValidator:
 
 
 def _category(given: object) -> str | None:
-    """The category of ours that a word means: "Preferences" is "preference"."""
-    word = re.sub(r"[\s-]+", "_", given.strip().lower()) if isinstance(given, str) else ""
-    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), None)
+    """The category of Mnemic's that a word means."""
+    found = category(given) if isinstance(given, str) else None
+    return found if found in CATEGORIES else None
 
 
 def _without_quadrant(given: object) -> object:
@@ -91,7 +86,7 @@ Types: TypeAlias = Annotated[
 ]
 Statuses: TypeAlias = Annotated[list[Status] | None, *_choice("short_term", "long_term", "archived")]
 Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
-Category: TypeAlias = Annotated[str | None, BeforeValidator(lambda given: _category(given) or given)]
+Category: TypeAlias = str | None
 Importance: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; default: computed.")]
 Tenths: TypeAlias = Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: tenths / 10)]
 """1 to 10, read as 0 to 1."""
