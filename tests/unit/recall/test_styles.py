@@ -83,10 +83,10 @@ def test_a_larger_budget_shows_no_less(prompt, style):
         entries += [
             one for of in outline.get("episodes", []) for name in ("messages", "facts") for one in of.get(name, [])
         ]
-        assert len(entries) == len(shown)
+        assert len(entries) >= len(shown)
     if style == "markdown" and text:
         bullets = len(re.findall(r"^- ", body(text), re.MULTILINE))
-        assert bullets == len(shown) + len(prompt.frame.preferences)
+        assert bullets >= len(shown) + len(prompt.frame.preferences)
 
 
 @pytest.fixture
