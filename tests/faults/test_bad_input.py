@@ -17,6 +17,7 @@ from tests.faults.trial import CANARY, LONGEST, QUERY, Trial, kept, loosely, pla
 
 from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy, cli
 from mnemic.cli import main as command
+from mnemic.text.markup import is_blank
 
 SHARE = count(5, 100) / 100
 ENORMOUS = 2_000_000
@@ -55,7 +56,7 @@ def test_remember(trial):
     for case in CASES:
         receipt = trial.attempt(case, lambda v=case.value: trial.memory.remember(v))
         if not isinstance(receipt, MnemicError):
-            assert (receipt.outcome == "rejected") == (not kept(case.value).strip()), case
+            assert (receipt.outcome == "rejected") == is_blank(kept(case.value)), case
             if receipt.outcome != "rejected":
                 held = trial.memory.get(receipt.id).content
                 wanted = kept(case.value)
@@ -541,7 +542,7 @@ def test_capability_of_pydantic_ai(trial, inject):
             trial.framework(case, lambda p=prompt, n=name: loop.run(agent.run(p, conversation_id=n)), longest=10**9)
             said = "".join(heard(trial, session=name))
             wanted = kept(case.value) if prompt is case.value else "\n".join(filter(None, [kept(case.value), "."]))
-            assert said == (wanted if wanted.strip() else "") + "Well.", case
+            assert said == ("" if is_blank(wanted) else wanted) + "Well.", case
 
 
 # The shell. A word of a command holds no NUL, and bytes that are no UTF-8 come as lone surrogates.

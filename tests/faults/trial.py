@@ -7,6 +7,7 @@ import unicodedata
 from tests.faults import corpus
 
 from mnemic import Memory, MnemicError
+from mnemic.text.markup import is_blank
 
 __all__ = ["CANARY", "HANGS", "LONGEST", "QUERY", "REFUSED", "Trial", "kept", "loosely", "plain"]
 
@@ -27,7 +28,7 @@ def kept(text: str) -> str:
 
 def plain(value: object, longest: int = LONGEST) -> bool:
     """Whether an entrance has to take it."""
-    return isinstance(value, str) and len(value) <= longest and bool(kept(value).strip())
+    return isinstance(value, str) and len(value) <= longest and not is_blank(kept(value))
 
 
 def loosely(text):

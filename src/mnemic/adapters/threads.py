@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from mnemic.safety.secrets import pieces
+from mnemic.text.markup import is_blank
 from mnemic.text.values import MAX_NAME, clipped
 from mnemic.types import Message, Scope
 from mnemic.types.literals import TOOLS_USED
@@ -117,7 +118,11 @@ def evidence(messages: Iterable[ThreadMessage], clean: Clean) -> list[ThreadMess
     """The messages that are stored and have text; one that is longer than a record may be as several."""
     stored = [message for message in with_tools(messages) if message.stored]
     parts = [(message, part) for message in stored for part in pieces(message.text, clean)]
-    return [message if part == message.text else replace(message, text=part) for message, part in parts if part.strip()]
+    return [
+        message if part == message.text else replace(message, text=part)
+        for message, part in parts
+        if not is_blank(part)
+    ]
 
 
 class Thread:
@@ -174,7 +179,7 @@ class Thread:
         digests = [digest] if len(parts) == 1 else [_digest(self._clean(part)) for part in parts]
         keys = [f"{key}+{number}" if number else key for number in range(len(parts))]
         named = zip(parts, map(self.record_id, keys, digests), strict=True)
-        return [self._record(message, part, id_) for part, id_ in named if part.strip()]
+        return [self._record(message, part, id_) for part, id_ in named if not is_blank(part)]
 
     def _record(self, message: ThreadMessage, text: str, id: str | None) -> Message:
         name = clipped(pieces(message.name or "", self._clean, MAX_NAME)[0]) or None

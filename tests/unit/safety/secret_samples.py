@@ -9,7 +9,8 @@ _random = random.Random(7)
 
 
 def made(length, alphabet=MIXED):
-    return "".join(_random.choice(alphabet) for _ in range(length))
+    text = "".join(_random.choice(alphabet) for _ in range(length))
+    return text if alphabet is not MIXED or any(map(str.isdigit, text)) else f"{text[:-1]}7"
 
 
 def hexed(length):
@@ -165,6 +166,19 @@ TOKENS = [
     ("card-number", luhn("37828224631000")),
     ("iban", iban("DE", "370400440532013000")),
     ("iban", iban("GB", "NWBK60161331926819")),
+    ("vercel-token", "vcp_" + made(56)),
+    ("vercel-token", "vercel_blob_rw_" + made(16) + "_" + made(30)),
+    ("cerebras-key", "csk-" + made(48, MIXED[26:])),
+    ("fireworks-key", "fw_3" + made(23)),
+    ("elevenlabs-key", "sk_" + hexed(48)),
+    ("e2b-key", "e2b_" + hexed(40)),
+    ("firecrawl-key", "fc-" + hexed(32)),
+    ("render-key", "rnd_7" + made(27)),
+    ("sentry-token", "sntrys_" + made(60)),
+    ("plaid-token", f"access-production-{hexed(8)}-{hexed(4)}-4{hexed(3)}-a{hexed(3)}-{hexed(12)}"),
+    ("azure-devops-token", made(76) + "AZDO" + made(4)),
+    ("azure-devops-token", made(52, UPPER.lower())),
+    ("private-key", base64.b64encode(armoured("RSA PRIVATE KEY").encode()).decode()),
 ]
 """Kinds and secrets that are known wherever they stand."""
 
@@ -188,6 +202,56 @@ WITH_WORDS = [
         hexed(36) + "@" + hexed(36) + "/IncomingWebhook/" + hexed(32),
     ),
     ("key", "aws_secret_access_key = {}", made(40)),
+    *(
+        ("aws-secret-key", f"{words}".replace("ID", "AKIA" + made(16, UPPER)), made(40, MIXED + "+/"))
+        for words in (
+            "ID {}",
+            "ID/{}",
+            "ID,{}",
+            "ID\n{}",
+            "the access key ID and then {} for the bucket",
+            "{} ID",
+            "{}:ID",
+        )
+    ),
+    ("telegram-token", "https://api.telegram.org/bot{}/sendMessage", made(9, "123456789") + ":AA" + made(33)),
+    *(
+        ("login", words, secret)
+        for secret in ("hunter2x", "correct horse")
+        for words in (
+            'requests.get(url, auth=("ana", "{}"))',
+            "auth = ('ana', '{}')",
+            'httpx.BasicAuth("ana", "{}")',
+            'smtp.login("ana@example.org", "{}")',
+            "server.login(user, '{}')",
+        )
+    ),
+    ("login", "login ana / {}", "hunter2x"),
+    ("password", "password:\n  plain: {}", "hunter2x"),
+    ("password", 'password: {{"value": "{}"}}', "hunter2x"),
+    *(
+        ("password", words, "hunter2x")
+        for words in (
+            "L\u00f6senordet \u00e4r {}",
+            "l\u00f6senordet till wifi \u00e4r {}",
+            "\u043f\u0430\u0440\u043e\u043b\u044c \u043e\u0442 \u043f\u043e\u0447\u0442\u044b {}",
+            "\u043c\u043e\u0439 \u043f\u0430\u0440\u043e\u043b\u044c {}",
+            "\u30d1\u30b9\u30ef\u30fc\u30c9\u306f{}\u3067\u3059",
+            "\ube44\ubc00\ubc88\ud638\ub294 {}\uc785\ub2c8\ub2e4",
+            "\uc640\uc774\ud30c\uc774 \ube44\ubc88\uc740 {}",
+            "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631 \u0647\u064a {}",
+            "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631 {}",
+            "\u015eifrem {}",
+            "Wi-Fi \u015fifresi {}",
+            "parola: {}",
+            "heslo je {}",
+            "Heslo k wifi je {}",
+            "Salasanani on {}",
+            "M\u1eadt kh\u1ea9u wifi l\u00e0 {}",
+            "m\u1eadt kh\u1ea9u: {}",
+            "Has\u0142o do wifi to {}",
+        )
+    ),
     ("key", "TWILIO_AUTH_TOKEN={}", hexed(32)),
     ("key", 'const apiKey = "{}";', hexed(32)),
     ("key", "my API key is {}", made(30)),
@@ -364,6 +428,12 @@ COPIED = [
     ("card-number", "my card is {}", "\uff14\uff11\uff11\uff11" + " \uff11\uff11\uff11\uff11" * 3),
     ("us-ssn", "{} is my ssn", "536-22-1234"),
     ("us-ssn", "({}) is her social security number", "536 22 1234"),
+    ("private-key", "the rest:\n{}\n-----END RSA PRIVATE KEY-----", _LINE + "\nvGZlGJpmn65+A4xHXInJYiPuKzrKUnApeLZ"),
+    (
+        "private-key",
+        "{}",
+        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFBS0NB\nUUVBeThEYnY4cHJwSi8wa0tobEdlSllvem8ydDYwRUc4TDA=",
+    ),
     ("private-key", _PEM, _LINE + "\nvGZlGJpmn65+A4xHXInJYiPuKzrKUnApeLZ\nQt/Db"),
     ("private-key", _PEM, "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,FF01\n\n" + _LINE),
     ("seed-phrase", "{}", WORDS),
@@ -374,6 +444,20 @@ COPIED = [
 CONTEXTS = ("{}", "Please keep this: {} until Monday, thanks.", "line one\nkey {}\nline three", '{{"value": "{}"}}')
 
 LOOK_ALIKES = [
+    "La parola \u00e8 d'argento, il silenzio \u00e8 d'oro.",
+    "\u30d1\u30b9\u30ef\u30fc\u30c9\u306f8\u6587\u5b57\u4ee5\u4e0a\u3067\u3059\u3002",
+    "\u015eifre yanl\u0131\u015f, tekrar deneyin.",
+    "L\u00f6senordet till server01 fungerar inte.",
+    "\u041f\u0430\u0440\u043e\u043b\u044c \u043e\u0442 server01 \u043d\u0435 \u043f\u043e\u0434\u0445\u043e\u0434\u0438\u0442.",
+    "Salasana on vaihdettava 90 p\u00e4iv\u00e4n v\u00e4lein.",
+    "the login page / the start page",
+    "requests.get(url, auth=(user, password))",
+    'smtp.login(USER, os.environ["PASSWORD"])',
+    "AKIA is how the id of a key begins; commit 3f786850e387550fdab836ed7e6dc881de23001b added it.",
+    "-----BEGIN CERTIFICATE-----\n"
+    + "MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n" * 4
+    + "-----END CERTIFICATE-----",
+    "access-production-logs, fw_configuration_reload_timeout, rnd_uniform, e2b_sandbox and fc-cache",
     "The password's wrong.",
     "Das Passwort ist abgelaufen.",
     "Le mot de passe est expir\u00e9.",
@@ -550,6 +634,7 @@ HOSTILE = [
     "/api/webhooks/", "8Q~", "a8Q~", ".atlasv1.", "-us", "1234567:AA", ":AA", "xprv", "5K", "MTA.", "AccountKey=", "sig=", "?sig=", "{\"", "\\", "\\\"", "'", "`", "[", "<", "$", "%", "*", "x",
     "\u0130", "\u00df", "\u212a", "\u5bc6\u7801", "\u200b", "\n", " ", "\t", "\0", "Private-Lines: 1\n", "Private-Lines: 1\naaaaaaaa", "password?", "password? it's ", "password\n", "password\n\n", "a is my ", "a1b2 is my password ", "| password ", "user,password\n", "a,\"", "api key ",
     "4111\n", "123-45-6789 is ", "-----BEGIN PRIVATE KEY-----\nA-B: c\n", "\r", "\r\n", "\u200b\n", "\uff11", "token\n", "\"", "user|password\n|",
-    "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
+    "AKIAABCDEFGHIJKLMNOP ", "LS0tLS1CRUdJTiB", "A" * 64 + "\n", "PRIVATE KEY\n" + "A" * 64 + "\n", "auth=(a,", ".login(a, ", "heslo ", "heslo k a ",
+    "login a/", "password: plain: ", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

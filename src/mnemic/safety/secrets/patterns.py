@@ -275,14 +275,16 @@ aws-access-key            AKIA,ASIA,ABIA,ACCA          A(?:KIA|SIA|BIA|CCA)[A-Z0
 aws-bedrock-key           ABSK                         ABSK[A-Za-z0-9+/]{60,}+={0,2}
 azure-client-secret       Q~                           |(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~.-])
 azure-connection-key      AccountKey=,SharedAccessKey= |(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,}+={0,2})
+azure-devops-token        AZDO                         |(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])
 azure-sas-signature       sig=                         |(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{40,}+)
 bitbucket-token           ATBB                         ATBB[A-Za-z0-9_=-]{24,}+
 braintree-token           access_token$                access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}
 brevo-key                 xkeysib-,xsmtpsib-           x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}
 buildkite-token           bkua_                        bkua_[0-9a-f]{40}
+cerebras-key              csk-                         csk-[a-z0-9]{40,}+
 circleci-token            CCIPAT_,CCIPRJ_              CCIP(?:AT|RJ)_[A-Za-z0-9]{20,24}_[0-9a-f]{40}
-cloudflare-key            v1.0-                        v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}+
 clickup-token             pk_                          pk_\d{5,10}_[0-9A-Z]{32}
+cloudflare-key            v1.0-                        v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}+
 contentful-token          CFPAT-                       CFPAT-[A-Za-z0-9_-]{43}
 crates-token              cio                          cio[A-Za-z0-9]{32}(?![A-Za-z0-9])
 databricks-token          dapi                         dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])
@@ -293,9 +295,13 @@ doppler-token             dp.                          dp\.(?:pt|st|ct|sa|scim|a
 dropbox-token             sl.                          sl\.[A-Za-z0-9_=-]{60,}+
 duffel-token              duffel_                      duffel_(?:live|test)_[A-Za-z0-9_=-]{40,}+
 dynatrace-token           dt0c01.                      dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}
+e2b-key                   e2b_                         e2b_[0-9a-f]{40}(?![A-Za-z0-9])
 easypost-key              EZAK,EZTK                    EZ[AT]K[A-Za-z0-9]{54}
+elevenlabs-key            sk_                          sk_[0-9a-f]{48}(?![A-Za-z0-9])
 facebook-token            EAA                          EAA[A-Za-z0-9]{80,}+
 figma-token               figd_                        figd_[A-Za-z0-9_-]{35,}+
+firecrawl-key             fc-                          fc-[0-9a-f]{32}(?![A-Za-z0-9-])
+fireworks-key             fw_                          fw_(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{22,}+
 flutterwave-key           FLWSECK                      FLWSECK(?:_TEST)?-[0-9A-Za-z]{32}-X
 fly-token                 fm2_,fo1_                    f(?:m2|o1)_[A-Za-z0-9+/=_,-]{40,}+
 frameio-token             fio-u-                       fio-u-[A-Za-z0-9_=-]{60,}+
@@ -325,11 +331,12 @@ notion-token              secret_                      secret_[A-Za-z0-9]{43}(?!
 npm-token                 npm_                         npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])
 nuget-key                 oy2                          oy2[a-z0-9]{43}(?![A-Za-z0-9])
 nvidia-key                nvapi-                       nvapi-[A-Za-z0-9_-]{40,}+
-onepassword-token         ops_eyJ                      ops_eyJ[A-Za-z0-9+/=_-]{100,}+
 onepassword-key           A3-                          A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}
+onepassword-token         ops_eyJ                      ops_eyJ[A-Za-z0-9+/=_-]{100,}+
 openrouter-key            sk-or-                       sk-or-(?:v\d-)?[0-9A-Za-z]{32,}+
 perplexity-key            pplx-                        pplx-[A-Za-z0-9]{40,}+
 pinecone-key              pcsk_                        pcsk_[A-Za-z0-9]{5,8}_[A-Za-z0-9]{50,}+
+plaid-token               access-                      access-(?:production|development|sandbox)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 planetscale-token         pscale_                      pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}+
 posthog-key               phx_                         phx_[A-Za-z0-9]{40,}+
 postman-key               PMAK-                        PMAK-[0-9a-f]{24}-[0-9a-f]{34}
@@ -337,11 +344,12 @@ prefect-key               pnu_,pnb_                    pn[ub]_[A-Za-z0-9]{36}(?!
 pulumi-token              pul-                         pul-[0-9a-f]{40}(?![A-Za-z0-9])
 pypi-token                pypi-                        pypi-[A-Za-z0-9_-]{40,}+
 readme-key                rdme_                        rdme_[a-z0-9]{60,}+
+render-key                rnd_                         rnd_(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{26,}+
 replicate-token           r8_                          r8_[A-Za-z0-9]{37}(?![A-Za-z0-9])
 resend-key                re_                          re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9])
 rubygems-key              rubygems_                    rubygems_[0-9a-f]{48}
 sendgrid-key              SG.                          SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}
-sentry-token              sntry                        sntry(?:s_eyJ[A-Za-z0-9+/=_-]{40,}+|u_[0-9a-f]{64})
+sentry-token              sntry                        sntry(?:s_[A-Za-z0-9+/=_-]{40,}+|u_[0-9a-f]{64})
 shippo-token              shippo_                      shippo_(?:live|test)_[0-9a-f]{40}
 shopify-token             shp                          shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}
 slack-token               xox,xapp-,xoxe.              x(?:ox[abceoprsd](?:\.xox[bp])?|app)-[A-Za-z0-9-]{10,}+
@@ -357,13 +365,15 @@ supabase-key              sb_secret_                   sb_secret_[A-Za-z0-9_-]{2
 tailscale-key             tskey-                       tskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9-]{12,}+
 tavily-key                tvly-                        tvly-(?:dev-|prod-)?[A-Za-z0-9]{24,}+
 teams-webhook             webhook.office.com/          |(?<=webhook\.office\.com/)webhookb2/(?P<secret>[A-Za-z0-9@/-]{60,}+)
-telegram-token            :AA                          |(?<![\w.:-])\d{6,12}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])
+telegram-token            :AA                          |(?<![\w.:-])(?:bot)?(?P<secret>\d{6,12}:AA[A-Za-z0-9_-]{32,36})(?![A-Za-z0-9_-])
 tencent-key               AKID                         AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])
 terraform-token           .atlasv1.                    |(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}+
 twilio-key                SK                           SK[0-9a-f]{32}(?![0-9A-Za-z])
 twitter-token             AAAAAAAAAAAAAAAAAAAA         A{20,}[A-Za-z0-9%+/=]{60,}+
 typeform-token            tfp_                         tfp_[A-Za-z0-9_.=-]{40,}+
 vault-token               hvs.,hvb.,hvr.               hv[sbr]\.[A-Za-z0-9_-]{20,}+
+vercel-token              vercel_blob_rw_              vercel_blob_rw_[A-Za-z0-9]{10,}+_[A-Za-z0-9]{20,}+
+vercel-token              vcp_,vci_,vca_,vcr_,vck_     vc[piark]_[A-Za-z0-9]{24,}+
 xai-key                   xai-                         xai-[A-Za-z0-9]{40,}+
 """
 
@@ -396,13 +406,42 @@ def _random(match: _Match) -> bool:
     return is_random(match[0])
 
 
+def _is_aws_secret(match: _Match) -> bool:
+    """Whether what stands beside the id of an AWS key is its secret, and no checksum."""
+    return is_random(match["secret"]) and re.fullmatch(r"[0-9a-f]+", match["secret"]) is None
+
+
+def _is_encoded_key(match: _Match) -> bool:
+    """Whether base64 that begins as an armoured text does is a private key."""
+    return b"PRIVATE KEY" in base64.b64decode(match[0][:52])
+
+
 _JSON = r"[A-Za-z0-9_-]"
+_AWS_ID = r"A(?:KIA|SIA)[A-Z0-9]{16}"
 
 TOKENS: tuple[Pattern, ...] = (
     *(_row(line) for line in _TABLE.strip().splitlines()),
     Pattern(
         kind="openai-key", needles=("sk-",), holds=_openai,
         expression=Expression(_BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
+    ),
+    Pattern(
+        kind="aws-secret-key", needles=("AKIA", "ASIA"), holds=_is_aws_secret,
+        expression=Expression(
+            _BEGINS + _AWS_ID + r"(?:/|[^A-Za-z0-9/+][\s\S]{0,80}?(?<![A-Za-z0-9/+]))(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+        ),
+    ),
+    Pattern(
+        kind="aws-secret-key", needles=("AKIA", "ASIA"), holds=_is_aws_secret, anywhere=True,
+        expression=Expression(rf"(?<![A-Za-z0-9/+])(?P<secret>[A-Za-z0-9/+]{{40}})[\s,:;|]{{1,4}}(?={_AWS_ID})"),
+    ),
+    Pattern(
+        kind="azure-devops-token", needles=("2", "3", "4", "5", "6", "7"), holds=_random, least=52, anywhere=True,
+        expression=Expression(r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_.-])"),
+    ),
+    Pattern(
+        kind="private-key", needles=("LS0tLS1CRUdJTi",), holds=_is_encoded_key,
+        expression=Expression(_BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400}+={0,2}"),
     ),
     Pattern(
         kind="jwt", needles=("eyJ",), holds=_jwt,
@@ -658,6 +697,12 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
         ),
     ),
     Pattern(
+        kind="private-key", needles=("private key",), anywhere=True,  # the end of one
+        expression=_any_case(
+            r"(?m)^[ \t>]{0,8}(?P<secret>(?:[A-Z0-9+/=]{16,80}+[ \t>\r]{0,8}\n[ \t>]{0,8}){1,60}+)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY"
+        ),
+    ),
+    Pattern(
         kind="private-key", needles=("private-lines:",), holds=_has_key,
         expression=_any_case(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
     ),
@@ -719,6 +764,18 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="password", needles=_PASSWORDS, holds=_is_password,
         expression=_any_case(rf"(?:{_PASSWORD}|(?<![a-z])pass){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
+    ),
+    Pattern(
+        kind="password", needles=_PASSWORDS, holds=_is_password,  # in a mapping of its own
+        expression=_any_case(
+            rf"{_PASSWORD}s?[\"']?\s?[:=]\s{{0,12}}[\"']?(?:plain(?:text)?|clear(?:text)?|raw|text|value){_ASSIGNMENT}{_VALUE}"
+        ),
+    ),
+    Pattern(
+        kind="login", needles=("auth=", "auth =", "auth(", ".login("), holds=_is_given,
+        expression=_any_case(
+            r"(?:auth\s?=\s?\(|auth\(|\.login\()\s{0,12}(?:username\s?=\s?)?[^,()\n]{1,128},\s{0,12}(?:password\s?=\s?)?[\"'](?P<secret>[^\"'\n]{4,128}+)[\"']"
+        ),
     ),
     Pattern(
         kind="password", needles=_PASSWORDS, holds=_is_stated_password,
@@ -889,7 +946,23 @@ _SEED_WORD = (
 )
 _WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
 
+_ELSEWHERE = (
+    "l\u00f6senord", "salasana", "heslo", "has\u0142o", "\u015fifre", "parola", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u30d1\u30b9\u30ef\u30fc\u30c9",
+    "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631", "\u5bc6\u7801", "\u5bc6\u78bc",
+)  # fmt: skip
+"""Password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
+_TO_WHICH = r"(?:\s(?:wi-?fi|wlan)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
+_IS = r"(?:\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
+
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
+    Pattern(
+        kind="password", needles=_ELSEWHERE, holds=_is_strict,
+        expression=_any_case(rf"(?:{'|'.join(_ELSEWHERE)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
+    ),
+    Pattern(
+        kind="login", needles=("login",), holds=_is_strict,
+        expression=_any_case(rf"\blogin:?\s(?:is\s)?[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
+    ),
     Pattern(
         kind="command-password", needles=("mysql", "mariadb"), holds=_is_given,
         expression=_any_case(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
