@@ -9,7 +9,7 @@ import pytest
 
 import mnemic
 import mnemic.documents
-from mnemic import AsyncMemory, Memory
+from mnemic import AsyncMemory, Memory, MnemicError
 from mnemic.cli.parser import COMMANDS
 from mnemic_mcp.options import PROFILES
 from mnemic_mcp.tools import Tools, tools_of
@@ -48,3 +48,12 @@ def test_what_is_named_exists(token):
         found = getattr(found, attribute, None)
     if parameter:
         assert parameter.rstrip("=") in inspect.signature(found).parameters
+
+
+def test_the_tree_of_errors_is_whole():
+    tree = (PAGE.parent / "errors.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    told = [line.split("── ")[-1].split()[0] for line in tree.splitlines()]
+    errors = {
+        name for name, found in vars(mnemic.errors).items() if inspect.isclass(found) and issubclass(found, MnemicError)
+    }
+    assert sorted(told) == sorted(errors)
