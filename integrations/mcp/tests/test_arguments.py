@@ -106,7 +106,6 @@ def test_a_category_where_the_type_is_meant():
     given = Remember.read("remember", {"content": "x", "type": "preference"})
     assert (given.type, given.category) == ("semantic", "preference")
     assert Recall.read("recall", {"query": "x", "type": "Bug fixes"}).filters() == {"category": "bug_fix"}
-    assert Remember.read("remember", {"content": "x", "category": "Preferences"}).category == "preference"
     assert Remember.read("remember", {"content": "x", "category": "Garden"}).category == "Garden"
     with pytest.raises(InvalidInput, match=r"type must be 'episodic'"):
         Remember.read("remember", {"content": "x", "type": "preference", "category": "work"})
