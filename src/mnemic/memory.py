@@ -541,7 +541,12 @@ class Memory:
         return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
 
     def restore(self, *ids: str) -> Receipts:
-        """Bring forgotten records back."""
+        """Bring forgotten records back, and let memories that ended hold again.
+
+        Returns:
+            One receipt per id: ``restored``; ``duplicate`` if there is nothing to restore; ``rejected`` while another memory
+            has its key or its text, with the id of that one.
+        """
         from mnemic.lifecycle import edits
 
         return edits.restore(self._runtime, self._scope, ids, self._zone)

@@ -10,17 +10,15 @@ from mnemic.text.parts import join_parts, mapping_of
 from mnemic.text.values import json_type
 from mnemic.types import Message
 
-__all__ = ["FIELDS", "is_one_message", "message_fields", "role_of"]
+__all__ = ["NOT_TEXT", "is_one_message", "message_fields", "role_of"]
 
-FIELDS = tuple(field.name for field in dataclass_fields(Message))
-"""The fields of a message."""
-
+_FIELDS = tuple(field.name for field in dataclass_fields(Message))
 _ROLES = {
     "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
     "chatbot": "assistant", "system": "system", "developer": "developer", "tool": "tool", "function": "function",
 }  # fmt: skip
-_CALLS = ("tool_calls", "function_call", "audio", "images")
-"""Fields that hold something beside what was said."""
+NOT_TEXT = ("tool_calls", "function_call", "audio", "images")
+"""Fields of a message for what is not text."""
 _ENVELOPE = frozenset({
     "annotations", "cache_control", "created", "created_at", "done", "done_reason", "index", "model", "phase", "prefix",
     "reasoning", "reasoning_content", "reasoning_details", "refusal", "status", "stop_details", "stop_reason",
@@ -50,23 +48,23 @@ def message_fields(value: object, place: str) -> tuple[dict[str, object], tuple[
     given = mapping_of(value)
     if given is None:
         raise InvalidInput(f"{place} must be a message: an object with role and content, not {json_type(value)}.")
-    if "role" not in given and (item := _item(given)):
+    if "role" not in given and (item := _response_item(given)):
         given = item
     content = "parts" if "parts" in given and "content" not in given else "content"
-    if unknown := sorted(str(key) for key in given if key not in {*FIELDS, *_CALLS, *_ENVELOPE, content}):
+    if unknown := sorted(str(key) for key in given if key not in {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}):
         raise InvalidInput(
-            f"{place}.{unknown[0]} is not known; a message has {', '.join(FIELDS)}: other values go into metadata."
+            f"{place}.{unknown[0]} is not known; a message has {', '.join(_FIELDS)}: other values go into metadata."
         )
-    calls = [name for name in _CALLS if given.get(name)]
-    if missing := [name for name in ("role", content) if name not in given and not (calls and name == content)]:
+    others = [name for name in NOT_TEXT if given.get(name)]
+    if missing := [name for name in ("role", content) if name not in given and not (others and name == content)]:
         raise InvalidInput(f"{place}.{missing[0]} is missing.")
-    text, others = join_parts(given.get(content), f"{place}.{content}")
-    found = {name: given[name] for name in FIELDS if name in given}
-    return {**found, "content": text or _instead(given)}, (*others, *calls)
+    text, kinds = join_parts(given.get(content), f"{place}.{content}")
+    found = {name: given[name] for name in _FIELDS if name in given}
+    return {**found, "content": text or _refusal_or_transcript(given)}, (*kinds, *others)
 
 
-def _item(given: Mapping[str, object]) -> Mapping[str, object] | None:
-    """An item of OpenAI's responses that is not a message, as one."""
+def _response_item(given: Mapping[str, object]) -> Mapping[str, object] | None:
+    """An item of OpenAI's responses (a call, its output, reasoning) as a message; None for anything else."""
     kind = given.get("type")
     if not isinstance(kind, str) or not (kind == "reasoning" or kind.endswith(("_call", "_output"))):
         return None
@@ -75,12 +73,12 @@ def _item(given: Mapping[str, object]) -> Mapping[str, object] | None:
     return {"role": "assistant", "content": None, "function_call": kind}
 
 
-def _instead(given: Mapping[str, object]) -> str:
-    """What was said in another field than the content: a refusal, or the words of a recording."""
+def _refusal_or_transcript(given: Mapping[str, object]) -> str:
+    """What an assistant said in another field than the content."""
     audio = mapping_of(given.get("audio")) or {}
     return next((text for text in (given.get("refusal"), audio.get("transcript")) if isinstance(text, str)), "")
 
 
 def role_of(role: str) -> str:
-    """The role by which Mnemic knows the role of another system."""
+    """Mnemic's name of a role that another system may call something else; an unknown role stays as it is."""
     return _ROLES.get(role.lower(), role)

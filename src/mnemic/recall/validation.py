@@ -17,7 +17,9 @@ from mnemic.text.values import shown
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
 
-__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "string", "whole"]
+__all__ = [
+    "MAX_DEPTH", "MAX_TOKENS", "categories", "filters_of", "identifier", "kinds", "most", "query", "string", "whole",
+]  # fmt: skip
 
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
@@ -140,7 +142,11 @@ def _stored_value(value: object) -> object:
 
 
 def categories(value: object, held: Callable[[], Collection[str]]) -> tuple[str, ...] | None:
-    """The categories to filter by; ``held`` are those of the user's memories, asked for one that Mnemic does not give.
+    """The categories to filter by.
+
+    Args:
+        value: one category, or several.
+        held: gives the categories of the user's memories; called only if one is none of Mnemic's.
 
     Raises:
         InvalidInput: no memory has one of them.

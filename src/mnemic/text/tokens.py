@@ -35,11 +35,11 @@ _LOCK = threading.Lock()
 
 
 def approximate_tokens(text: str) -> int:
-    """Tokens that cl100k_base and o200k_base do not exceed on ordinary text: it is counted high rather than low.
+    """Approximate tokens, for ordinary text no fewer than by cl100k_base and o200k_base.
 
-    A word is a token for each four letters, a long one for each three, and one that nobody could pronounce nearly one for
-    each. A character beyond ASCII is as many as it has bytes. English is counted about 1.5 times as high as by the tables,
-    Chinese twice.
+    A word counts one for each four letters, a long word one for each three, a word that cannot be pronounced almost one for
+    each letter, and a character beyond ASCII as many as it has bytes in UTF-8. English comes out about 1.5 times as high as
+    by the tables, Chinese about twice.
     """
     total = 0
     for piece in _PIECES.finditer(text):

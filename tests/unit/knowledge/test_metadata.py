@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mnemic.knowledge.metadata import CATEGORIES, Description, describe
 from mnemic.text.keyphrases import keyphrases
 from mnemic.text.sentences import sentences
+from mnemic.types import literals
 
 LABELLED = json.loads((Path(__file__).parent / "labelled_statements.json").read_text(encoding="utf-8"))["statements"]
 MIGRATION = (
@@ -228,3 +229,7 @@ def test_other_languages(text):
 )
 def test_hostile_texts(text):
     check(text, describe(text))
+
+
+def test_rules_give_the_categories_that_there_are():
+    assert {*CATEGORIES[0], *CATEGORIES[1]} == {*literals.CATEGORIES}

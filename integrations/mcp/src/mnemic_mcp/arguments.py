@@ -86,7 +86,6 @@ Types: TypeAlias = Annotated[
 ]
 Statuses: TypeAlias = Annotated[list[Status] | None, *_choice("short_term", "long_term", "archived")]
 Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
-Category: TypeAlias = str | None
 Importance: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; default: computed.")]
 Tenths: TypeAlias = Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: tenths / 10)]
 """1 to 10, read as 0 to 1."""
@@ -177,7 +176,7 @@ class Filters(Arguments):
     until: Annotated[datetime | None, *_time("Said before then.")] = None
     at: Annotated[datetime | None, *_time("What was true then.")] = None
     type: Types = None
-    category: Category = None
+    category: str | None = None
     tags: Words = None
     status: Statuses = None
     reach: Annotated[Reach | None, Field(description="Whose memories; default: this project's and the user's.")] = None
@@ -215,7 +214,7 @@ class Remember(Arguments):
     type: Annotated[
         MemoryType, _MEMORY_TYPE, Field(description="What happened, what is so, how to do it, how it felt.")
     ] = "semantic"
-    category: Annotated[Category, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
+    category: Annotated[str | None, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
     tags: Words = None
     importance: Importance = None
     summary: str | None = None
@@ -240,7 +239,7 @@ class UpdateTenths(Arguments):
     id: str
     content: Content | None = None
     type: Annotated[MemoryType | None, _MEMORY_TYPE] = None
-    category: Category = None
+    category: str | None = None
     tags: Words = None
     importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
     summary: str | None = None

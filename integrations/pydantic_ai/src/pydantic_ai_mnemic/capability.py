@@ -98,7 +98,9 @@ class MnemicCapability(AbstractCapability[Any]):
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
         self._messages: dict[str, list[ModelMessage]] = {}
-        self._stored: dict[str, set[str | None]] = {}  # ids of what each of them stored
+        self._stored: dict[
+            str, set[str | None]
+        ] = {}  # ids of what each stored: what is erased during a run stays erased
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -169,7 +171,7 @@ class MnemicCapability(AbstractCapability[Any]):
             self._stored.pop(run, None)
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: AgentNode[Any]) -> AgentNode[Any]:
-        """Note the prompts and answers before a history processor trims them or adds others; store the prompts."""
+        """Note the prompts and answers before a history processor trims them or adds others; store what was said so far."""
         if self._store and ctx.run_id is not None:
             messages = self._messages.setdefault(ctx.run_id, [*unanswered(ctx.messages)])
             waiting = [message for pending in ctx.pending_messages or () for message in pending.messages]
@@ -186,18 +188,14 @@ class MnemicCapability(AbstractCapability[Any]):
         if not self._store:
             return result
         new = result.new_messages()
-        messages = self._messages.get(ctx.run_id or "") or [
-            *unanswered(ctx.messages),
-            *new,
-        ]  # a realtime session has no nodes
-        streamed = [
-            message for message in new if message is result.response and message not in messages
-        ]  # no node follows it
+        # a realtime session has no nodes, and no node follows an answer that is streamed
+        messages = self._messages.get(ctx.run_id or "") or [*unanswered(ctx.messages), *new]
+        streamed = [message for message in new if message is result.response and message not in messages]
         await self._keep(ctx, [*messages, *streamed])
         return result
 
     async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
-        """Store what was said in some messages and is not stored yet."""
+        """Store what some messages say, unless this run stored it before."""
         handle, stored = self._here(ctx), self._stored.setdefault(ctx.run_id or "", set())
         found = {message.id: message for message in self._thread(handle, messages).records()}
         if new := [message for id_, message in found.items() if id_ not in stored]:

@@ -697,7 +697,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
         ),
     ),
     Pattern(
-        kind="private-key", needles=("private key",), anywhere=True,  # the end of one
+        kind="private-key", needles=("private key",), anywhere=True,  # without its beginning
         expression=_any_case(
             r"(?m)^[ \t>]{0,8}(?P<secret>(?:[A-Z0-9+/=]{16,80}+[ \t>\r]{0,8}\n[ \t>]{0,8}){1,60}+)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY"
         ),
@@ -946,22 +946,22 @@ _SEED_WORD = (
 )
 _WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
 
-_ELSEWHERE = (
+_ABROAD = (
     "l\u00f6senord", "salasana", "heslo", "has\u0142o", "\u015fifre", "parola", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u30d1\u30b9\u30ef\u30fc\u30c9",
     "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631", "\u5bc6\u7801", "\u5bc6\u78bc",
 )  # fmt: skip
-"""Password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
+"""The word password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
 _TO_WHICH = r"(?:\s(?:wi-?fi|wlan)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
 _IS = r"(?:\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
 
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
-        kind="password", needles=_ELSEWHERE, holds=_is_strict,
-        expression=_any_case(rf"(?:{'|'.join(_ELSEWHERE)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
+        kind="password", needles=_ABROAD, holds=_is_strict,
+        expression=_any_case(rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
     ),
     Pattern(
         kind="login", needles=("login",), holds=_is_strict,
-        expression=_any_case(rf"\blogin:?\s(?:is\s)?[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
+        expression=_any_case(rf"\blogin\s[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="command-password", needles=("mysql", "mariadb"), holds=_is_given,

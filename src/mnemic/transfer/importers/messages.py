@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
-from mnemic.ingest.messages import message_fields, role_of
+from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
 from mnemic.types import Message
 
 __all__ = ["langchain", "llama_index", "plain"]
 
-_CALLS = ("tool_calls", "function_call", "audio")
 _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 
 
@@ -84,5 +83,5 @@ def _llama_messages(data: object, place: str, session: str | None) -> Iterable[M
         content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
         extra = item.maybe("additional_kwargs")
         role = item.word("role")
-        left_out = [*parts, *(name for name in _CALLS if extra.values.get(name))]
+        left_out = [*parts, *(name for name in NOT_TEXT if extra.values.get(name))]
         yield _message(extra, role, content, extra.moment("sent_at"), left_out, session)
