@@ -70,7 +70,7 @@ def fitted(answers: dict[int, list[tuple[str, Graded]]]) -> list[float]:
         np.array([evidence._SMALL_SHIFT, evidence._SMALL_SCALE]),
     )
     for _ in range(20):
-        said = 1 / (1 + np.exp(-(plain + parts @ weights)))
+        said = 1 / (1 + np.exp(-np.clip(plain + parts @ weights, -50, 50)))
         curve = parts.T @ (parts * (said * (1 - said))[:, None])
         weights = weights - np.linalg.solve(curve, parts.T @ (said - held))
     return [round(float(weight), 3) for weight in weights]

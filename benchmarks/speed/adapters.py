@@ -371,8 +371,8 @@ print((time.process_time() - began) * 1000)
 )
 
 
-def import_cost(package: str) -> float:
-    """CPU ms of what is the package's own, median of five fresh processes, compiled as an installed package is."""
+def import_cost(package: str, repeats: int) -> float:
+    """CPU ms of what is the package's own, median of ``repeats`` fresh processes, compiled as an installed package is."""
     spec = importlib.util.find_spec(package)
     (source,) = spec.submodule_search_locations
     with tempfile.TemporaryDirectory() as place:
@@ -388,19 +388,20 @@ def import_cost(package: str) -> float:
             return done.stdout
 
         foreign = run(FOREIGN)
-        return round(statistics.median(float(run(TIMED, foreign)) for _ in range(REPEATS)), 2)
+        return round(statistics.median(float(run(TIMED, foreign)) for _ in range(repeats)), 2)
 
 
 def main(given: Sequence[str]) -> Mapping[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.adapters", description=__doc__)
     parser.add_argument("--only", action="append", choices=[*CASES], help="this framework; again for more")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="how often the import is timed")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
     names = options.only or [*CASES]
     figures = {
         "overhead": overheads(names, options.rounds),
-        "import_ms": {name: import_cost(PACKAGES[name]) for name in names},
+        "import_ms": {name: import_cost(PACKAGES[name], options.repeats) for name in names},
     }
     for name, cases in figures["overhead"].items():
         for case, found in cases.items():

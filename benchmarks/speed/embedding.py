@@ -42,9 +42,9 @@ WORDS = (
 ).split()
 
 
-def texts() -> list[str]:
+def texts(count: int) -> list[str]:
     rng = random.Random(20)
-    return [" ".join(rng.choices(WORDS, k=TOKENS - 2)) for _ in range(TEXTS)]
+    return [" ".join(rng.choices(WORDS, k=TOKENS - 2)) for _ in range(count)]
 
 
 def weights_folder() -> Path:
@@ -83,14 +83,14 @@ def least(work, count: int) -> float:
     return min(figures)
 
 
-def child(side: str, vectors: str) -> None:
+def child(side: str, vectors: str, count: int) -> None:
     """Measure one library and print its figures as JSON."""
     import numpy as np
 
     start = time.process_time()
     embed = {"ours": ours, "theirs": theirs}[side]()
     loading = time.process_time() - start
-    batch = texts()
+    batch = texts(count)
     np.save(vectors, embed(batch))
     single = batch[:SINGLE_TEXTS]
     figures = {
@@ -109,8 +109,9 @@ def version(package: str) -> str:
         return "from source"
 
 
-def measured(side: str, vectors: Path) -> dict:
+def measured(side: str, vectors: Path, count: int) -> dict:
     command = [sys.executable, "-m", "benchmarks.speed.embedding", "--child", side, "--vectors", str(vectors)]
+    command += ["--texts", str(count)]
     done = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -120,7 +121,7 @@ def best(rounds: list[dict]) -> dict:
     return {name: round(min(one[name] for one in rounds), 3) for name in figures} | {"packages": rounds[0]["packages"]}
 
 
-def run(rounds: int) -> dict:
+def run(rounds: int, count: int) -> dict:
     import numpy as np
 
     from mnemic.embedders.onnx.cache import sha256
@@ -128,11 +129,11 @@ def run(rounds: int) -> dict:
     sides = ["ours", "theirs"] if util.find_spec("sentence_transformers") else ["ours"]
     with tempfile.TemporaryDirectory() as folder:
         files = {side: Path(folder, f"{side}.npy") for side in sides}
-        measured("ours", files["ours"])  # converts the model into the cache, so that no round pays for it
+        measured("ours", files["ours"], count)  # converts the model into the cache, so that no round pays for it
         results: dict[str, list[dict]] = {side: [] for side in sides}
         for _ in range(rounds):
             for side in sides:
-                results[side].append(measured(side, files[side]))
+                results[side].append(measured(side, files[side], count))
         rows = {side: np.load(file) for side, file in files.items()}
     report = {
         "what": f"CPU ms per text of {TOKENS} tokens, one thread, least of {rounds} x {REPEATS} runs",
@@ -182,13 +183,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the report to this file")
     parser.add_argument("--rounds", type=int, default=2, help="how often each library is run")
+    parser.add_argument("--texts", type=int, default=TEXTS, help="how many are embedded at once")
     parser.add_argument("--child", choices=["ours", "theirs"], help=argparse.SUPPRESS)
     parser.add_argument("--vectors", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(options.child, options.vectors)
+        child(options.child, options.vectors, options.texts)
         return
-    report = run(options.rounds)
+    report = run(options.rounds, options.texts)
     show(report)
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n")

@@ -120,7 +120,7 @@ def views(memory: Memory) -> dict[str, str]:
         "audit, operation": "/audit?operation=promote", "audit, deep": "/audit?before=500",
     }  # fmt: skip
     filters = (
-        "type=semantic", "type=emotional", "category=rare", "category=nothing", f"tag={TAGS[0]}", "tag=nothing", "status=archived",
+        "type=semantic", "type=emotional", "category=rare", f"tag={TAGS[0]}", "tag=nothing", "status=archived",
         "status=long_term", "status=long_term&order=importance", "ended=1", "order=oldest", "order=importance",
         "order=importance&offset=15000", "order=importance&category=rare", f"order=importance&tag={TAGS[0]}", "min_importance=0.5",
         "min_importance=0.99", "min_importance=0.5&order=importance", "speaker=Ana", "session=s7", "since=2024-03-01",

@@ -55,16 +55,18 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")} | {
+    "ANONYMIZED_TELEMETRY": "False"
+}
+
+
 def pin_threads(module: str, arguments: Sequence[str]) -> None:
     """One thread for every numeric library, here and in child processes: more are slower on a busy machine.
 
     The libraries read this when they are loaded, so a process that began without it begins again with it.
     """
-    wanted = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")} | {
-        "ANONYMIZED_TELEMETRY": "False"
-    }
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        os.environ.update(wanted)
+    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
+        os.environ.update(ONE_THREAD)
         os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
 
 

@@ -16,12 +16,21 @@ from mnemic_mcp.tools import Tools, tools_of
 
 PAGE = Path(__file__).parents[2] / "docs/guides/names.md"
 ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
-HERE = sorted({token for row in ROWS for token in re.findall(r"(?:tool )?`[^`]+`", row[1])})
+INDEX = [row for row in ROWS if len(row) == 2][2:]
+TABLES = [row for row in ROWS if len(row) == 4]
+HERE = sorted({token for row in TABLES for token in re.findall(r"(?:tool )?`[^`]+`", row[1])})
 
 
 def test_the_page_is_long():
     assert len(ROWS) > 70
     assert len(HERE) > 120
+
+
+def test_each_word_of_the_index_has_a_row():
+    words = [word.strip() for row in INDEX for word in row[1].split(", ")]
+    described = "\n".join(row[0] for row in TABLES)
+    assert len(words) > 30
+    assert [word for word in words if word not in described] == []
 
 
 @pytest.mark.parametrize("token", HERE)

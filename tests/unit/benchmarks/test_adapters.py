@@ -40,4 +40,4 @@ def test_what_the_core_takes_within_the_call_of_an_adapter_is_taken_off(monkeypa
 
 def test_importing_is_measured_in_fresh_processes(monkeypatch):
     monkeypatch.setattr(adapters, "REPEATS", 1)
-    assert 0 < adapters.import_cost("mnemic_mcp") < 10_000
+    assert 0 < adapters.import_cost("mnemic_mcp", 1) < 10_000
