@@ -599,6 +599,18 @@ class TestFolding:
         assert {ana.id, *ana.similar} == set(ana.message_ids) == {"m0", "m1", "m2"}
         assert (bo.similar, bo.message_ids) == ((), ("bo",))
 
+    def test_what_was_said_often_is_said_once_with_its_count(self, memory):
+        said = ("I love hiking.", "I love hiking!", "So I love hiking", "I hate hiking.")
+        for day, text in enumerate(said, start=1):
+            memory.add(text, name="Ana", sent_at=datetime(2026, 3, day, tzinfo=UTC), session=f"s{day}")
+        loved, hated = sorted(memory.search("hiking"), key=lambda hit: "hate" in hit.text)
+        assert (len(loved.similar), hated.similar) == (2, ())
+        assert loved.last_said_at == datetime(2026, 3, 3, tzinfo=UTC)
+        context = memory.get_memory_context("hiking")
+        for style in (None, "markdown", "xml", "json"):
+            assert context.to_prompt(style).count("(said 3 times, last on 3 March 2026)") == 1
+            assert "I hate hiking." in context.to_prompt(style)
+
     def test_what_differs_keeps_its_own_place(self, memory):
         for text in (
             "The meeting is at 9:30 on the terrace",

@@ -56,7 +56,7 @@ class Snapshot:
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._runtime.views.of(self._user)
         self._live_rows = self._ended_rows = np.empty(0, np.bool_)
-        self.base = 0.0 if view is None else view.statement_base
+        self.base = 0.0 if view is None else view.base
         if view is None:
             return
         c = view.columns

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.text.differences import WORDS, differs
+from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import dot
 
@@ -67,10 +67,8 @@ def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...
 LONGEST = 1_000
 """Characters; longer texts are never folded, because embedders truncate them."""
 
-_FILLER_WORDS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
-
-SAME = 0.95
-"""Least cosine of restatements; ``text.differs`` decides."""
+SAME = 0.9
+"""Least cosine of restatements; ``text.restates`` decides."""
 
 
 class FoldedHits:
@@ -93,7 +91,10 @@ class FoldedHits:
         if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
-            self.hits[leader.id] = replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence)
+            last = max(filter(None, (leader.last_said_at or leader.sent_at, hit.sent_at)), default=None)
+            self.hits[leader.id] = replace(
+                leader, similar=(*leader.similar, hit.id), message_ids=evidence, last_said_at=last
+            )
             return leader.id
         self._store_vector(vector)
         self.hits[hit.id] = hit
@@ -119,16 +120,12 @@ class FoldedHits:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same speaker, the same words in the same order.
+    """Whether a hit adds nothing: the same speaker says the same.
 
     Vectors cannot distinguish "I owe you" from "you owe me", nor read the truncated part of a text, so the words
     decide.
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return _significant_words(hit.text) == _significant_words(leader.text) and not differs(leader.text, hit.text)
+    return bool(leader.superseded_by) == bool(hit.superseded_by) and restates(leader.text, hit.text)
 
-
-def _significant_words(text: str) -> list[str]:
-    """The words of a text in order, without filler words."""
-    return [word for word in WORDS.findall(text.lower()) if word not in _FILLER_WORDS]

@@ -247,6 +247,11 @@ def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: f
     return parts
 
 
+def _best_fused(recipe: Recipe) -> float:
+    """The score of a candidate that all signals rank first: what quality is weighed against in rank fusion."""
+    return sum(recipe.weights.values()) / (recipe.rrf_k + 1)
+
+
 def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
     """Diversify: lower the scores of further turns of one conversation.
 
@@ -281,7 +286,7 @@ class Recipe:
         rrf_k: the constant of reciprocal rank fusion.
         spread: penalty of further turns of one conversation between people; 0 turns it off.
         quality: weights of query-independent signals (importance, recency, tier, level), at the strength of a
-            tie-break. Empty: nothing but the query ranks.
+            tie-break; with ``rrf`` relative to the best fused score. Empty: nothing but the query ranks.
         candidates: candidates from each of the two searches.
         fitted: where the weights come from.
     """
@@ -398,6 +403,8 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats
         }
     if boost:
         added = weighted(values, boost)
+        if recipe.fusion == "rrf":
+            added = {name: part * np.float32(_best_fused(recipe)) for name, part in added.items()}
         scores = scores + total(added)
         parts |= {name: parts[name] + part if name in parts else part for name, part in added.items()}
     if recipe.spread:

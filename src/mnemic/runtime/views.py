@@ -42,17 +42,12 @@ class View:
     model: str | None
 
     @property
-    def statement_base(self) -> float:
-        """The base for comparing statements: 0 for the default embedder, whose cosines need no scaling.
-
-        Of few records on one subject, restatements would look like unrelated ones.
-        """
-        return 0.0 if self.model in DEFAULT_MODELS else self.base
-
-    @property
     def base(self) -> float:
-        """The typical cosine of unrelated records."""
-        if not len(self.columns) or not self.vectors.dimension:
+        """The typical cosine of unrelated records; 0 for the default embedder, whose cosines need no scaling.
+
+        In a few records on one subject, restatements would look like unrelated ones.
+        """
+        if self.model in DEFAULT_MODELS or not len(self.columns) or not self.vectors.dimension:
             return 0.0
         key = ("base", self.model)
         base = self.columns.memo.get(key)

@@ -14,7 +14,7 @@ from typing import Literal
 from mnemic.text.dates import MONTHS
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["NEGATIONS", "WORDS", "Difference", "differs"]
+__all__ = ["NEGATIONS", "WORDS", "Difference", "differs", "restates"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -218,3 +218,9 @@ def differs(first: str, second: str) -> Difference | None:
     if sets[0] & _PLACES != sets[1] & _PLACES or directions[0] * directions[1] < 0:
         return "value"
     return "value" if _replaces_words(*terms) else None
+
+
+def restates(first: str, second: str) -> bool:
+    """Whether two texts say the same and neither adds anything: no difference, and the same terms."""
+    terms = [{_SYNONYMS.get(term, term) for term in content_terms(text)} for text in (first, second)]
+    return terms[0] == terms[1] and differs(first, second) is None

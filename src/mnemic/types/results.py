@@ -77,7 +77,7 @@ class Hit:
             conversations, recency, a reranker) may move it.
         message_ids: the messages whose text this hit contains.
         speaker: the name of the speaker, else the role; for a memory the name only.
-        similar: ids of restatements folded into this hit.
+        similar: ids of restatements folded into this hit, and ``last_said_at``, when the last of them was said.
         via: ids of memories derived from this hit that match the query.
         superseded_by: ids of the memories that superseded this hit; empty while it is current.
         episode: id of its episode, once it was processed.
@@ -106,6 +106,7 @@ class Hit:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     similar: tuple[str, ...] = ()
+    last_said_at: datetime | None = None
     via: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()
     episode: str | None = None

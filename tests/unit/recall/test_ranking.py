@@ -101,6 +101,16 @@ class TestFusion:
         by_hand = [0.5 / 61, 0.5 / 63 + 0.25 / 61, 0.5 / 62 + 0.25 / 62, 0.0]
         np.testing.assert_allclose(found, by_hand, rtol=1e-6)
 
+    @RUN
+    @given(seed=SEED)
+    def test_quality_weighs_the_same_beside_ranks_as_beside_values(self, seed):
+        pool = make_pool(seed)
+        recipe = Recipe(weights={"dense": 0.5, "bm25": 0.5}, fusion="rrf", quality={"importance": 0.2})
+        groups = np.zeros(len(pool), np.int32)
+        _, _, parts = score(pool, recipe, groups)
+        np.testing.assert_allclose(parts["importance"], 0.2 * pool.importance / 61, rtol=1e-4, atol=1e-7)
+        assert parts["importance"].max() <= 0.2 / 61
+
     def test_rank_fusion_gives_the_lower_row_the_better_rank(self):
         found = recipes.total(recipes.rank_fusion({"a": np.array([1.0, 1.0], np.float32)}, {"a": 1.0}, 0.0))
         assert found.tolist() == [1.0, 0.5]

@@ -1,6 +1,9 @@
+from datetime import UTC, datetime
+
 import numpy as np
 import pytest
 
+from mnemic import Memory, Message
 from mnemic.recall import FirstHits, latest_first
 from mnemic.recall.recency import WEIGHTS, features, ordered
 from mnemic.text.terms import content_terms, query_terms
@@ -105,3 +108,28 @@ def test_cosines_of_an_embedder_that_holds_all_texts_alike():
     found = eased(np.array([1.0, 0.7, 0.85]), 0.7)
     assert found == pytest.approx([1.0, 0.15, 0.575])
     assert eased(np.array([0.4]), 0.1) == pytest.approx([0.4])
+
+
+CHANGES = (
+    ("My birthday is on 4 May.", "Correction: my birthday is on 5 May.", "When is my birthday?"),
+    ("I love sushi.", "I hate sushi.", "Do I like sushi?"),
+    ("My boss is called Petra.", "My boss is called Ines now.", "What is my boss called?"),
+)
+
+
+@pytest.mark.parametrize("between", [(), ("Noted, thanks.",)], ids=["alone", "answered"])
+@pytest.mark.parametrize(("old", "new", "question"), CHANGES)
+def test_processing_changes_no_order_in_a_small_record(old, new, question, between):
+    with Memory(":memory:", user="ana") as memory:
+        for day, text in enumerate((old, new), start=1):
+            memory.add(text, name="Ana", sent_at=datetime(2026, 9, day, tzinfo=UTC), session=f"s{day}")
+            memory.add(
+                [
+                    Message(role="assistant", content=line, sent_at=datetime(2026, 9, day, 1, tzinfo=UTC), session=f"s{day}")
+                    for line in between
+                ]
+            )
+        before = [hit.text for hit in memory.search(question)]
+        assert before[0] == new
+        memory.process()
+        assert [hit.text for hit in memory.search(question)] == before

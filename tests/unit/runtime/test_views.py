@@ -375,6 +375,6 @@ def test_cosines_of_the_default_embedder_are_not_scaled(monkeypatch):
     with Memory(":memory:", user="ana", embedder=HashingEmbedder()) as memory:
         for n in range(4):
             memory.remember(f"the tall green garden gate is open on day {n}")
-        assert runtime_of(memory).views.of("ana").statement_base > 0.5
+        assert runtime_of(memory).views.of("ana").base > 0.5
         monkeypatch.setattr(views, "DEFAULT_MODELS", (memory.stats().embedding_model,))
-        assert runtime_of(memory).views.of("ana").statement_base == 0
+        assert runtime_of(memory).views.of("ana").base == 0

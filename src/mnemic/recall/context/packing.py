@@ -37,6 +37,7 @@ __all__ = [
     "single_line",
     "spoken",
     "summary_of",
+    "times_said",
     "with_trust_mark",
 ]
 
@@ -167,10 +168,15 @@ def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
 
 
 def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
-    """A hit as a line: speaker, text, and a mark if it is superseded."""
+    """A hit as a line: speaker, text, how often it was said, and a mark if it is superseded."""
     speaker, content = spoken(hit, fence, text)
-    since = " [no longer current]" if hit.superseded_by else ""
-    return f"- {speaker}: {content}{since}" if speaker else f"- {content}{since}"
+    marks = f"{times_said(hit)}{' [no longer current]' if hit.superseded_by else ''}"
+    return f"- {speaker}: {content}{marks}" if speaker else f"- {content}{marks}"
+
+
+def times_said(hit: Hit) -> str:
+    """How often a hit was said, as a mark; empty for once."""
+    return f" (said {len(hit.similar) + 1} times, last on {date_of(hit.last_said_at)})" if hit.similar else ""
 
 
 def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:

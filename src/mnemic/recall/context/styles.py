@@ -19,6 +19,7 @@ from mnemic.recall.context.packing import (
     in_order,
     pack,
     spoken,
+    times_said,
 )  # fmt: skip
 from mnemic.text.values import shown
 from mnemic.types import Evidence, Hit
@@ -113,7 +114,7 @@ def _entry(line: Line, frame: Frame, *, dated: bool = True) -> Outline:
         entry["date"] = date_of(hit.sent_at)
     if hit.superseded_by:
         entry["current"] = False
-    return entry | {"text": text}
+    return entry | {"text": f"{text}{times_said(hit)}"}
 
 
 def _json(outline: Outline) -> list[str]:
