@@ -25,7 +25,7 @@ def first_evening(folder: str) -> None:
                  "sent_at": datetime(2026, 3, 9, 20, 15)},
                 {"role": "assistant", "content": "How do you like the trams?", "id": "m2",
                  "sent_at": datetime(2026, 3, 9, 20, 16)},
-                {"role": "user", "name": "Ana", "content": "They are loud. I work for a newspaper now, by the way.",
+                {"role": "user", "name": "Ana", "content": "They are loud. I work for a newspaper, by the way.",
                  "id": "m3", "sent_at": datetime(2026, 4, 2, 9, 5)},
             ],
             session="s1",

@@ -55,8 +55,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        embedder, said = self._runtime.indexer.embedder, validation.string("text", text)
-        return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
+        return mood.mood_of(self._runtime, validation.string("text", text))
 
     def quarantine(
         self,

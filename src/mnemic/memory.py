@@ -661,7 +661,7 @@ class Memory:
             recent: the last turns before the query, oldest first. They give context to a short query, such as "and the
                 second step?", and count less for a longer one.
             now: time of the question; default the present.
-            mood: rank records of a similar mood first: an ``Emotion`` (see ``admin.emotion``), a function that returns one at
+            mood: rank records of a similar mood first: an ``Emotion``, words that show it, a function that returns one at
                 each call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the
                 query breaks ties.
             emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns it off.

@@ -90,7 +90,7 @@ def search(given: Namespace) -> Answer:
     with open_memory(given) as memory:
         result = memory.search(
             given.query, k=given.k, min_evidence=given.min_evidence, include_expired=given.include_expired,
-            **_search_options(given, memory),
+            **_search_options(given),
         )  # fmt: skip
     lines: list[str] = []
     for rank, hit in enumerate(result, start=1):
@@ -114,7 +114,7 @@ def context(given: Namespace) -> Answer:
       mnemic context > memory.txt
     """
     with open_memory(given) as memory:
-        found = memory.get_memory_context(given.query, max_tokens=given.max_tokens, **_search_options(given, memory))
+        found = memory.get_memory_context(given.query, max_tokens=given.max_tokens, **_search_options(given))
     document = {"query": given.query, **plain(found)}
     if not found:
         return Answer(document, notes=["nothing found."], fine=False)
@@ -123,10 +123,9 @@ def context(given: Namespace) -> Answer:
     return Answer(document, [found.text], [note])
 
 
-def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
-    mood = memory.admin.emotion(given.mood) if given.mood not in (None, "session") else given.mood
+def _search_options(given: Namespace) -> dict[str, Any]:
     names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
-    return {"mood": mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
+    return {"mood": given.mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
 
 
 def _memory_filters(given: Namespace) -> dict[str, Any]:

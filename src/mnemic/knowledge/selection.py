@@ -10,8 +10,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
-from mnemic.text.grammar import EDGES, bare_words, in_first_person
+from mnemic.text.grammar import EDGES, bare_words, in_first_person, is_verb
 from mnemic.text.sentences import sentences
+from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
 
@@ -38,6 +39,24 @@ ANSWER = 6
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Recalled memories, and references to images or files."""
+_SPOKEN = '[^"\u201c\u201d\u201e\u00ab\u00bb]'
+_QUOTED = re.compile(
+    rf"""
+    ^[ \t]*>.*$                                                                       # a quoted line
+    | (?:^|(?<=:)[ \t])["\u201c\u201e\u00ab]{_SPOKEN}{{8,2000}}["\u201c\u201d\u00bb](?=\s|\Z)   # a quotation that stands alone
+    | ["\u201c\u201e\u00ab]{_SPOKEN}{{4,2000}}[.!?]\s{_SPOKEN}{{4,2000}}["\u201c\u201d\u00bb]      # one of several sentences
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_CLOSING_LINES = re.compile(
+    r"(?<=[.!?\u2026])\s*\n\s*(?:(?:best|kind|warm|many|all the|yours|with|much)\s+)*"
+    r"(?:regards|wishes|best|thanks|thank you|thx|cheers|love|sincerely|yours|truly|xx?)\b[,.!]?"
+    r"(?:\s+[A-Z][\w.'\u2019-]*){0,3}\s*\Z",
+    re.IGNORECASE,
+)
+"""A greeting at the end, with the name of who signs."""
+_CALLS = ("?", "!", "\uff1f", "\uff01")
+_INTRODUCED = re.compile(r":(?=\s|\Z)")
 WIDE_ENDS = "。！？"
 """Sentence ends without a following space."""
 _ENDS = (".", "!", "?", ":", "\u2026")
@@ -58,6 +77,7 @@ SECOND_WIDE = "你"
 THIRD = frozenset("he she they his her him them er sie il elle он она वह هو".split())
 THIS = frozenset("it this that das ça это".split())
 """Anaphoric words: persons and things; for Chinese and Japanese in ``THIRD_WIDE``."""
+THESE = frozenset("these those following below above".split())
 THIRD_WIDE = "他她它这那彼そ"
 SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
 """Greetings and assent."""
@@ -76,7 +96,8 @@ class Statement:
     """A statement worth a memory.
 
     Attributes:
-        text: verbatim except white space; a short answer with its question: ``Who is your dentist? - Dr. Costa``.
+        text: verbatim except white space; a short answer with its question: ``Who is your dentist? - Dr. Costa``. A sentence
+            of a message that opens with another's words or a request comes with that opening.
         message_ids: its message, preceded by that of the question.
         said_at: time of the message.
         speaker: name of the speaker; None for a user without a name.
@@ -102,11 +123,23 @@ class Candidate:
         text: one sentence, or neighbouring sentences on one subject.
         place: position of its message.
         question: the preceding question, for a short answer.
+        frame: what opens and what ends its message and may say whose words these are, such as "Translate this:"; each
+            empty for none.
     """
 
     text: str
     place: int = 0
     question: str | None = None
+    frame: tuple[str, str] = ("", "")
+
+    @property
+    def whole(self) -> str:
+        """The text after what it answers, or within its frame."""
+        if self.question:
+            return f"{self.question} - {self.text}"
+        opening, ending = self.frame
+        parts = (opening * (not self.text.startswith(opening)), self.text, ending * (not self.text.endswith(ending)))
+        return " ".join(part for part in parts if part)
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
@@ -136,9 +169,45 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
     for place, message in enumerate(messages):
         if not _is_person(message):
             continue
-        texts = _merge_dependent(_prose(message.content))
+        pieces = _prose(message.content)
+        texts = _merge_dependent(pieces)
         question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
-        yield from (Candidate(text, place, question) for text in texts)
+        frame = _opening(pieces), _ending(pieces)
+        whole = (text for text in texts if not (_asks(text) or text.endswith(":")))
+        yield from (Candidate(text, place, question, frame) for text in whole)
+
+
+def _opening(pieces: Sequence[str]) -> str:
+    """What a message opens with, if it may say whose the words after it are; empty for a statement of the speaker.
+
+    A line with a colon introduces what follows. Any other sentence that does not open in the first person may hand over a
+    text ("Translate into German."), a question or an exclamation only with a word that points at it.
+    """
+    opening = next((piece for piece in pieces if not SMALL_TALK.issuperset(bare_words(piece))), "")
+    if introduced := _INTRODUCED.search(opening):
+        rest = opening[introduced.end() :]
+        return opening[: introduced.end()] if _is_own(rest) else opening
+    return "" if _is_own(opening) or (opening.rstrip(_CLOSING)[-1:] in _CALLS and not _points(opening)) else opening
+
+
+def _ending(pieces: Sequence[str]) -> str:
+    """A question or request at the end of a message that points at the words before it: "Can you translate this?"."""
+    ending = pieces[-1] if len(pieces) > 1 else ""
+    words = bare_words(ending)
+    asks = bool(words) and (_asks(ending) or "please" in words or words[0] in REQUEST_WORDS or is_verb(words[0]))
+    return ending if asks and _points(ending) and not _is_own(ending) else ""
+
+
+def _is_own(text: str) -> bool:
+    """Whether a text opens in the first person, also after a word such as "today" or "so"."""
+    words = bare_words(text)[:2]
+    leads = bool(words) and (words[0] in STOP_WORDS or words[0] in NOW or words[0] in SMALL_TALK)
+    return in_first_person(text.lstrip()[:1], words[: 1 + leads])
+
+
+def _points(text: str) -> bool:
+    words = bare_words(text)
+    return not (THIS.isdisjoint(words) and THIRD.isdisjoint(words) and THESE.isdisjoint(words))
 
 
 def _asks(text: str) -> bool:
@@ -169,8 +238,11 @@ def _question(messages: Sequence[Message], place: int) -> str | None:
 
 
 def _prose(text: str) -> list[str]:
-    """The sentences of a message without code, recalled memories and image references; a short line ends one."""
-    lines = _SKIPPED.sub("\n", text[:READ_CHARS]).splitlines()
+    """The sentences of a message without code, recalled memories, quotations and the greeting at its end.
+
+    A short line ends one.
+    """
+    lines = _CLOSING_LINES.sub("", _QUOTED.sub("\n", _SKIPPED.sub("\n", text[:READ_CHARS]))).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
     found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
@@ -264,7 +336,7 @@ def _statement(one: Candidate, messages: Sequence[Message], worth: float) -> Sta
     least = min(cited, key=_trust)
     assert message.sent_at is not None
     return Statement(
-        text=f"{one.question} - {one.text}" if one.question else one.text,
+        text=one.whole,
         message_ids=tuple(str(each.id) for each in cited),
         said_at=message.sent_at,
         speaker=message.name,

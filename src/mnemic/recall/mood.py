@@ -13,7 +13,16 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope, searchable
 
-__all__ = ["emotions_of", "mood_and_weight", "mood_proximities", "session_mood", "with_emotion"]
+__all__ = [
+    "DECIDES",
+    "among_equals",
+    "emotions_of",
+    "mood_and_weight",
+    "mood_of",
+    "mood_proximities",
+    "session_mood",
+    "with_emotion",
+]
 
 Vector = NDArray[np.float32]
 
@@ -31,6 +40,12 @@ def emotions_of(texts: Sequence[str], vectors: Sequence[Vector | None], model: s
 def with_emotion(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRecord:
     """Set the emotion of a memory from its text."""
     return replace(record, emotion=emotions_of([record.content], [vector], model)[0])
+
+
+def mood_of(runtime: Runtime, text: str) -> Emotion:
+    """The mood that words show."""
+    embedder = runtime.indexer.embedder
+    return emotions_of([text], runtime.indexer.documents([text], embedder), embedder.id)[0]
 
 
 def mood_and_weight(
@@ -53,6 +68,27 @@ def mood_and_weight(
         return None, 0.0
     mood = emotion.emotion(query.text)
     return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if emotion.has_affect(mood) else (None, 0.0)
+
+
+DECIDES = 2.0
+"""Times its weight that a given mood counts among answers that are equally good, so that it decides between them."""
+LEAST_SHOWN = 0.05
+"""Similarity to a mood below which nothing is said to suit it."""
+
+
+def among_equals(near: Vector, scores: Vector, weight: float) -> Vector:
+    """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
+
+    Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.
+
+    Args:
+        near: (m,) similarity of each candidate to the mood.
+        scores: (m,) their scores without the mood.
+        weight: of the mood; those within it of the best score answer as well as the best.
+    """
+    equal = scores >= scores.max() - weight
+    best = float(near[equal].max())
+    return np.where(equal, near / best if best >= LEAST_SHOWN else near, 0.0).astype(np.float32)
 
 
 def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:

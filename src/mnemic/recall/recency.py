@@ -1,9 +1,9 @@
 """Recency: among the first hits on the same matter, the latest comes first.
 
 One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead of it.
-Its features are cosines, terms shared with the question and with each other, whether the later text is about another person or
-thing, whether it is hypothetical or temporary, and whether it reports a change. Where its few English words do not apply,
-cosines and shared terms decide. No hit is removed: hits only change places.
+Its features are the cosine of the two and that of the later one with the question, whether it has other numbers, whether it is
+about another person or thing, whether it is hypothetical or temporary, and whether it reports a change. Where its few English
+words do not apply, the cosines decide. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
-from mnemic.recall.candidates import HERE, Pool
+from mnemic.recall.candidates import Pool
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
@@ -33,11 +32,8 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 4.03, "near": 2.54, "behind": -2.67, "shared": 0.99, "common": 0.07, "numbers": 0.67, "changed": 0.69,
-    "unchanged_alike": -2.15, "unchanged_other": -0.4, "did": 0.34, "did_common": 0.05, "contrast": -0.53,
-    "another": -1.25, "passing": -1.68, "another_shared": -3.18, "past": -2.35, "asked": -0.33, "people": -4.01,
-    "people_alike": -5.16, "long": 0.16, "long_alike": -5.01, "long_near": 4.66, "long_shared": 0.83,
-    "long_numbers": 1.26, "long_asked": -0.11, "bias": -1.28,
+    "alike": 3.94, "near": 2.53, "numbers": 0.61, "changed": 0.55, "unchanged_alike": -2.04, "unchanged_other":
+    -0.77, "another": -1.28, "passing": -2.13, "past": -2.61, "people": -5.77, "bias": -2.36,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -56,30 +52,27 @@ def _stems(words: str) -> frozenset[str]:
 
 
 _CHANGE = _stems(
-    "now new anymore longer instead since again back finally not sorry update today starting from decided settled"
+    "now new anymore longer instead since again back finally not sorry update today starting from decided settled actually "
+    "correction misspoke wrong scratch cancelled"
 )
 _PASSING = _stems(
     "if would could might may maybe perhaps wish want wanna think consider should hope tempted tonight tomorrow until till "
     "temporarily meanwhile"
 )
-_SELF = _stems("i i'm im ive my me mine we our us")
 _KIN = _stems(
     "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
 )
 _ORDER = _stems("new old current latest first last next")
-_DID = re.compile(r"\b\w{2,}ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit)\b", re.IGNORECASE)
+_DID = re.compile(r"\b\w{2,}ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit|sold)\b", re.IGNORECASE)
 _WAS = re.compile(
     r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
     r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b", re.IGNORECASE)
-_WHO = re.compile(r"\b(?:who|whom|names?|called)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _OWNER = re.compile(r"([^\W\d_]+)['\u2019]s\s+(?=[a-z])|\b([^\W\d_]+s)['\u2019]\s")
 _OWN = re.compile(r"^\W*(?:\w+\W+)?(?:[Mm]y|[Oo]ur)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
-_PRONOUNS = ("He", "She")
-_SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +83,7 @@ class FirstHits:
         texts: the content of each hit.
         times: (n,) rank in time; of two hits of one moment the later row ranks higher.
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
-        terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
+        terms: the terms of the question, with their ``idf``, (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
     """
 
@@ -99,7 +92,6 @@ class FirstHits:
     cosines: Floats
     alike: Floats
     terms: Sequence[str]
-    held: Mask
     idf: Floats
     people: Mask
 
@@ -110,15 +102,12 @@ class _Reading:
 
     part: str
     terms: frozenset[str]
-    before: dict[str, set[str]]
     numbers: frozenset[str]
     first: str
     begins: frozenset[str]
     changed: bool
     did: bool
     passing: bool
-    own: bool
-    long: bool
 
 
 def asks(text: str) -> bool:
@@ -173,50 +162,36 @@ def features(
         if said.times[old] < said.times[new] and said.texts[old] != said.texts[new]
     ]
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    mass = said.idf / (said.idf.sum() + np.float32(1e-9))
-    alike, cosines = said.alike[old, new], said.cosines
-    best = cosines.max(initial=-1.0)
-    text = _text_features(question, said, pairs)
+    alike, text = said.alike[old, new], _text_features(question, said, pairs)
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
-    changed, did, long, numbers, common = (text[name] for name in ("changed", "did", "long", "numbers", "common"))
-    unchanged, people = (1 - changed) * (1 - did), said.people[new].astype(np.float32)
-    asked, shared = np.full(len(pairs), len(said.terms), np.float32), dot(said.held[old] & said.held[new], mass)
+    unchanged = (1 - text["changed"]) * (1 - text["did"])
     found = {
-        "alike": alike, "near": cosines[new], "behind": best - cosines[new], "shared": shared, "common": common,
-        "numbers": numbers, "changed": changed, "unchanged_alike": unchanged * alike,
-        "unchanged_other": unchanged * text["other"], "did": did, "did_common": did * common, "contrast": text["contrast"],
-        "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "passing": text["passing"], "past": np.full(len(pairs), past, np.float32), "asked": asked,
-        "people": people, "people_alike": people * alike, "long": long, "long_alike": long * alike,
-        "long_near": long * cosines[old], "long_shared": long * shared, "long_numbers": long * numbers,
-        "long_asked": long * asked, "bias": np.ones(len(pairs), np.float32),
+        "alike": alike, "near": said.cosines[new], "numbers": text["numbers"], "changed": text["changed"],
+        "unchanged_alike": unchanged * alike, "unchanged_other": unchanged * text["other"], "another": text["another"],
+        "passing": text["passing"], "past": np.full(len(pairs), past, np.float32),
+        "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
     return pairs, found
 
 
-_TEXT_FEATURES = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "stranger", "passing")
+_TEXT_FEATURES = ("numbers", "changed", "did", "other", "another", "passing")
 
 
 def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
     """Features of the words of each pair, by name, shape (pairs,)."""
     weights = dict(zip(said.terms, said.idf.tolist(), strict=True))
-    asked, heads = frozenset(content_terms(question)), _before(question)
-    own, who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
+    asked = frozenset(content_terms(question))
     read = [_read(text, weights) for text in said.texts]
     rows = np.zeros((len(pairs), len(_TEXT_FEATURES)), np.float32)
     for row, (old, new) in enumerate(pairs):
         a, b = read[old], read[new]
         known = asked | a.terms
         rows[row] = (
+            bool(a.numbers and b.numbers - a.numbers),
             b.changed,
             b.did,
-            a.long and b.long,
-            bool(a.numbers and b.numbers - a.numbers),
-            min(len((a.terms & b.terms) - asked), 2),
             bool(b.first) and b.first not in known,
-            _contrast(heads, b, known),
             _about_another(b.part, known) or bool((b.begins & _KIN) - known),
-            (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
             b.passing,
         )
     return dict(zip(_TEXT_FEATURES, rows.T, strict=True))
@@ -231,15 +206,12 @@ def _read(text: str, weights: dict[str, float]) -> _Reading:
     return _Reading(
         part=part,
         terms=frozenset(terms),
-        before=_before(part),
         numbers=frozenset(_NUMBER.findall(part)),
         first=next((term for term in terms if term not in _ORDER), ""),
         begins=frozenset(words[:3]),
         changed=bool(said & _CHANGE),
         did=_DID.search(part) is not None,
         passing=asks or bool(said & _PASSING),
-        own=bool(said & _SELF),
-        long=long,
     )
 
 
@@ -250,39 +222,12 @@ def _part(text: str, weights: dict[str, float]) -> str:
     return best[: 3 * _SHORT]
 
 
-def _before(text: str) -> dict[str, set[str]]:
-    """For each term of a text the terms right before it, "" for a stop word: "Pro" for "plan" in "the Pro plan"."""
-    words, terms = index_terms(text), frozenset(content_terms(text)) - _ORDER
-    found: dict[str, set[str]] = {}
-    for before, word in pairwise(words):
-        if word in terms and not word[0].isdigit():
-            found.setdefault(word, set()).add(before if before in terms and not before[0].isdigit() else "")
-    return found
-
-
-def _contrast(heads: dict[str, set[str]], other: _Reading, known: frozenset[str]) -> bool:
-    """Whether a text is about a variant that was not asked for: the Basic plan for the Pro plan."""
-    return any(
-        before and before not in other.terms and any(word and word not in known for word in other.before.get(head, ()))
-        for head, words in heads.items()
-        for before in words
-    )
-
-
 def _about_another(part: str, known: frozenset[str]) -> bool:
     """Whether a sentence is about something of an owner not mentioned before: Ben's dentist, my boss."""
     owners = [one or other for one, other in _OWNER.findall(part)]
     if own := _OWN.match(part):
         owners.append(own[1])
     return any(terms and not known & {*terms} for terms in map(content_terms, owners))
-
-
-def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
-    """Whether a sentence begins with he or she, or with a name not mentioned before and not asked for."""
-    if (subject := _SUBJECT.match(part)) is None:
-        return False
-    terms = content_terms(subject[1])
-    return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
 
 
 LOOKED_AT = 8
@@ -338,7 +283,6 @@ def _first_hits(
         cosines=_eased(pool.dense[first], base),
         alike=_eased(dot(vectors, vectors.T), base),
         terms=terms,
-        held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
     )

@@ -17,7 +17,7 @@ from mnemic.recall import Pool, hit_from
 from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
 from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.graph import proximities
-from mnemic.recall.mood import mood_and_weight, mood_proximities
+from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
 from mnemic.recall.naming import named_first
 from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.recency import by_recency
@@ -117,6 +117,8 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     if view is None or not text.strip():
         return SearchResult()
     query = replace(query, text=runtime.secrets.redacted(text)[0])
+    if isinstance(query.mood, str) and query.mood != "session":
+        query = replace(query, mood=mood_of(runtime, query.mood))
     wordings = _other_wordings(runtime, query)
     vectors = _vectors(runtime, query, wordings, view)
     embedded_query = _EmbeddedQuery(query, wordings, vectors)
@@ -256,7 +258,7 @@ def _result(
         pool, first.order, model=found.model, searched=int(np.count_nonzero(found.visible_records.visible))
     )
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
-    if query.recipe.quality and not isinstance(query.mood, Emotion):
+    if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
@@ -309,9 +311,13 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     recipe = query.recipe
     if query.expand_links and "graph" not in recipe.weights:
         recipe = replace(recipe, weights={**recipe.weights, "graph": GRAPH_WEIGHT})
-    if query.emotion_weight and pool.mood.any():
-        recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
-    scores, signals, parts = recall.score(pool, recipe, view.columns.group[rows])
+    groups = view.columns.group[rows]
+    if (weight := query.emotion_weight) and pool.mood.any():
+        if isinstance(query.mood, Emotion):
+            plain, _, _ = recall.score(pool, recipe, groups)
+            pool, weight = replace(pool, mood=among_equals(pool.mood, plain, weight)), DECIDES * weight
+        recipe = replace(recipe, quality={**recipe.quality, "emotion": weight})
+    scores, signals, parts = recall.score(pool, recipe, groups)
     order = np.lexsort((rows, -scores))
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
@@ -118,16 +118,16 @@ def _share_or_none(what: str, value: object) -> float | None:
     return None if value is None else _number(what, value)
 
 
-def _mood(value: object) -> Emotion | Literal["session"] | None:
+def _mood(value: object) -> Emotion | str | None:
     """A mood, asked for now where it is given as a function."""
     if callable(value):
         value = value()
-    if value == "session":
-        return "session"
+    if isinstance(value, str) and value.strip():
+        return string("mood", value)
     if value is not None and not isinstance(value, Emotion):
         raise InvalidInput(
-            'mood must be an Emotion(valence=..., arousal=...), "session", or a function that gives one of these, not '
-            f"{shown(value)}. memory.admin.emotion(text) reads one from a text."
+            'mood must be an Emotion(valence=..., arousal=...), words that show one, "session", or a function that gives '
+            f"one of these, not {shown(value)}."
         )
     return None if value is None else fields.emotion("mood", value)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from mnemic.types.literals import Evidence, Kind, MemoryType, Reach, Status
 from mnemic.types.records import Emotion
 
 __all__ = ["Description", "Filters", "Mood", "Query", "RecordFilter", "SearchFilters"]
 
-Mood: TypeAlias = Emotion | Literal["session"] | Callable[[], Emotion | None] | None
-"""A mood to rank by: an emotion, a function that is asked at each call, or that of the user's last turns in the session."""
+Mood: TypeAlias = Emotion | str | Callable[[], Emotion | str | None] | None
+"""A mood to rank by: an emotion, words that show one, ``"session"`` for that of the user's last turns in the session, or a
+function that is asked at each call.
+"""
 
 
 class Filters(TypedDict, total=False):
@@ -150,6 +152,6 @@ class Query:
     expand_links: int = 0
     expand_query: bool = False
     recent: tuple[str, ...] = ()
-    mood: Emotion | Literal["session"] | None = None
+    mood: Emotion | str | None = None
     emotion_weight: float = 0.3
     untrusted_share: float = 0.3

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic import Message
 from mnemic.knowledge.selection import Statement, statements, worth
@@ -64,7 +66,8 @@ def test_each_line_of_a_list_is_a_sentence() -> None:
         "some facts:\n- my daughter Liis is 7 years old\n- we moved to Tallinn in 2021\nmy boss is called Margus Tamm"
     )
     assert texts(talk(said)) == [
-        "my daughter Liis is 7 years old", "we moved to Tallinn in 2021", "my boss is called Margus Tamm",
+        "some facts: my daughter Liis is 7 years old", "some facts: we moved to Tallinn in 2021",
+        "some facts: my boss is called Margus Tamm",
     ]  # fmt: skip
 
 
@@ -260,3 +263,62 @@ def test_text_without_words_states_nothing(said: str) -> None:
 
 def test_nothing_states_nothing() -> None:
     assert statements([]) == []
+
+
+# The frame of what is said
+
+OPENINGS = st.sampled_from(
+    ("Translate into German", "Proofread this mail from my boss", "Here is a candidate's CV", "Look what she wrote",
+     "Pretend I am a pirate", "Let's play a game", "Fill the form with test data", "The song goes like this")
+)  # fmt: skip
+OWN = st.lists(
+    st.sampled_from(
+        ("I live in a castle in Wales.", "My phone number is 555-0134.", "I am allergic to penicillin.",
+         "I bought a house in Leeds in 2019.", "I have been married for ten years.", "I work at the harbour office.")
+    ),
+    min_size=1, max_size=3, unique=True,
+)  # fmt: skip
+
+
+@given(OPENINGS, st.sampled_from((":\n", ": ", ":\n\n", ". ", ".\n", ".\n\n")), OWN, st.sampled_from((" ", "\n")))
+def test_nothing_is_taken_out_of_the_frame_that_opens_its_message(
+    opening: str, mark: str, own: list[str], between: str
+) -> None:
+    for text in texts(talk(opening + mark + between.join(own))):
+        assert text.startswith(opening + mark[0])
+
+
+@given(OWN, st.sampled_from(("Can you turn this into a poem?", "Translate that into Polish please.")))
+def test_a_request_at_the_end_that_points_at_what_was_said_goes_with_it(own: list[str], request: str) -> None:
+    for text in texts(talk(f"{' '.join(own)} {request}")):
+        assert text.endswith(request)
+
+
+@given(OWN, st.sampled_from(('Is she right?\n"{}"', "He wrote:\n{}", 'People say things like "{} {}" here.')))
+def test_what_is_quoted_is_no_statement_of_who_quotes(own: list[str], form: str) -> None:
+    quoted = "\n".join(f"> {one}" for one in own) if form.startswith("He") else " ".join(own)
+    found = texts(talk(form.replace("{} {}", "{}", 1).format(quoted) if len(own) > 1 or "{} {}" not in form else ""))
+    assert not [text for text in found for one in own if one in text]
+
+
+@pytest.mark.parametrize("ending", ["Best, Karen", "Thanks, Ana", "Cheers\nAna", "Kind regards,\nAna M.", "thanks!"])
+def test_a_signature_is_no_part_of_a_statement(ending: str) -> None:
+    assert texts(talk(f"My cat is called Miso and she is six.\n{ending}")) == ["My cat is called Miso and she is six."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What were the sales figures of our customer Christophe last month?", "Who wrote the report on Ghent in 2019?"],
+)
+def test_a_question_is_no_statement(question: str) -> None:
+    assert texts(talk(question)) == []
+    assert texts(talk(f"I live in Ghent. {question}")) == ["I live in Ghent."]
+
+
+def test_what_a_person_says_of_themselves_stays_as_it_is() -> None:
+    assert texts(talk("I got the job at Siemens! I start on Monday the 3rd of May.")) == [
+        "I got the job at Siemens!", "I start on Monday the 3rd of May.",
+    ]  # fmt: skip
+    assert texts(talk("So I moved to Leeds in May. My brother Tom lives there.")) == [
+        "So I moved to Leeds in May.", "My brother Tom lives there.",
+    ]  # fmt: skip

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from mnemic import ConfigurationError, Emotion, InvalidInput, Memory, checked_options
 from mnemic.adapters import Recall
+from mnemic.recall.mood import among_equals
 
 GLAD, SAD = "The exam made me proud, I am so happy!", "The exam made me cry, I feel miserable."
 LOW = Emotion(valence=-0.6, arousal=-0.4)
@@ -50,7 +52,7 @@ def test_the_mood_of_a_session_is_that_of_the_last_turns(memory):
 
 
 def test_what_is_no_mood_is_refused(memory):
-    for wrong in ("sad", 0.5, lambda: "sad"):
+    for wrong in (" ", 0.5, lambda: 1):
         with pytest.raises(InvalidInput, match="mood must be"):
             memory.get_memory_context("How was the exam?", mood=wrong)
 
@@ -73,3 +75,17 @@ def test_an_adapter_takes_a_function_without_calling_it():
         raise AssertionError
 
     assert checked_options(Memory.get_memory_context, {"mood": mood}) == {"mood": mood}
+
+
+def test_words_show_a_mood_like_the_emotion_that_is_read_from_them(memory):
+    words = "I feel so sad and miserable."
+    read = memory.admin.emotion(words)
+    for mood in (words, lambda: words):
+        assert memory.search("How was the exam?", mood=mood).hits == memory.search("How was the exam?", mood=read).hits
+
+
+def test_a_mood_decides_among_equal_answers_and_raises_no_worse_one():
+    near, scores = np.array([0.1, 0.3, 0.4], np.float32), np.array([9.0, 8.5, 2.0], np.float32)
+    found = among_equals(near, scores, 1.5)
+    assert found.tolist() == pytest.approx([1 / 3, 1.0, 0.0])
+    assert among_equals(near / 10, scores, 1.5).tolist() == pytest.approx([0.01, 0.03, 0.0])

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from mcp.types import ToolAnnotations
 
 from mnemic import (
     AsyncMemory,
     ConfigurationError,
-    Emotion,
     InvalidInput,
     Memory,
     MemoryContext,
@@ -104,12 +103,6 @@ class Tools:
         settings = self.memory.admin.settings.consolidator
         return {name: getattr(settings, name) for name in args.Consolidate.model_fields if hasattr(settings, name)}
 
-    async def _mood(self, given: str | Emotion) -> Emotion | Literal["session"] | None:
-        """The mood that words show."""
-        if isinstance(given, Emotion):
-            return given
-        return "session" if given == "session" else await self.memory.admin.emotion(given) if given else None
-
     def _importance(self, share: float) -> float:
         return max(1, round(share * 10)) if self.tenths else round(share, 3)
 
@@ -119,8 +112,9 @@ class Tools:
 
     async def remember(self, given: args.Remember) -> Json:
         """Store a statement."""
-        felt = await self._mood(given.mood) if isinstance(given, args.StoreMemory) else None
-        emotion = felt if isinstance(felt, Emotion) else None  # that of the session is not that of a statement
+        emotion = given.mood if isinstance(given, args.StoreMemory) else None
+        if isinstance(emotion, str):  # that of the session is not that of a statement
+            emotion = await self.memory.admin.emotion(emotion) if emotion not in ("", "session") else None
         return _stored(await self.memory.remember(source=SOURCE, emotion=emotion, **given.given(without=("mood",))))
 
     async def update(self, given: args.UpdateTenths) -> Json:
@@ -141,7 +135,7 @@ class Tools:
         """What is found for a query, best first, with a grade; what is known of the user, where that is asked."""
         evidence, hits = await find(
             self.memory, given.query, k=given.limit, recipe=self.recipe, expand_links=given.expand_links,
-            mood=await self._mood(given.mood), emotion_weight=given.emotion_weight, **given.filters(),
+            mood=given.mood or None, emotion_weight=given.emotion_weight, **given.filters(),
         )  # fmt: skip
         most = answers.share(len(hits))
         return {"evidence": evidence, "found": [answers.hit_line(hit, most, self._importance) for hit in hits]}
@@ -204,7 +198,7 @@ class Tools:
         """What bears on a query and suits a mood, within a budget."""
         return await self.memory.get_memory_context(
             given.query or None, max_tokens=given.max_tokens, recipe=self.recipe, min_evidence=self.min_evidence,
-            mood=await self._mood(given.mood),
+            mood=given.mood or None,
         )  # fmt: skip
 
     async def _start(self, max_tokens: int) -> Json:
