@@ -152,4 +152,4 @@ def test_a_mood_ranks_what_is_recalled(memory, scripted):
         run(memory, model, mood=lambda felt=felt: memory.admin.emotion(felt), emotion_weight=1.0).run_sync("go")
         assert returned(model)[0].content["results"][0]["text"] == first
     with pytest.raises(ConfigurationError, match="mood"):
-        mnemic_toolset(memory, mood="sad")
+        mnemic_toolset(memory, mood=" ")

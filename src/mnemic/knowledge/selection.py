@@ -39,15 +39,9 @@ ANSWER = 6
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Recalled memories, and references to images or files."""
-_SPOKEN = '[^"\u201c\u201d\u201e\u00ab\u00bb]'
-_QUOTED = re.compile(
-    rf"""
-    ^[ \t]*>.*$                                                                       # a quoted line
-    | (?:^|(?<=:)[ \t])["\u201c\u201e\u00ab]{_SPOKEN}{{8,2000}}["\u201c\u201d\u00bb](?=\s|\Z)   # a quotation that stands alone
-    | ["\u201c\u201e\u00ab]{_SPOKEN}{{4,2000}}[.!?]\s{_SPOKEN}{{4,2000}}["\u201c\u201d\u00bb]      # one of several sentences
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_QUOTATION = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]{8,4000})["\u201c\u201d\u00bb]')
+_GOES_ON = re.compile(r"[.!?\u2026]\s+\S")
 _CLOSING_LINES = re.compile(
     r"(?<=[.!?\u2026])\s*\n\s*(?:(?:best|kind|warm|many|all the|yours|with|much)\s+)*"
     r"(?:regards|wishes|best|thanks|thank you|thx|cheers|love|sincerely|yours|truly|xx?)\b[,.!]?"
@@ -199,13 +193,14 @@ def _ending(pieces: Sequence[str]) -> str:
 
 
 def _is_own(text: str) -> bool:
-    """Whether a text opens in the first person, also after a word such as "today" or "so"."""
+    """Whether a text opens in the first person, also after a word such as "now" or "so"."""
     words = bare_words(text)[:2]
     leads = bool(words) and (words[0] in STOP_WORDS or words[0] in NOW or words[0] in SMALL_TALK)
     return in_first_person(text.lstrip()[:1], words[: 1 + leads])
 
 
 def _points(text: str) -> bool:
+    """Whether a text points at other words: this, them, the following."""
     words = bare_words(text)
     return not (THIS.isdisjoint(words) and THIRD.isdisjoint(words) and THESE.isdisjoint(words))
 
@@ -242,11 +237,19 @@ def _prose(text: str) -> list[str]:
 
     A short line ends one.
     """
-    lines = _CLOSING_LINES.sub("", _QUOTED.sub("\n", _SKIPPED.sub("\n", text[:READ_CHARS]))).splitlines()
+    unquoted = _QUOTATION.sub(_unquoted, _QUOTED_LINE.sub("", _SKIPPED.sub("\n", text[:READ_CHARS])))
+    lines = _CLOSING_LINES.sub("", unquoted).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
     found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
     return [one for one in found if len(one) <= LONGEST and any(map(str.isalnum, one))]
+
+
+def _unquoted(quotation: re.Match[str]) -> str:
+    """A quotation within a sentence as it is; nothing for one that stands alone or has several sentences."""
+    before, after = quotation.string[: quotation.start()].rstrip(" \t")[-1:], quotation.string[quotation.end() :][:1]
+    alone = before in ("", "\n", ":") and not after.strip()
+    return "\n" if alone or _GOES_ON.search(quotation[1]) else quotation[0]
 
 
 def _merge_dependent(pieces: Sequence[str]) -> list[str]:

@@ -54,7 +54,7 @@ BROAD = 0.65
 """``BESIDE`` of a request for everything about something; what has all its words goes however near it is."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
-NEAR, NEAR_WORDS = 0.1, 0.34
+NEAR, NEAR_WORDS = 0.12, 0.34
 """Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
 """Most kept records that are named."""

@@ -127,4 +127,4 @@ def _restates(leader: Hit, hit: Hit) -> bool:
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return bool(leader.superseded_by) == bool(hit.superseded_by) and restates(leader.text, hit.text)
+    return restates(leader.text, hit.text)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
-from mnemic.recall.candidates import Pool
+from mnemic.recall.candidates import HERE, Pool
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
@@ -32,8 +32,9 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 3.94, "near": 2.53, "numbers": 0.61, "changed": 0.55, "unchanged_alike": -2.04, "unchanged_other":
-    -0.77, "another": -1.28, "passing": -2.13, "past": -2.61, "people": -5.77, "bias": -2.36,
+    "alike": 3.91, "near": 1.66, "behind": -2.78, "numbers": 0.63, "changed": 0.56, "unchanged_alike": -2.01,
+    "unchanged_other": -0.62, "another": -1.15, "another_shared": -1.81, "passing": -2.23, "past": -2.71,
+    "people": -5.7, "bias": -1.48,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -59,6 +60,7 @@ _PASSING = _stems(
     "if would could might may maybe perhaps wish want wanna think consider should hope tempted tonight tomorrow until till "
     "temporarily meanwhile"
 )
+_SELF = _stems("i i'm im ive my me mine we our us")
 _KIN = _stems(
     "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
 )
@@ -70,8 +72,11 @@ _WAS = re.compile(
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b", re.IGNORECASE)
+_WHO = re.compile(r"\b(?:who|whom|names?|called)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _OWNER = re.compile(r"([^\W\d_]+)['\u2019]s\s+(?=[a-z])|\b([^\W\d_]+s)['\u2019]\s")
+_PRONOUNS = ("He", "She")
+_SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
 _OWN = re.compile(r"^\W*(?:\w+\W+)?(?:[Mm]y|[Oo]ur)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
 
 
@@ -83,7 +88,7 @@ class FirstHits:
         texts: the content of each hit.
         times: (n,) rank in time; of two hits of one moment the later row ranks higher.
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
-        terms: the terms of the question, with their ``idf``, (T,).
+        terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
     """
 
@@ -92,6 +97,7 @@ class FirstHits:
     cosines: Floats
     alike: Floats
     terms: Sequence[str]
+    held: Mask
     idf: Floats
     people: Mask
 
@@ -108,6 +114,7 @@ class _Reading:
     changed: bool
     did: bool
     passing: bool
+    own: bool
 
 
 def asks(text: str) -> bool:
@@ -164,23 +171,28 @@ def features(
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
     alike, text = said.alike[old, new], _text_features(question, said, pairs)
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
+    mass = said.idf / (said.idf.sum() + np.float32(1e-9))
+    shared = dot(said.held[old] & said.held[new], mass)
     unchanged = (1 - text["changed"]) * (1 - text["did"])
     found = {
-        "alike": alike, "near": said.cosines[new], "numbers": text["numbers"], "changed": text["changed"],
+        "alike": alike, "near": said.cosines[new],
+        "behind": said.cosines.max(initial=-1.0) - said.cosines[new], "numbers": text["numbers"], "changed": text["changed"],
         "unchanged_alike": unchanged * alike, "unchanged_other": unchanged * text["other"], "another": text["another"],
+        "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
         "passing": text["passing"], "past": np.full(len(pairs), past, np.float32),
         "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
     return pairs, found
 
 
-_TEXT_FEATURES = ("numbers", "changed", "did", "other", "another", "passing")
+_TEXT_FEATURES = ("numbers", "changed", "did", "other", "another", "stranger", "passing")
 
 
 def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
     """Features of the words of each pair, by name, shape (pairs,)."""
     weights = dict(zip(said.terms, said.idf.tolist(), strict=True))
     asked = frozenset(content_terms(question))
+    own, who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
     read = [_read(text, weights) for text in said.texts]
     rows = np.zeros((len(pairs), len(_TEXT_FEATURES)), np.float32)
     for row, (old, new) in enumerate(pairs):
@@ -192,6 +204,7 @@ def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, in
             b.did,
             bool(b.first) and b.first not in known,
             _about_another(b.part, known) or bool((b.begins & _KIN) - known),
+            (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
             b.passing,
         )
     return dict(zip(_TEXT_FEATURES, rows.T, strict=True))
@@ -212,6 +225,7 @@ def _read(text: str, weights: dict[str, float]) -> _Reading:
         changed=bool(said & _CHANGE),
         did=_DID.search(part) is not None,
         passing=asks or bool(said & _PASSING),
+        own=bool(said & _SELF),
     )
 
 
@@ -228,6 +242,14 @@ def _about_another(part: str, known: frozenset[str]) -> bool:
     if own := _OWN.match(part):
         owners.append(own[1])
     return any(terms and not known & {*terms} for terms in map(content_terms, owners))
+
+
+def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
+    """Whether a sentence begins with he or she, or with a name not mentioned before and not asked for."""
+    if (subject := _SUBJECT.match(part)) is None:
+        return False
+    terms = content_terms(subject[1])
+    return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
 
 
 LOOKED_AT = 8
@@ -283,6 +305,7 @@ def _first_hits(
         cosines=_eased(pool.dense[first], base),
         alike=_eased(dot(vectors, vectors.T), base),
         terms=terms,
+        held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
     )

@@ -31,6 +31,7 @@ __all__ = [
     "normalised",
     "own_coverage",
     "plain_sum",
+    "quality_unit",
     "rank_fusion",
     "recipe_named",
     "score",
@@ -247,9 +248,9 @@ def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: f
     return parts
 
 
-def _best_fused(recipe: Recipe) -> float:
-    """The score of a candidate that all signals rank first: what quality is weighed against in rank fusion."""
-    return sum(recipe.weights.values()) / (recipe.rrf_k + 1)
+def quality_unit(recipe: Recipe) -> float:
+    """What a quality of weight 1 adds at most: in rank fusion the score of what all signals rank first, else 1."""
+    return sum(recipe.weights.values()) / (recipe.rrf_k + 1) if recipe.fusion == "rrf" else 1.0
 
 
 def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
@@ -403,8 +404,7 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats
         }
     if boost:
         added = weighted(values, boost)
-        if recipe.fusion == "rrf":
-            added = {name: part * np.float32(_best_fused(recipe)) for name, part in added.items()}
+        added = {name: part * np.float32(quality_unit(recipe)) for name, part in added.items()}
         scores = scores + total(added)
         parts |= {name: parts[name] + part if name in parts else part for name, part in added.items()}
     if recipe.spread:

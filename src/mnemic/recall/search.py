@@ -21,6 +21,7 @@ from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, 
 from mnemic.recall.naming import named_first
 from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.recency import by_recency
+from mnemic.recall.recipes import quality_unit
 from mnemic.recall.validation import MAX_TOKENS
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
@@ -315,7 +316,8 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     if (weight := query.emotion_weight) and pool.mood.any():
         if isinstance(query.mood, Emotion):
             plain, _, _ = recall.score(pool, recipe, groups)
-            pool, weight = replace(pool, mood=among_equals(pool.mood, plain, weight)), DECIDES * weight
+            pool = replace(pool, mood=among_equals(pool.mood, plain, weight * quality_unit(recipe)))
+            weight *= DECIDES
         recipe = replace(recipe, quality={**recipe.quality, "emotion": weight})
     scores, signals, parts = recall.score(pool, recipe, groups)
     order = np.lexsort((rows, -scores))

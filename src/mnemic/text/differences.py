@@ -59,6 +59,7 @@ _SYNONYMS = {term: terms[0] for terms in map(content_terms, _ALIKE) for term in 
     for pair in (_DIGITS | _SHORT_MONTHS).items()
     for term, other in zip(*map(content_terms, pair), strict=True)
 }
+_FILLERS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
 _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
@@ -221,6 +222,11 @@ def differs(first: str, second: str) -> Difference | None:
 
 
 def restates(first: str, second: str) -> bool:
-    """Whether two texts say the same and neither adds anything: no difference, and the same terms."""
-    terms = [{_SYNONYMS.get(term, term) for term in content_terms(text)} for text in (first, second)]
-    return terms[0] == terms[1] and differs(first, second) is None
+    """Whether two texts say the same and neither adds anything: no difference, and the same words but for fillers."""
+    return _counted(first) == _counted(second) and differs(first, second) is None
+
+
+def _counted(text: str) -> list[str]:
+    """The words of a text that count, by their term, in any order: what swaps roles differs."""
+    words = (word for word in WORDS.findall(text.lower()) if word not in _FILLERS)
+    return sorted(_SYNONYMS.get(term, term) for word in words for term in content_terms(word) or (word,))

@@ -20,6 +20,7 @@ TOLD = [f"I keep the {word} on day {day}, and I like it." for day, word in enume
 
 COMMANDS = {
     "benchmarks.quality.agents": "--data agents.jsonl --embedder hashing --prompts",
+    "benchmarks.quality.changes": "--form two --cases 2",
     "benchmarks.quality.consolidation": "--part planted --groups 2",
     "benchmarks.quality.emotion": "score --data emotion.csv",
     "benchmarks.quality.evidence": "--data locomo.json",

@@ -6,7 +6,7 @@ import pytest
 from mnemic import Memory, Message
 from mnemic.recall import FirstHits, latest_first
 from mnemic.recall.recency import WEIGHTS, features, ordered
-from mnemic.text.terms import query_terms
+from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
 
@@ -20,6 +20,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, people=False):
         cosines=np.array([cosine - n / 50 for n in range(count)], np.float32),
         alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
         terms=terms,
+        held=np.array([[term in content_terms(line) for term in terms] for line in lines]),
         idf=np.ones(len(terms), np.float32),
         people=np.full(count, people),
     )

@@ -65,9 +65,11 @@ def test_a_count_by_another_name(memory, method, meant, name):
         getattr(memory, method)(*words, **{name: 3})
 
 
-def test_a_mood_in_words_names_the_way(memory):
-    with pytest.raises(InvalidInput, match=r"memory\.admin\.emotion\(text\)"):
-        memory.search("tea", mood="happy")
+def test_a_mood_may_be_words(memory):
+    memory.add("The tea made me happy!")
+    assert memory.search("tea", mood="happy")
+    with pytest.raises(InvalidInput, match="words that show one"):
+        memory.search("tea", mood=" ")
 
 
 def test_a_forgotten_message_that_is_sent_again(memory):

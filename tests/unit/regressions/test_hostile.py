@@ -136,7 +136,7 @@ def test_two_long_messages_are_not_compared_word_by_word(memory, monkeypatch, en
     def counted(first, second):
         compared.append((first, second))
 
-    monkeypatch.setattr(folding, "differs", counted)
+    monkeypatch.setattr(folding, "restates", counted)
     for n, end in enumerate(ends):
         memory.add("word " * 6_000 + end, id=f"m{n}")
     assert {hit.id for hit in memory.search("word")} == {"m0", "m1"}
