@@ -24,6 +24,8 @@ MAX_JOINED = 400
 """Most characters of joined sentences in one statement, and of a question with its answer."""
 LINE = 60
 """A line at least this long may be wrapped and continue in the next; a shorter one ends a sentence."""
+SIGNED = 200
+"""Characters at the end of a message in which a signature is looked for."""
 READ_CHARS = 20_000
 """Characters read of a message."""
 WIDTH = 1.5
@@ -238,7 +240,7 @@ def _prose(text: str) -> list[str]:
     A short line ends one.
     """
     unquoted = _QUOTATION.sub(_unquoted, _QUOTED_LINE.sub("", _SKIPPED.sub("\n", text[:READ_CHARS])))
-    lines = _CLOSING_LINES.sub("", unquoted).splitlines()
+    lines = (unquoted[:-SIGNED] + _CLOSING_LINES.sub("", unquoted[-SIGNED:])).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
     found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
