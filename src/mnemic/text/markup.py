@@ -53,7 +53,7 @@ _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
 
 def _like(word: str) -> str:
     """A pattern of a word in which letters may be swapped for those of other scripts, as look-alikes are."""
-    return "".join(f"[{letter}\u0080-\U0010ffff]" for letter in word)
+    return "".join(rf"(?:{letter}|[^\x00-\x7f])" for letter in word)  # a range of all letters takes long to compile
 
 
 _ORIGIN = "|".join(
