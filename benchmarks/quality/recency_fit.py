@@ -34,8 +34,6 @@ from mnemic import Memory
 from mnemic.recall import recency
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
-SEQUENCES = 2
-"""Of each attribute of a family."""
 FOLDS, RIDGE = 5, 1.0
 MASS = {"stories": (2000, 2000), "families": (1500, 1500), "locomo": (300, 300), "beam": (300, 1200), "talk": (0, 4000)}
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
@@ -127,9 +125,9 @@ def of_talk(file: Path, embedder: Any) -> Iterator[Asked]:
                 yield from seen(memory, question, source, label, gold, people - gold, now=now)
 
 
-def of_family(family: str, embedder: Any) -> Iterator[Asked]:
+def of_family(family: str, embedder: Any, count: int) -> Iterator[Asked]:
     """A value makes way for a later value, and for nothing else."""
-    for sequence in updates.sequences(family, len(updates.FAMILIES[family]) * SEQUENCES, 0):
+    for sequence in updates.sequences(family, count or 2 * len(updates.FAMILIES[family]), 0):
         values = {step.message.id: step.value for step in sequence.steps}
 
         def label(old: str, new: str, values: Any = values) -> float | None:
@@ -240,6 +238,7 @@ def main(given: Sequence[str]) -> None:
     parser.add_argument("--talk", type=Path, nargs="+", required=True, help="conversations.json of folders of talk")
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--agents", type=Path, required=True)
+    parser.add_argument("--sequences", type=int, default=0, help="of each family; default: two of each attribute")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
     )
@@ -247,7 +246,7 @@ def main(given: Sequence[str]) -> None:
     embedder = default_embedder(options.vectors_cache)
     asked = [one for file in options.stories for one in of_stories(file, embedder)]
     asked += [one for file in options.talk for one in of_talk(file, embedder)]
-    asked += [one for family in FAMILIES for one in of_family(family, embedder)]
+    asked += [one for family in FAMILIES for one in of_family(family, embedder, options.sequences)]
     asked += [*of_locomo(options.locomo, embedder), *of_agents(options.agents, embedder)]
     embedder.close()
     names = [*recency.WEIGHTS]

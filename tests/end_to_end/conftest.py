@@ -36,7 +36,6 @@ class Blocking:
         ("folder", "async"),
         ("ram", "sync"),  # the face knows nothing of the place, so not every pair is tried
         pytest.param(("postgres", "sync"), marks=pytest.mark.engine),
-        pytest.param(("postgres", "async"), marks=pytest.mark.engine),
     ],
     ids="-".join,
 )

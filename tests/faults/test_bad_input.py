@@ -19,7 +19,7 @@ from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, Sec
 from mnemic.cli import main as command
 from mnemic.text.markup import is_blank
 
-SHARE = count(5, 100) / 100
+SHARE = count(3, 100) / 100
 ENORMOUS = 2_000_000
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import cycle, product
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,7 @@ def scrambled(path):
     path.write_bytes(content)
 
 
+LEFT = ("closed", "killed")
 MUTANTS = [
     (name, damage)
     for name in (
@@ -127,7 +129,7 @@ MUTANTS = [
     )
     for damage in (halved, zeroed, deleted, *((scrambled,) if name in ("header.bin", "data_level0.bin") else ()))
 ]
-CHOSEN = MUTANTS if BATTERY else MUTANTS[:10]
+CHOSEN = [*product(MUTANTS, LEFT)] if BATTERY else [*zip(MUTANTS[::2], cycle(LEFT), strict=False)]
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +153,11 @@ def test_there_are_twenty():
     assert len(MUTANTS) == 20
 
 
-@pytest.mark.parametrize("left", ["closed", "killed"])
-@pytest.mark.parametrize(("name", "damage"), CHOSEN, ids=lambda value: getattr(value, "__name__", value))
-def test_damaged_files(sound, tmp_path, name, damage, left):
+@pytest.mark.parametrize(
+    ("mutant", "left"), CHOSEN, ids=lambda value: value if isinstance(value, str) else f"{value[0]}-{value[1].__name__}"
+)
+def test_damaged_files(sound, tmp_path, mutant, left):
+    name, damage = mutant
     folder, stored = sound
     copy = tmp_path / "memory"
     shutil.copytree(folder, copy)

@@ -23,9 +23,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 LONG = bool(os.environ.get("MNEMIC_BATTERY"))
-FEW = 40
+FEW = 20
 """Steps of a move that are tried in the short form, from its beginning to its end."""
-EVERY = 4
+EVERY = 6
 """Of the steps within a transaction, which is rolled back as a whole, every so-many-th fails in the short form."""
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 TALK = (

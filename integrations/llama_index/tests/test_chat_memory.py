@@ -314,16 +314,17 @@ def test_injected_text_is_taken_out_wherever_it_comes_back(memory, said):
     assert said(memory)[1:] == [f"Still there? {OWN}"]
 
 
-@pytest.mark.parametrize("opening", ["<memory a>", "<memory>"])
-def test_a_message_full_of_openings_is_put_in_linear_work(opening):
+def test_a_message_full_of_openings_is_put_in_linear_work():
     code = (
-        "import sys; from llama_index.core.llms import ChatMessage\n"
+        "from llama_index.core.llms import ChatMessage\n"
         "from llama_index.memory.mnemic import MnemicChatMemory\n"
         "chat = MnemicChatMemory(memory=':memory:', options={'embedder': 'hashing'}, idle=False)\n"
-        "chat.put(ChatMessage(role='user', content=(sys.argv[1] + chr(10)) * 80_000)); print(len(chat.get_all()))"
+        "for opening in ('<memory a>\\n', '<memory>\\n'):\n"
+        "    chat.put(ChatMessage(role='user', content=opening * 80_000))\n"
+        "print(len(chat.get_all()))"
     )
-    done = subprocess.run([sys.executable, "-c", code, opening], timeout=60, capture_output=True, text=True, check=True)
-    assert done.stdout == "1\n"
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True, text=True, check=True)
+    assert done.stdout == "2\n"
 
 
 def test_recalled_text_cannot_leave_its_fence(memory):

@@ -98,19 +98,19 @@ async def test_ooda_over_stdio(spoken):
         assert (await call("delete", ids=[kept["id"]]))["removed"] == [kept["id"]]
 
 
-async def test_a_thousand_mixed_calls(spoken, tmp_path):
+async def test_many_mixed_calls(spoken, tmp_path):
     chance = random.Random(7)
     kept: list[str] = []
     answers = {"stored": 0, "errors": 0, "found": 0}
     async with spoken() as call:
-        for number in range(1_000):
+        for number in range(300):
             match chance.choice(["remember", "recall", "recall", "context", "forget", "wrong", "start", "unknown"]):
                 case "remember":
                     content = f"Service {number} listens on port {9000 + number}."
                     kept.append((await call("remember", content=content))["id"])
                     answers["stored"] += 1
                 case "recall":
-                    found = (await call("recall", query=f"Which port has service {chance.randrange(1_000)}?"))["found"]
+                    found = (await call("recall", query=f"Which port has service {chance.randrange(300)}?"))["found"]
                     answers["found"] += bool(found)
                 case "context":
                     assert (await call("context", query="ports", max_tokens=100))["token_count"] <= 100
@@ -124,7 +124,7 @@ async def test_a_thousand_mixed_calls(spoken, tmp_path):
                 case _:
                     await call.error("recall", query="x", limit=-1)
                     answers["errors"] += 1
-    assert min(answers.values()) > 80
+    assert min(answers.values()) > 20
     with Memory(tmp_path / "memory", embedder="hashing") as memory:
         assert {record.id for record in memory.list(limit=None)} == {*kept}
         assert memory.admin.verify().ok
@@ -145,7 +145,7 @@ async def test_several_servers_on_one_folder_at_once(spoken, tmp_path):
             await call("consolidate")
             return ids
 
-    stored = await asyncio.gather(*(one(number) for number in range(1, 5)))
+    stored = await asyncio.gather(*(one(number) for number in range(1, 4)))
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert {id_ for ids in stored for id_ in ids} == {record.id for record in memory.list()}
         assert memory.admin.verify().ok

@@ -20,6 +20,8 @@ MAX_CHARACTERS = 20_000
 """Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
 
 SMALLEST_NORM = 1e-12
+SMALLEST_SAFE, LARGEST_SAFE = 1e-6, 1e100
+"""Between these lengths a vector is not zero, and its squares neither underflow nor overflow."""
 
 
 def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
@@ -70,6 +72,9 @@ def checked(vectors: object, count: int, dimension: int | None) -> Vectors:
     if count == 0 and rows.size == 0:
         return np.zeros((0, dimension or 0), dtype=np.float32)
     _check_shape(rows.shape, count, dimension)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    if ((norms > SMALLEST_SAFE) & (norms < LARGEST_SAFE)).all():
+        return np.ascontiguousarray(rows / norms[:, None], dtype=np.float32)
     if not np.isfinite(rows).all():
         raise EmbedderError("The model returned NaN or infinity. Check its weights and its input.")
     # Dividing by the largest value first avoids overflow and underflow of the squares.

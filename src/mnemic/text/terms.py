@@ -134,7 +134,7 @@ def _words(text: str) -> list[str]:
     """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
     for piece in _PIECES.findall(_normalise(text)):
-        if _IS_UNSPACED.match(piece):
+        if not piece.isascii() and _IS_UNSPACED.match(piece):
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
             words.append(piece.replace(",", "")[:MAX_TERM])
@@ -145,7 +145,9 @@ def _words(text: str) -> list[str]:
 
 def _with_characters(words: list[str]) -> tuple[str, ...]:
     """The terms of words, and single characters of unspaced scripts, so that queries can match one."""
-    singles = [char for word in words if len(word) > 1 and _IS_UNSPACED.match(word) for char in word]
+    singles = [
+        char for word in words if not word.isascii() and len(word) > 1 and _IS_UNSPACED.match(word) for char in word
+    ]
     return tuple(map(_stem, words)) + tuple(dict.fromkeys(singles))
 
 

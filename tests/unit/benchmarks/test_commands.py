@@ -29,7 +29,7 @@ COMMANDS = {
     "benchmarks.quality.llm_cost": "--data locomo.json --messages 4",
     "benchmarks.quality.locomo": "--data locomo.json --embedder hashing --budgets 500",
     "benchmarks.quality.mood": "--via function",
-    "benchmarks.quality.recency_fit": "--stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",
+    "benchmarks.quality.recency_fit": "--sequences 1 --stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",
     "benchmarks.quality.segmentation": "--data dialogues.json --folds 2",
     "benchmarks.quality.talk": "--data talk",
     "benchmarks.quality.updates": "--sequences 1 --family tuned",

@@ -13,8 +13,8 @@ from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-PATIENCE = 120
-"""Seconds for all texts of a process: linear work takes one at most for each, quadratic work many minutes."""
+PATIENCE = 2
+"""Seconds of processor time for each text: linear work takes a quarter of one, quadratic work four and more."""
 TEXTS = {
     "open brackets": "'[' * {n}",
     "closed brackets": "'[' * {n} + ']'",
@@ -40,21 +40,18 @@ def work(text):
 
 
 def run(work, texts, size):
-    """Do work with texts in a process that can be ended; the last name it prints is that of a text that takes too long."""
-    lines = [f"print({name!r}, flush=True); work({text.format(n=size)})\n" for name, text in texts.items()]
-    command = [sys.executable, "-c", work + "".join(lines)]
-    done = subprocess.run(command, timeout=PATIENCE, capture_output=True, text=True, check=False)
+    """Do work with texts in a process that a timer ends; the last name it prints is that of a text that takes too long."""
+    script = f"import signal\n{work}" + "".join(
+        f"print({name!r}, flush=True)\nsignal.setitimer(signal.ITIMER_VIRTUAL, {PATIENCE})\nwork({text.format(n=size)})\n"
+        for name, text in texts.items()
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.splitlines() == [*texts]
 
 
-def part_of(texts, part, parts):
-    return dict(list(texts.items())[part::parts])
-
-
-@pytest.mark.parametrize("part", range(2))
-def test_hostile_texts_are_analysed_in_linear_time(part):
-    run(ANALYSED, part_of(TEXTS, part, 2), 200_000)
+def test_hostile_texts_are_analysed_in_linear_time():
+    run(ANALYSED, TEXTS, 50_000)
 
 
 SAID = TEXTS | {
@@ -86,9 +83,9 @@ def work(text):
 """
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_hostile_texts_are_processed_in_linear_time(part):
-    run(PROCESSED, part_of(SAID, part, 4), 100_000)
+    run(PROCESSED, dict([*SAID.items()][part::2]), 50_000)
 
 
 @pytest.mark.parametrize("size", [3, 20_000, 200_000])

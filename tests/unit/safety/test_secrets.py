@@ -26,31 +26,27 @@ def test_there_are_at_least_45_kinds_and_each_has_a_sample():
     assert sampled == SecretPolicy.every_kind()
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize(("kind", "secret"), TOKENS, ids=lambda value: value[:24])
-def test_tokens(kind, secret, context):
-    redacted, kinds = POLICY.redacted(context.format(secret))
-    assert secret not in redacted
-    assert f"[redacted: {kind}]" in redacted
-    assert kinds == (kind,)
-    assert redacted == context.format(f"[redacted: {kind}]")
+def test_tokens(kind, secret):
+    for context in CONTEXTS:
+        assert POLICY.redacted(context.format(secret)) == (context.format(f"[redacted: {kind}]"), (kind,))
 
 
 @pytest.mark.parametrize("context", ["{}", "Please remember: {}\nand nothing else", "first line\n{}"])
-@pytest.mark.parametrize(("kind", "words", "secret"), WITH_WORDS)
-def test_secrets_that_words_give_away(kind, words, secret, context):
-    redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
-    assert secret not in redacted
-    assert kind in kinds
+def test_secrets_that_words_give_away(context):
+    for kind, words, secret in WITH_WORDS:
+        redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
+        assert secret not in redacted
+        assert kind in kinds, (words, secret)
 
 
 @pytest.mark.parametrize("context", ["{}", "See below.\n\n{}", "{}\n\nThat is all."])
-@pytest.mark.parametrize(("kind", "words", "secret"), COPIED)
-def test_secrets_as_they_are_pasted(kind, words, secret, context):
-    redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
-    assert secret not in redacted
-    assert kinds == (kind,)
-    assert POLICY.redacted(redacted) == (redacted, ())
+def test_secrets_as_they_are_pasted(context):
+    for kind, words, secret in COPIED:
+        redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
+        assert secret not in redacted
+        assert kinds == (kind,), (words, secret)
+        assert POLICY.redacted(redacted) == (redacted, ())
 
 
 OTHERWISE = {
@@ -62,23 +58,23 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("otherwise", OTHERWISE)
-@pytest.mark.parametrize(("kind", "words", "secret"), [*WITH_WORDS, *COPIED])
-def test_words_written_otherwise_give_a_secret_away_as_well(kind, words, secret, otherwise):
-    before, after = words.replace("{{", "{").replace("}}", "}").split("{}")
-    redacted, kinds = POLICY.redacted(OTHERWISE[otherwise](before) + secret + OTHERWISE[otherwise](after))
-    assert secret not in redacted
-    assert kind in kinds
+def test_words_written_otherwise_give_a_secret_away_as_well(otherwise):
+    for kind, words, secret in (*WITH_WORDS, *COPIED):
+        before, after = words.replace("{{", "{").replace("}}", "}").split("{}")
+        redacted, kinds = POLICY.redacted(OTHERWISE[otherwise](before) + secret + OTHERWISE[otherwise](after))
+        assert secret not in redacted
+        assert kind in kinds, (words, secret)
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKES)
-def test_look_alikes_survive(text):
-    assert POLICY.redacted(text) == (text, ())
+def test_look_alikes_survive():
+    for text in LOOK_ALIKES:
+        assert POLICY.redacted(text) == (text, ())
 
 
-@pytest.mark.parametrize(("kind", "secret"), TOKENS, ids=lambda value: value[:24])
-def test_no_half_of_a_token_stays(kind, secret):
-    redacted, _ = POLICY.redacted(f"a {secret} b")
-    assert all(secret[at : at + 12] not in redacted for at in range(0, len(secret) - 12, 6))
+def test_no_half_of_a_token_stays():
+    for _, secret in TOKENS:
+        redacted, _ = POLICY.redacted(f"a {secret} b")
+        assert all(secret[at : at + 12] not in redacted for at in range(0, len(secret) - 12, 6))
 
 
 @given(
@@ -189,7 +185,7 @@ from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.patterns import is_random
 policy = SecretPolicy()
 size = {size}
-for piece in HOSTILE[{part}::4]:
+for piece in HOSTILE[{part}::2]:
     for text in ((piece * (size // len(piece) + 1))[:size], piece + "a" * size, "a" * size + " " + piece * 50):
         began = process_time()
         policy.redacted(text)
@@ -197,10 +193,10 @@ for piece in HOSTILE[{part}::4]:
 """
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(2))
 def test_hostile_texts_are_redacted_in_linear_time(part):
-    """A linear expression needs a hundredth of the second that each text of 50,000 characters has; a quadratic one several."""
-    size = count(50_000, 1_000_000)
+    """A linear expression needs a hundredth of what each text of 25,000 characters has, half a second; a quadratic one twice it."""
+    size = count(25_000, 1_000_000)
     here = str(Path(__file__).parent)
     subprocess.run([sys.executable, "-c", SLOW.format(here=here, part=part, size=size)], check=True, timeout=900)
 
