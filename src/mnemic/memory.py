@@ -496,7 +496,8 @@ class Memory:
     ) -> Receipts | Erasure:  # fmt: skip
         """Remove records from searches and listings. They stay reachable by id, and ``restore`` brings them back.
 
-        With ``hard`` they are erased for good with everything derived from them, and no byte is left in the files of
+        A message that says nothing but what a forgotten memory says goes with it; one that says more is shown without that
+        sentence. With ``hard`` they are erased for good with everything derived from them, and no byte is left in the files of
         the memory. Episodes are rewritten from their remaining messages. See ``Erasure``, and ``erase_user`` for all
         records of a user.
 
@@ -511,7 +512,8 @@ class Memory:
             reason: kept in the history of forgotten records.
 
         Raises:
-            InvalidInput: neither or both are given, ``dry_run`` comes with ids, or the description is too vague.
+            InvalidInput: neither or both are given, ``dry_run`` comes with ids, the description is too vague, or (``hard``)
+                a message that is not named says the same and more; nothing was erased.
             TooManyHits: ``hard``, and the description matches more than 5 records; nothing was erased.
             Conflict: other writers kept deriving records from them; nothing was erased.
         """

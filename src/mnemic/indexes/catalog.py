@@ -94,10 +94,17 @@ class Validity:
         )
 
     def saying(self, doc: int) -> list[int]:
-        """The memories that say what a record says: those derived from it, but for one that took the place of another."""
+        """The memories that say what a record says: those derived from it, but for one that took the place of another.
+
+        One with a lifetime, such as the summary of a session, is not what somebody said.
+        """
         made = self.made.get(doc, ())
         corrections = {self.successors[one] for one in made if one in self.successors}
-        return [one for one in made if one not in corrections]
+        return [one for one in made if one not in corrections and (one in self.successors or self._lasts(one))]
+
+    def _lasts(self, doc: int) -> bool:
+        place = int(np.searchsorted(self.doc, doc))
+        return place == len(self.doc) or int(self.until[place]) == FOREVER
 
     def _is_memory(self, doc: int) -> bool:
         place = int(np.searchsorted(self.doc, doc))
@@ -334,6 +341,16 @@ class Columns:
             docs = docs[:, [(child, parent) not in corrected for child, parent in docs.T.tolist()]]
         rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
         return rows[:, (self.doc[rows] == docs).all(axis=0)] if len(self) else rows[:, :0]
+
+    @property
+    def abridged(self) -> frozenset[int]:
+        """Docs of the sources of archived and superseded memories: something they say may be forgotten or corrected."""
+        return self.cached("abridged", self._abridged)
+
+    def _abridged(self) -> frozenset[int]:
+        gone = [*self.doc[self.status == STATUSES["archived"]].tolist(), *self.validity.successors]
+        child, parent = self.validity.pairs[0], self.validity.pairs[1]
+        return frozenset(parent[np.isin(child, gone)].tolist())
 
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters, except those that the store looks up; see ``RecordFilter.without_stored``."""

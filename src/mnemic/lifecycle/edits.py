@@ -120,6 +120,8 @@ def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[st
     said = _said(runtime, scope, held) if reworded else None
     change = Revise(record=record, indexing=indexing, left=reworded, said=said)
     (receipt,) = runtime.store.apply(scope.user, [change], model=embedder.id)
+    if said is not None and receipt.changed:
+        update_derived(runtime, scope, [said.record.id], zone)
     return with_redactions(receipt, one.kinds)
 
 
@@ -135,7 +137,9 @@ def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | Non
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
     """Remove records from searches; receipts report ids that do not exist."""
-    return _apply_and_follow(runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason), zone)
+    return _apply_and_follow(
+        runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason, everywhere=True), zone
+    )
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
@@ -146,10 +150,9 @@ def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) ->
 def _apply_and_follow(
     runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
 ) -> Receipts:
-    """Change records, then what was derived from them."""
+    """Change records, then what goes with them."""
     receipts = _apply_each(runtime, scope, ids, change)
-    update_derived(runtime, scope, ids, zone)
-    return receipts
+    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
 
 
 def _apply_each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:

@@ -10,9 +10,10 @@ from typing import cast
 import numpy as np
 
 from mnemic.embedders import CachedEmbedder
-from mnemic.errors import Conflict, StoreError
+from mnemic.errors import Conflict, InvalidInput, StoreError
 from mnemic.lifecycle import revision
 from mnemic.runtime.runtime import Runtime
+from mnemic.text.differences import without_sentences
 from mnemic.types import (
     Absorption,
     Episode,
@@ -30,6 +31,8 @@ from mnemic.types import (
 
 __all__ = ["erase", "erase_user", "finish", "plan_erasure"]
 
+NAMED = 10
+"""Most messages that an error names."""
 ATTEMPTS = 5
 """Attempts against concurrent writers."""
 PATIENCE = 3.0
@@ -96,12 +99,14 @@ def _before(absorption: Absorption) -> MemoryRecord:
 def erase(
     runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spared: Sequence[Receipt] = ()
 ) -> Erasure:
-    """Erase records of a user with everything derived from them.
+    """Erase records of a user with everything derived from them, and messages that say nothing but what is erased.
 
     Raises:
+        InvalidInput: a message says what a memory says, and more; nothing was erased.
         Conflict: other writers kept deriving records from them; nothing was erased.
     """
     named = list(dict.fromkeys(ids))
+    named += _saying_the_same(runtime, scope, named, {receipt.id for receipt in spared})
     with runtime.processing:
         for _ in range(ATTEMPTS):
             family = _family(runtime, scope, named)
@@ -128,6 +133,22 @@ def erase(
     return Erasure(
         ids=change.ids, missing=missing, remade=tuple(remade), spared=tuple(spared), counts=counts, purge=purge
     )
+
+
+def _saying_the_same(runtime: Runtime, scope: Scope, ids: Sequence[str], spared: Collection[str]) -> list[str]:
+    """The messages that say nothing but what memories say that are to be erased."""
+    found = revision.evidence(runtime, scope, ids)
+    messages = runtime.store.knowledge.records(
+        scope.user, [id_ for id_ in found if id_ not in ids and id_ not in spared]
+    )
+    more = [id_ for id_, m in messages.items() if without_sentences(m.content, [one.content for one in found[id_]])]
+    if more:
+        listed = ", ".join(map(repr, more[:NAMED]))
+        raise InvalidInput(
+            f"The same is said in messages that say more: {listed}. Nothing was erased. Erase these as well with "
+            f"forget(ids=[..., {listed}], hard=True), or only keep it out of recall with forget(ids=[...])."
+        )
+    return [*messages]
 
 
 def _family(runtime: Runtime, scope: Scope, named: Sequence[str]) -> Lineage:

@@ -477,14 +477,14 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     """
     meant = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
-    removed = [Archive(id=receipt.id, reason=why) for receipt in meant.clear]
+    removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in meant.clear]
     done = runtime.store.apply(scope.user, removed) if removed else ()
-    update_derived(runtime, scope, [change.id for change in removed], zone)
+    along = update_derived(runtime, scope, [change.id for change in removed], zone)
     receipts = [
         replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
         for one, receipt in zip(done, meant.clear, strict=True)
     ]
-    return Receipts((*receipts, *meant.spared))
+    return Receipts((*receipts, *along, *meant.spared))
 
 
 def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:

@@ -11,6 +11,7 @@ from mnemic.knowledge import episodes
 from mnemic.lifecycle import sessions
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
+from mnemic.text.differences import without_sentences
 from mnemic.types import (
     AddEpisode,
     Archive,
@@ -19,28 +20,76 @@ from mnemic.types import (
     LineageNode,
     MemoryRecord,
     Message,
+    Receipt,
     Restore,
     Scope,
     Stored,
 )
 from mnemic.types.literals import SESSION_SUMMARY
 
-__all__ = ["rewrite_summaries", "rewritten_episodes", "summary_scopes", "update_derived"]
+__all__ = ["evidence", "rewrite_summaries", "rewritten_episodes", "summary_scopes", "update_derived"]
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
 EMPTY = "what it was made of was forgotten"
+WITH = "what it says was forgotten"
 
 
-def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
-    """Update derived records after messages were forgotten or restored.
+def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> list[Receipt]:
+    """Update what goes with records that were forgotten or restored; returns the receipts of their messages.
 
-    A memory is archived with any of its messages and restored with the last of them. Episodes and session summaries are
-    rewritten from the remaining messages; without any they are archived until one is restored.
+    A message goes with the memories that say all it says, and comes back with one of them; of another, recall leaves out
+    what they say. A memory is archived with any of its messages and restored with the last of them. Episodes and session
+    summaries are rewritten from the remaining messages; without any they are archived until one is restored.
 
     Raises:
         Conflict: other writers kept changing the same episodes, which were not rewritten.
     """
+    sources, receipts = _sources(runtime, scope, ids)
+    _rewrite(runtime, scope, [*ids, *sources], zone)
+    return receipts
+
+
+def evidence(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> dict[str, list[MemoryRecord]]:
+    """The messages that memories were taken from and that say what they say, with these memories."""
+    found: dict[str, list[MemoryRecord]] = {}
+    memories = [r for r in runtime.store.knowledge.records(scope.user, [*ids]).values() if isinstance(r, MemoryRecord)]
+    sources = sorted({id_ for memory in memories for id_ in memory.source_ids})
+    for id_, message in runtime.store.knowledge.records(scope.user, sources).items():
+        own = [memory for memory in memories if id_ in memory.source_ids]
+        if (
+            isinstance(message, Message)
+            and without_sentences(message.content, [m.content for m in own]) != message.content
+        ):
+            found[id_] = own
+    return found
+
+
+def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[str], list[Receipt]]:
+    """Archive the messages that say nothing but what was forgotten, restore those that say something again.
+
+    Returns:
+        The ids of all messages that say what the memories say, and a receipt for each that was changed.
+    """
+    found = evidence(runtime, scope, ids)
+    changes: list[Change] = []
+    for id_ in found:
+        stored = runtime.store.get(scope.user, id_)
+        assert isinstance(stored.value, Message)
+        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)
+        if stored.status != "archived" and not told.content:
+            changes.append(Archive(id=id_, reason=WITH))
+        elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, WITH):
+            changes.append(Restore(id=id_))
+    done = runtime.store.apply(scope.user, changes) if changes else ()
+    why = "it says the same and nothing else"
+    return [*found], [
+        replace(receipt, reason=f"{why}: {', '.join(m.id for m in found[receipt.id])}") for receipt in done
+    ]
+
+
+def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
+    """Rewrite what was derived from messages."""
     number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
     if number is None or not docs:
         return
@@ -69,16 +118,25 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
 def _memories(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Change]:
     """Changes of the memories derived from messages."""
     made = runtime.store.relations.memories_of(scope.user, ids)
+    silent = {id_ for id_ in made if _is_silent(runtime, scope, id_)}
     records = runtime.store.knowledge.records(scope.user, sorted({id_ for own in made.values() for id_ in own}))
     changes: list[Change] = []
     for id_, record in records.items():
         assert isinstance(record, MemoryRecord)
-        archived = any(runtime.store.get(scope.user, source).status == "archived" for source in record.source_ids)
-        if archived and record.status != "archived":
-            changes.append(Archive(id=id_, reason=EMPTY))
-        elif not archived and record.status == "archived" and _archived_as_empty(runtime, scope, id_):
+        archived = record.status == "archived"
+        if any(runtime.store.get(scope.user, source).status == "archived" for source in record.source_ids):
+            changes += [] if archived else [Archive(id=id_, reason=EMPTY)]
+        elif archived and (silent.intersection(record.source_ids) or _archived_as(runtime, scope, id_, EMPTY)):
             changes.append(Restore(id=id_))
     return changes
+
+
+def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:
+    """Whether a live message says nothing but what was forgotten: it was restored by hand, and so is what it says."""
+    stored = runtime.store.get(scope.user, id)
+    if stored.status == "archived" or not isinstance(stored.value, Message):
+        return False
+    return not runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)[0].content
 
 
 def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
@@ -87,7 +145,7 @@ def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
     held = runtime.store.knowledge.records(place.user, [id_]).get(id_)
     if not isinstance(held, MemoryRecord):
         return
-    if held.status == "archived" and _archived_as_empty(runtime, place, id_):
+    if held.status == "archived" and _archived_as(runtime, place, id_, EMPTY):
         runtime.store.apply(place.user, [Restore(id=id_)])
     if sessions.summarise(runtime, place, zone) is None and held.status != "archived":
         runtime.store.apply(place.user, [Archive(id=id_, reason=EMPTY)])
@@ -100,7 +158,7 @@ def _changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
     remaining = runtime.store.knowledge.messages_of(scope.user, held)
     if not remaining:
         return [Archive(id=held.id, reason=EMPTY)] if live else []
-    if not (live or _archived_as_empty(runtime, scope, held.id)):
+    if not (live or _archived_as(runtime, scope, held.id, EMPTY)):
         return []
     (change,) = rewritten_episodes(runtime, scope.user, [(held, remaining)])
     if live and (change.record.title, change.record.content) == (held.title, held.content):
@@ -108,10 +166,10 @@ def _changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
     return [*([] if live else [Restore(id=held.id)]), change]
 
 
-def _archived_as_empty(runtime: Runtime, scope: Scope, id_: str) -> bool:
-    """Whether a record was archived because none of its messages remained."""
+def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
+    """Whether a record was archived for a reason of this module."""
     last = runtime.store.history(scope.user, id_)[-1]
-    return last.operation == "archive" and last.detail.get("reason") == EMPTY
+    return last.operation == "archive" and last.detail.get("reason") == reason
 
 
 def rewritten_episodes(

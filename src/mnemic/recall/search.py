@@ -415,7 +415,7 @@ def _hits(
         place, before = 0, len(hits)
         while len(hits) < k and place < len(page):
             places = range(place, min(place + k - len(hits), len(page)))
-            stored = runtime.store.fetch(view.user, [page.doc(p) for p in places])
+            stored = _fetched(runtime, user, view, query, [page.doc(p) for p in places])
             for p in places:
                 if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
                     hit = page.hit(p, found)
@@ -427,6 +427,19 @@ def _hits(
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
     return tuple(_with_provenance(runtime, user, view, first, docs, collector.folded_docs, provenance))
+
+
+def _fetched(runtime: Runtime, user: str, view: View, query: Query, docs: Sequence[int]) -> Mapping[int, Stored]:
+    """Records by doc; messages without what was forgotten or corrected of them, whole where nothing else was said."""
+    stored = runtime.store.fetch(view.user, docs)
+    abridged = view.columns.abridged.intersection(stored)
+    messages = {doc: m for doc in sorted(abridged) if isinstance(m := stored[doc].value, Message)}
+    if not messages:
+        return stored
+    told = runtime.store.relations.without_forgotten(
+        user, [*messages.values()], retracted=query.filters.known_at is None
+    )
+    return stored | {doc: replace(stored[doc], value=m) for doc, m in zip(messages, told, strict=True) if m.content}
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:

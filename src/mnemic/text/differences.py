@@ -12,9 +12,10 @@ from itertools import combinations, pairwise
 from typing import Literal
 
 from mnemic.text.dates import MONTHS
+from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["NEGATIONS", "WORDS", "Difference", "differs", "restates"]
+__all__ = ["CUT", "NEGATIONS", "WORDS", "Difference", "differs", "restates", "without_sentences"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -224,6 +225,29 @@ def differs(first: str, second: str) -> Difference | None:
 def restates(first: str, second: str) -> bool:
     """Whether two texts say the same and neither adds anything: no difference, and the same words but for fillers."""
     return _counted(first) == _counted(second) and differs(first, second) is None
+
+
+CUT = "[...]"
+"""Stands for sentences that are left out of a text."""
+MATTER = 2
+"""Fewest content words of a text that says something."""
+
+
+def without_sentences(text: str, said: Sequence[str]) -> str:
+    """The text without the sentences that restate one of those ``said``; empty if fewer than two content words are left."""
+    gone = [sentence for one in said for sentence in sentences(one) or [one]]
+    parts: list[str] = []
+    at = 0
+    for sentence in sentences(text) or [text]:
+        if any(restates(sentence, other) for other in gone):
+            place = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, at)
+            assert place is not None, "a sentence stands in its text"
+            parts += [text[at : place.start()], CUT]
+            at = place.end()
+    if not at:
+        return text
+    left = "".join((*parts, text[at:]))
+    return left if len(content_terms(left.replace(CUT, " "))) >= MATTER else ""
 
 
 def _counted(text: str) -> list[str]:

@@ -42,6 +42,8 @@ VERSION = 1
 ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
+ARCHIVING = ("absorb", "archive", "restore", "undo")
+"""Operations that archive a record or bring it back."""
 FAR = 10
 """Depth of the walk that reads the links."""
 
@@ -57,10 +59,11 @@ _EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
         **_COMMON,
     },
     "episode": {"earlier": tuple[str, ...], "refine": bool, **_COMMON},
-    "memory": {"earlier": tuple[str, ...], "enrich": bool, **_COMMON},
+    "memory": {"earlier": tuple[str, ...], "enrich": bool, "everywhere": bool, **_COMMON},
     "link": {},
 }  # fmt: skip
-"""Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before."""
+"""Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before;
+``everywhere``: forgotten in its messages as well."""
 
 
 # Export
@@ -172,11 +175,18 @@ class _LineBuilder:
                 )
                 more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
                 more["access_count"] = value.access_count or None
+                more["everywhere"] = self._forgotten_everywhere(value)
         more |= self._quarantine(str(value.id))
         line = {"kind": stored.kind, **_as_json(value), **more, "vector": self.vectors.get(doc)}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
+
+    def _forgotten_everywhere(self, value: MemoryRecord) -> bool:
+        if value.status != "archived" or not value.source_ids:
+            return False
+        events = self._runtime.store.history(self._user, value.id)
+        return [event.detail for event in events if event.operation in ARCHIVING][-1].get("everywhere", False)
 
     def _quarantine(self, id: str) -> dict[str, object]:
         """The reason of a quarantine, and whether the record was archived before."""
@@ -428,7 +438,9 @@ def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) ->
             last.append(changes.PutLink(link=value))
             continue
         made += _version_changes(line, value, indexing[str(value.id)])
-        archived = changes.Archive(id=str(value.id), reason="archived when it was exported")
+        archived = changes.Archive(
+            id=str(value.id), reason="archived when it was exported", everywhere=line.extra.get("everywhere") or False
+        )
         if (reason := line.extra["quarantine"]) is not None:
             # A memory is archived at once, because others may have the same text; other records after their descendants.
             fate = [archived] if line.extra["forgotten"] else []

@@ -136,10 +136,14 @@ class DropLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """Remove a record from search; it stays reachable by id and can be restored."""
+    """Remove a record from search; it stays reachable by id and can be restored.
+
+    With ``everywhere``, recall leaves the sentences of a memory out of the messages that it was taken from as well.
+    """
 
     id: str
     reason: str = ""
+    everywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,7 +150,7 @@ class TestShow:
         known("forget", "--id", "d1", "--reason", "out of date")
         run = known("show", "d1")
         assert "archived" in run.out
-        assert "archive  reason out of date" in run.out
+        assert "reason out of date" in run.out
 
     def test_unknown_and_foreign_ids(self, known):
         for words in (("show", "nowhere"), ("show", "a1", "--user", "rita")):

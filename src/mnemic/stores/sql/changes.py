@@ -329,16 +329,24 @@ def archive(t: Transaction, change: types.Archive) -> Receipt:
     """Remove a record from search; it can be restored."""
     found = t.required(change.id)
     doc, version = found.doc, found.version
+    detail: dict[str, Any] = {"reason": change.reason}
+    if change.everywhere and found.kind == "memory" and _is_derived(t, doc):
+        detail["everywhere"] = True
     if found.is_archived:
         if last_transition(t, doc)[0] != "absorb":
             return _duplicated(change.id, "already archived")
-        t.event("archive", doc, change.id, version, reason=change.reason)
+        t.event("archive", doc, change.id, version, **detail)
         return Receipt(
             id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
         )
     t.update(doc, tier_before=found.status, status="archived")
-    t.event("archive", doc, change.id, version, reason=change.reason)
+    t.event("archive", doc, change.id, version, **detail)
     return Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
+
+
+def _is_derived(t: Transaction, doc: int) -> bool:
+    """Whether a record was made of others."""
+    return bool(t.db.execute("SELECT 1 FROM lineage WHERE child = ? LIMIT 1", (doc,)).fetchall())
 
 
 def _superseded_note(t: Transaction, doc: int) -> str:

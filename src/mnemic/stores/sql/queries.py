@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -21,6 +22,7 @@ from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.importance import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
+from mnemic.text.differences import without_sentences
 from mnemic.types import (
     CatalogDelta,
     CatalogRows,
@@ -702,12 +704,13 @@ class Knowledge(Reader[Database]):
             return {text: id_ for text, id_ in held if id_ is not None}
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
-        """The live messages of an episode, oldest first."""
+        """The live messages of an episode, oldest first, without what was forgotten of them."""
         rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
         with self._snapshot(user) as (db, number):
             selected = rows.select(db, MESSAGES, rest, (number, episode.message_ids), names=rows.MESSAGE)
             found = {row["id"]: row for row in selected}
-            return [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
+            held = [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
+            return [m for m in _without_forgotten(db, number, held, retracted=True) if m.content]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
@@ -782,8 +785,33 @@ _LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN m
     ORDER BY l.source, l.target, l.type"""
 
 
+_GONE = f"""SELECT p.id, r.content, r.status, (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN ('absorb',
+    'archive', 'restore', 'undo') ORDER BY e.sequence DESC LIMIT 1)
+    FROM records p JOIN lineage l ON l.parent = p.doc JOIN records r ON r.doc = l.child
+    WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory' AND (r.status = 'archived'
+    OR (r.expired_at IS NOT NULL AND r.invalid_at IS NULL
+    AND EXISTS (SELECT 1 FROM links k WHERE k.target = r.doc AND k.type = 'supersedes')))"""
+
+
+def _without_forgotten(db: Connection, user: int, messages: Sequence[Message], *, retracted: bool) -> list[Message]:
+    said: dict[str, list[str]] = {}
+    found = db.execute(_GONE, (user, [str(m.id) for m in messages])).fetchall() if messages else ()
+    for id_, content, status, detail in found:
+        if retracted if status != "archived" else json.loads(detail or "{}").get("everywhere"):
+            said.setdefault(id_, []).append(content)
+    return [replace(m, content=without_sentences(m.content, said[m.id])) if m.id in said else m for m in messages]
+
+
 class Relations(Reader[Database]):
     """Queries on links, lineage and supersession."""
+
+    def without_forgotten(self, user: str, messages: Sequence[Message], *, retracted: bool = True) -> list[Message]:
+        """Messages without the sentences of memories that were forgotten everywhere, and of those ``retracted`` by an edit.
+
+        The content is empty where nothing else was said.
+        """
+        with self._snapshot(user) as (db, number):
+            return _without_forgotten(db, number, messages, retracted=retracted)
 
     def predecessors(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
         """The memories that each memory superseded, by the id of the latter."""

@@ -1,0 +1,125 @@
+"""A sentence that was forgotten is left out of recall, whatever carries it; what else was said stays."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic import InvalidInput, Memory
+from mnemic.recall import RECIPES
+
+BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+FACTS = (
+    "My dentist is Dr. Rossi in Via Roma.", "I live in Lisbon with my sister Clara.", "I work as a nurse in a hospital.",
+    "My locker has the number 4711.", "I am allergic to walnuts and to kiwis.", "We keep three hens behind the barn.",
+)  # fmt: skip
+QUESTIONS = ("Who is my dentist?", "Where do I live?", "What is my job?", "hens, walnuts and my locker", "")
+
+
+def told(*messages: str) -> Memory:
+    memory = Memory(":memory:", user="ana", embedder="hashing")
+    for n, text in enumerate(messages):
+        memory.add(text, id=f"m{n}", name="Ana", session="s", sent_at=BEGIN + timedelta(minutes=n))
+    memory.process()
+    memory.scoped(session="s").sessions.summarise()
+    return memory
+
+
+def of(memory: Memory, sentence: str) -> str:
+    return next(record.id for record in memory.list(limit=None) if record.content == sentence)
+
+
+def recalled(memory: Memory) -> str:
+    """Everything that recall shows."""
+    shown = [hit.text for recipe in RECIPES for q in QUESTIONS[:-1] for hit in memory.search(q, k=50, recipe=recipe)]
+    shown += [
+        hit.text for q in QUESTIONS[:-1] for hit in memory.search(q, k=50, kinds=["message", "episode", "memory"])
+    ]
+    shown += [memory.get_memory_context(q or None, max_tokens=4_000).text for q in QUESTIONS]
+    shown += [episode.content for episode in memory.episodes()] + [record.content for record in memory.list(limit=None)]
+    return "\n".join(shown)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.sampled_from(FACTS), min_size=2, max_size=6, unique=True),
+    st.lists(st.integers(1, 3), min_size=6, max_size=6),
+    st.data(),
+)
+def test_what_is_forgotten_is_nowhere_and_the_rest_stays(facts, sizes, data):
+    parts, rest = [], list(facts)
+    for size in sizes:
+        parts, rest = [*parts, rest[:size]], rest[size:]
+    with told(*(" ".join(part) for part in parts if part)) as memory:
+        gone = data.draw(st.lists(st.sampled_from(facts), min_size=1, max_size=3, unique=True))
+        before = {fact for fact in facts if fact in recalled(memory)}
+        memory.forget(ids=[of(memory, fact) for fact in gone])
+        after = recalled(memory)
+        assert [fact for fact in gone if fact in after] == []
+        assert {fact for fact in facts if fact in after} == before - {*gone}
+        assert memory.admin.verify().ok
+
+
+def test_a_message_goes_with_what_it_says_and_comes_back_with_it():
+    with told(FACTS[0], f"{FACTS[1]} {FACTS[2]}") as memory:
+        dentist, home = of(memory, FACTS[0]), of(memory, FACTS[1])
+        receipts = memory.forget(ids=[dentist, home])
+        assert [(r.id, r.outcome) for r in receipts] == [
+            (dentist, "forgotten"),
+            (home, "forgotten"),
+            ("m0", "forgotten"),
+        ]
+        assert receipts[2].reason == f"it says the same and nothing else: {dentist}"
+        assert memory.search("work", k=1)[0].text == f"[...] {FACTS[2]}"
+        assert memory.get("m1").content == f"{FACTS[1]} {FACTS[2]}"  # evidence is never rewritten
+
+        back = memory.restore(dentist, home)
+        assert [(r.id, r.outcome) for r in back] == [(dentist, "restored"), (home, "restored"), ("m0", "restored")]
+        assert all(fact in recalled(memory) for fact in FACTS[:3])
+
+
+def test_a_message_that_is_restored_says_again_what_was_forgotten():
+    with told(FACTS[0], FACTS[1]) as memory:
+        dentist = of(memory, FACTS[0])
+        memory.forget(ids=[dentist])
+        memory.restore("m0")
+        assert memory.search("dentist", k=1)[0].text == FACTS[0]
+        assert dentist in {record.id for record in memory.list()}
+
+
+def test_what_is_forgotten_stays_so_in_another_record(tmp_path):
+    with told(f"{FACTS[0]} {FACTS[1]}", FACTS[2]) as memory:
+        memory.forget(ids=[of(memory, FACTS[0]), of(memory, FACTS[2])])
+        memory.admin.export(tmp_path / "ana.jsonl")
+    with Memory(":memory:", user="ana", embedder="hashing") as copy:
+        copy.admin.import_from(tmp_path / "ana.jsonl")
+        assert [fact for fact in FACTS[:3] if fact in recalled(copy)] == [FACTS[1]]
+
+
+def test_retention_and_consolidation_take_nothing_out_of_a_message():
+    with told(f"{FACTS[0]} {FACTS[1]}") as memory:
+        memory.update(of(memory, FACTS[0]), delete_after=BEGIN)
+        memory.admin.flush()
+        assert f"{FACTS[0]} {FACTS[1]}" in recalled(memory)
+
+
+def test_a_sentence_is_erased_with_the_message_that_says_nothing_else():
+    with told(FACTS[0], f"{FACTS[1]} {FACTS[2]}") as memory:
+        dentist, home = of(memory, FACTS[0]), of(memory, FACTS[1])
+        assert {dentist, "m0"} <= {*memory.forget(ids=[dentist], hard=True).ids}
+        with pytest.raises(InvalidInput, match=r"messages that say more: 'm1'. Nothing was erased"):
+            memory.forget(ids=[home], hard=True)
+        assert memory.get(home).content == FACTS[1]
+        assert {home, "m1"} <= {*memory.forget(ids=[home, "m1"], hard=True).ids}
+        assert not [fact for fact in FACTS[:3] if fact in recalled(memory)]
+
+
+@pytest.mark.parametrize("text", [FACTS[0], f"{FACTS[0]} {FACTS[1]}"])
+def test_an_edit_leaves_no_unmarked_word_of_what_it_corrects(text):
+    with told(text) as memory:
+        memory.update(of(memory, FACTS[0]), content="My dentist is Dr. Bianchi in Via Garibaldi.")
+        for recipe in RECIPES:
+            hits = memory.search("Who is my dentist?", recipe=recipe)
+            assert "Bianchi" in hits[0].text
+            assert all(hit.superseded_by for hit in hits if "Rossi" in hit.text)
