@@ -114,6 +114,8 @@ def test_no_model_sees_the_scope(memory: Memory) -> None:
             "limit",
             "ids",
             "description",
+            "wrong",
+            "statement",
         }
         assert not {"runtime", "user", "scope", "project"} & set(json.dumps(schema).split('"'))
 

@@ -26,10 +26,10 @@ def answers_of_tools(llm):
 
 def test_no_model_sees_whose_memory_it_is(memory):
     tools = {tool.metadata.name: tool.metadata for tool in MnemicToolSpec(memory).to_tool_list()}
-    assert [*tools] == ["remember", "recall", "forget"]
+    assert [*tools] == ["remember", "recall", "correct", "forget"]
     arguments = {name: set(meta.get_parameters_dict()["properties"]) for name, meta in tools.items()}
     assert arguments == {
-        "remember": {"content", "key", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids", "dry_run"},
+        "remember": {"content", "key", "category", "tags"}, "recall": {"query", "limit"}, "correct": {"wrong", "statement", "dry_run"}, "forget": {"description", "ids", "dry_run"},
     }  # fmt: skip
     assert all(len(meta.description) < 1024 for meta in tools.values())
 

@@ -19,6 +19,8 @@ class TestServer(ToolConformance):
 
 
 class TestOtherNames(TestServer):
+    corrects = False
+
     async def call(self, memory: Memory, tool: str, **arguments: Any) -> ToolAnswer:
         async with Client(memory_server(memory, profile="ooda")) as client:
             result = await client.call_tool("delete" if tool == "forget" else tool, arguments)

@@ -44,7 +44,7 @@ async def test_a_session_from_its_first_message_to_its_last(connect):
         assert (hello.capabilities.tools is None, hello.capabilities.logging) == (False, None)
         await session.send_ping()
         names = [tool.name for tool in (await session.list_tools()).tools]
-        assert names == ["remember", "recall", "forget", "context"]
+        assert names == ["remember", "recall", "correct", "forget", "context"]
         kept = (await session.call_tool("remember", {"content": "Ana lives in Lisbon."})).structured_content
         recalled = await session.call_tool("recall", {"query": "Where does Ana live?"})
         assert json.loads(recalled.content[0].text) == recalled.structured_content

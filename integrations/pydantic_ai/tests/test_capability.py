@@ -219,7 +219,7 @@ def test_only_tools_or_only_recall(memory, scripted, said):
     memory.remember("Ana lives in Lisbon.")
     Agent(model, capabilities=[MnemicCapability(memory, max_tokens=0, store=False)]).run_sync("Where is Lisbon?")
     assert model.prompts() == ["Where is Lisbon?"]
-    assert {*model.tools[-1]} == {"remember", "recall", "forget"}
+    assert {*model.tools[-1]} == {"remember", "recall", "correct", "forget"}
     Agent(model, capabilities=[MnemicCapability(memory, tools=False, store=False)]).run_sync("Where does Ana live?")
     assert "Lisbon" in model.prompts()[-1]
     assert model.tools[-1] == {}

@@ -69,6 +69,7 @@ def test_the_schema_knows_no_scope(memory, scripted):
     assert {name: sorted(schema["properties"]) for name, schema in tools.items()} == {
         "remember": ["content", "importance", "key", "type"],
         "recall": ["limit", "query", "since", "until"],
+        "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],
     }
     assert not {"user", "project", "session", "scope"} & {*json.dumps(tools).replace('"', " ").split()}

@@ -1,4 +1,4 @@
-"""The tools with which a model remembers, recalls and forgets: the same work and answers in every framework.
+"""The tools with which a model remembers, recalls, corrects and forgets: the same work and answers in every framework.
 
 Whose memory it is, the program decides: give a handle that is bound to the user.
 """
@@ -17,7 +17,7 @@ from mnemic.recall.context import quoted, quoted_speaker
 from mnemic.recall.profile import asks_for_profile
 from mnemic.types import Evidence, Hit, Mood, Receipt
 
-__all__ = ["Search", "find", "forget", "is_search_answer", "recall", "remember"]
+__all__ = ["Search", "correct", "find", "forget", "is_search_answer", "recall", "remember"]
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
@@ -92,6 +92,23 @@ class Search:
     async def __call__(self, memory: AsyncMemory, query: str, limit: int, **given: Any) -> dict[str, Any]:
         """At most ``limit`` results; see ``recall``."""
         return await recall(memory, query, k=min(limit, self._most), **self._ranked, **given)
+
+
+async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: bool = False) -> str:
+    """Replace what is wrong by a statement; returns what was replaced, or would be, and what was kept, a line each.
+
+    Args:
+        memory: bound to the user.
+        wrong: the id of a memory or message, or a description.
+        statement: what is true.
+        dry_run: change nothing.
+    """
+    first, *near = await memory.correct(wrong, statement, dry_run=dry_run, source="model_inference")
+    lines = [f"{receipt.id}: {receipt.reason}" for receipt in near]
+    if first.outcome == "rejected":
+        return "\n".join([f"Nothing was corrected: {first.reason}", *lines])
+    done = "It" if dry_run else f"Corrected (id {first.id}):"
+    return "\n".join([f"{done} {first.reason}", *lines])
 
 
 async def forget(

@@ -1,4 +1,4 @@
-"""The commands that forget, restore and consolidate, and those for the log, preferences and sessions."""
+"""The commands that correct, forget, restore and consolidate, and those for the log, preferences and sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,30 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
 
-__all__ = ["consolidate", "end_session", "forget", "log", "prefer", "restore", "retire", "undo"]
+__all__ = ["consolidate", "correct", "end_session", "forget", "log", "prefer", "restore", "retire", "undo"]
+
+
+@command(
+    "replace what is wrong by what is true",
+    option("wrong", "what is wrong: a description, or the id of a record", metavar="WRONG"),
+    option("statement", "what is true", metavar="STATEMENT"),
+    flag("--dry-run", "preview what would be replaced"),
+)
+def correct(given: Namespace) -> Answer:
+    """Replace what is wrong by a statement. What was said stays as evidence, behind the correction and marked as replaced;
+    records that are near the description and stay are printed. mnemic restore with the id of a replaced record takes the
+    correction back. Exit code 1 if nothing was corrected.
+
+    examples:
+      mnemic correct "my dentist" "My dentist is Dr. Bianchi."
+      mnemic correct --dry-run "my dentist" "My dentist is Dr. Bianchi."    preview
+      mnemic correct mem_0f8f "The flight leaves at 9:15."
+    """
+    with open_memory(given) as memory:
+        first, *near = memory.correct(given.wrong, given.statement, dry_run=given.dry_run)
+        warn_of_fallbacks(memory)
+    line = receipt_line(first) if first.id else one_line(first.reason)
+    return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.outcome != "rejected")
 
 
 @command(

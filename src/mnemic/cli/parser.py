@@ -175,6 +175,7 @@ examples:
   mnemic search "where does she live?" -k 5      find messages and memories
   mnemic context "where does she live?"          the same as text for a prompt
   mnemic list --order importance                 list memories
+  mnemic correct "my dentist" "It is Dr. Bianchi."   replace what is wrong
   mnemic forget "my schedule preferences"        forget them; mnemic restore undoes it
   mnemic doctor --deep                           check everything
 """

@@ -44,18 +44,24 @@ class ToolAnswer:
 
 
 class ToolConformance(OnEachStore):
-    """What ``remember``, ``recall`` and ``forget`` promise: a statement is stored once and none is lost, what is recalled is
-    data and is never stored again, users are isolated, and a call that cannot be done says so and does nothing.
+    """What ``remember``, ``recall``, ``correct`` and ``forget`` promise: a statement is stored once and none is lost, what is
+    recalled is data and is never stored again, users are isolated, and a call that cannot be done says so and does nothing.
 
-    The arguments that all have: ``content`` and ``key``; ``query`` and ``limit``; ``description``, ``ids`` and ``dry_run``.
+    The arguments that all have: ``content`` and ``key``; ``query`` and ``limit``; ``wrong`` and ``statement``; ``description``,
+    ``ids`` and ``dry_run``.
+
+    Attributes:
+        corrects: whether there is a tool ``correct``.
     """
+
+    corrects = True
 
     async def call(self, memory: Memory, tool: str, **arguments: Any) -> ToolAnswer:
         """The answer to a call by a model.
 
         Args:
             memory: bound to the user.
-            tool: ``remember``, ``recall`` or ``forget``.
+            tool: ``remember``, ``recall``, ``correct`` or ``forget``.
             arguments: as the model wrote them.
         """
         raise NotImplementedError
@@ -153,6 +159,22 @@ class ToolConformance(OnEachStore):
         assert TEA not in await self.done(memory, "recall", query="Which tea is my favourite?")
         memory.restore(tea)
         assert self.known(memory) == [TEA, TRAIN]
+
+    # Correcting
+
+    async def test_what_is_wrong_is_replaced_by_what_is_true(self, memory: Memory) -> None:
+        if not self.corrects:
+            pytest.skip("These tools correct by another name.")
+        tea = memory.remember(TEA).id
+        true = "My favourite tea is oolong."
+        assert tea in await self.done(memory, "correct", wrong="my favourite tea", statement=true, dry_run=True)
+        assert self.known(memory) == [TEA]
+        assert tea in await self.done(memory, "correct", wrong="my favourite tea", statement=true)
+        assert self.known(memory) == [true]
+        await self.call(memory.scoped(user="bob"), "correct", wrong=tea, statement="Bob drinks coffee.")
+        assert self.known(memory) == [true]
+        memory.restore(tea)
+        assert TEA in self.known(memory)
 
     # Users and secrets
 

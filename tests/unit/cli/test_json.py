@@ -42,6 +42,10 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "graph": [("graph", one)],
         "link": [("link", two, one, "references")],
         "unlink": [("unlink", two, one), ("unlink", two, one)],
+        "correct": [
+            ("correct", two, "Ana prefers long answers."),
+            ("correct", "the colour of the moon", "It is grey."),
+        ],
         "forget": [("forget", "--id", two), ("forget", "the colour of the moon")],
         "restore": [("restore", two)],
         "consolidate": [("consolidate",), ("consolidate", "--advice"), ("consolidate", "--dry-run")],

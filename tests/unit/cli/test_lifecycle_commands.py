@@ -141,6 +141,23 @@ class TestConsolidate:
         assert known("undo", "con_nowhere").code == 2
 
 
+class TestCorrect:
+    def test_by_description(self, known):
+        preview = known("correct", "--dry-run", "morning meetings", "Prefers meetings after lunch")
+        assert (preview.code, preview.out) == (0, "would take the place of 'p1'\n")
+        assert known("show", "p1", "--json").json["memory"]["superseded_by"] == []
+        run = known("correct", "morning meetings", "Prefers meetings after lunch")
+        assert run.code == 0
+        assert "takes the place of 'p1'" in run.out
+        assert known("search", "meetings", "--kinds", "memory").out.count("Prefers meetings after lunch") == 1
+        assert known("restore", "p1").code == 0
+
+    def test_nothing_is_clearly_about_it(self, known):
+        run = known("correct", "quantum chromodynamics", "It is about gluons.")
+        assert run.code == 1
+        assert "nothing is clearly about it" in run.out
+
+
 class TestForget:
     def test_by_description(self, known):
         run = known("forget", "my schedule preferences")

@@ -249,6 +249,14 @@ class UpdateTenths(Arguments):
     links: Links = None
 
 
+class Correct(Arguments):
+    """Arguments of a correction."""
+
+    wrong: Annotated[str, Field(description='What is wrong: an id, or a description such as "my dentist".')]
+    statement: Annotated[str, Field(description="What is true, as a full sentence.")]
+    dry_run: Annotated[bool, Field(description="Only show what would be replaced.")] = False
+
+
 class Forget(Arguments):
     """Arguments of forgetting."""
 

@@ -13,7 +13,7 @@ import mnemic_mcp
 __all__ = ["PROFILES", "Address", "Options", "parsed"]
 
 PROFILES = {
-    "default": "remember, recall, forget, context",
+    "default": "remember, recall, correct, forget, context",
     "memory-server": "store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_context",
     "ooda": "recall, list, graph, context, remember, consolidate, update, delete; importance from 1 to 10",
 }

@@ -1,4 +1,4 @@
-"""The tools of memory: remember, recall, forget. Whose memory it is comes from the run, never from the model."""
+"""The tools of memory: remember, recall, correct, forget. Whose memory it is comes from the run, never from the model."""
 
 from __future__ import annotations
 
@@ -76,6 +76,21 @@ class _Tools:
         with _readable():
             return await self._search(handle, query, limit, since=since, until=until)
 
+    async def correct(self, ctx: RunContext[Any], wrong: str, statement: str, *, dry_run: bool = False) -> str:
+        """Replace something that was remembered and is wrong by what is true.
+
+        Use it when the user says that something is not so, or not any more. Both stay known; what is true comes first.
+
+        Args:
+            ctx: of the run.
+            wrong: What is wrong: an id as recall gave it, or a description such as "my dentist".
+            statement: What is true, as a full sentence.
+            dry_run: Only show what would be replaced; nothing is changed.
+        """
+        handle = bound(self._memory, self._scope, ctx)
+        with _readable():
+            return await tools.correct(handle, wrong, statement, dry_run=dry_run)
+
     async def forget(
         self,
         ctx: RunContext[Any],
@@ -107,7 +122,7 @@ def mnemic_toolset(
     emotion_weight: float = 0.3,
     id: str | None = "mnemic",
 ) -> FunctionToolset[Any]:
-    """Tools with which an agent remembers, recalls and forgets.
+    """Tools with which an agent remembers, recalls, corrects and forgets.
 
     Args:
         memory: what the tools work on; blocking calls run on worker threads.
@@ -122,7 +137,7 @@ def mnemic_toolset(
     Example:
         >>> toolset = mnemic_toolset(Memory(":memory:", embedder="hashing"))
         >>> sorted(toolset.tools)
-        ['forget', 'recall', 'remember']
+        ['correct', 'forget', 'recall', 'remember']
     """
     do = _Tools(as_async(memory), scope, tools.Search(mood=mood, emotion_weight=emotion_weight))
-    return FunctionToolset([do.remember, do.recall, do.forget], id=id)
+    return FunctionToolset([do.remember, do.recall, do.correct, do.forget], id=id)

@@ -1,4 +1,4 @@
-"""MnemicToolSpec: tools with which a model remembers, recalls and forgets, for a user it cannot choose."""
+"""MnemicToolSpec: tools with which a model remembers, recalls, corrects and forgets, for a user it cannot choose."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["MnemicToolSpec"]
 
 
 class MnemicToolSpec(BaseToolSpec):
-    """The tools ``remember``, ``recall`` and ``forget``: ``MnemicToolSpec(memory).to_tool_list()``.
+    """The tools ``remember``, ``recall``, ``correct`` and ``forget``: ``MnemicToolSpec(memory).to_tool_list()``.
 
     Whose memory it is, the program decides here; no tool has an argument for it. What a model remembers is marked as its
     inference, and ``forget`` archives: ``memory.restore`` brings back. Arguments that cannot be used raise ``InvalidInput``,
@@ -38,6 +38,7 @@ class MnemicToolSpec(BaseToolSpec):
     spec_functions: ClassVar[list[str | tuple[str, str]]] = [  # pyright: ignore[reportIncompatibleVariableOverride] - a bare annotation there
         ("remember", "aremember"),
         ("recall", "arecall"),
+        ("correct", "acorrect"),
         ("forget", "aforget"),
     ]
 
@@ -87,6 +88,19 @@ class MnemicToolSpec(BaseToolSpec):
 
     async def _found(self, memory: AsyncMemory, query: str, limit: int) -> str:
         return json.dumps(await self._search(memory, query, limit), ensure_ascii=False)
+
+    def correct(self, wrong: str, statement: str, *, dry_run: bool = False) -> str:
+        """Replace something that was remembered and is wrong by what is true.
+
+        Use it when the user says that something is not so, or not any more. wrong is an id from a result of recall, or a
+        description such as 'my dentist'; statement is what is true, as a full sentence. Both stay known; what is true comes
+        first. With dry_run nothing is changed: the answer shows what would be replaced.
+        """
+        return blocking(self._memory, lambda memory: tools.correct(memory, wrong, statement, dry_run=dry_run))
+
+    async def acorrect(self, wrong: str, statement: str, *, dry_run: bool = False) -> str:
+        """See ``correct``."""
+        return await tools.correct(self._face, wrong, statement, dry_run=dry_run)
 
     def forget(self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False) -> str:
         """Take memories out of every later search: those that clearly bear on a description, or those with ids.
