@@ -46,7 +46,7 @@ async def monday(folder: Path) -> None:
     async with session(folder) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         print("tools:", ", ".join(tools))
-        assert {"remember", "recall", "forget", "context"} == {*tools}
+        assert {"remember", "recall", "correct", "forget", "context"} == {*tools}
         decided = {"content": "The site is built with Astro, because its pages must work without JavaScript."}
         assert not (await client.call_tool("remember", decided)).is_error
 

@@ -18,7 +18,7 @@ PAGES = [
     *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("integrations/*/*.md"), *ROOT.glob("cookbook/**/*.md"),
 ]  # fmt: skip
 EXPRESSION = re.compile(r"(?<![\w./-])memory((?:\.[a-z]\w*)+)")
-NOT_OURS = {"save_context", "load_memory_variables", "html", "txt", "md", "before"}
+NOT_OURS = {"save_context", "load_memory_variables", "html", "txt", "md", "jsonl", "before"}
 """Methods of LangChain's classic memory, and the ends of names of files."""
 CODE = re.compile(
     r"``.+?``|`.+?`|^ *>>> .*$|^ *\.\.\. .*$|::\n(?:\n|    .*\n?)+|https?://\S+", re.MULTILINE | re.DOTALL

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemic.cli import transcripts
 from mnemic.cli.handles import has_record, open_memory
 from mnemic.cli.output import Answer, plain, warn
 from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
+from mnemic.transfer.importers import transcripts
 from mnemic.types import Message
 
 if TYPE_CHECKING:

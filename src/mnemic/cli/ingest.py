@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "add_document", "import_file", "process", "remember", "warn_of_fallbacks"]
 
-FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mem0", "langgraph", "mnemic")
+FORMATS = (
+    "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
+    "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "mnemic",
+)  # fmt: skip
 
 BATCH = 64
 """Messages per step of the progress bar; each batch is one transaction."""
@@ -134,7 +137,7 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
 
 @command(
     "import a file of messages or memories",
-    option("file", "a JSON or JSONL file in UTF-8; - is stdin", metavar="FILE"),
+    option("file", "a file, or the folder or ZIP archive of an export; - is stdin", metavar="FILE"),
     option("--format", "the format of the file (default: auto)", choices=FORMATS, default="auto"),
     option(
         "--user-from", "for memories: the field that names their user, such as user_id or namespace.1; none: all belong "
@@ -145,15 +148,24 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
     name="import",
 )  # fmt: skip
 def import_file(given: Namespace) -> Answer:
-    """Import a JSON or JSONL file, with its dates: messages verbatim, memories as memories.
+    """Import the history of another product, with its dates: messages verbatim, memories as memories.
 
     formats (detected, unless --format names one):
+      chatgpt      conversations.json of ChatGPT: of each tree the branch that was shown last
+      claude       conversations.json of Claude
+      claude-code  transcripts of Claude Code and Codex
+      whatsapp     a chat exported as text, on any phone
+      telegram     result.json of Telegram Desktop
+      slack        the folder of an export
+      transcript   turns that begin with User: and Assistant:, in text or Markdown
+      csv          a table of messages with a header: content, role, name, sent_at, session, id
       messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
       langchain    messages_to_dict(messages), or a list of dumpd(message)
       llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
       locomo       one LoCoMo conversation, or a list of them
       mem0         the result of get_all() of mem0, or points of its Qdrant collection
       langgraph    items of a LangGraph store, including LangMem: {"namespace", "key", "value", "created_at" ...}
+      memory-graph memory.jsonl of MCP's memory server
       mnemic       an export of mnemic, for a user without records
 
     Importing a file twice stores nothing twice: a missing message id is derived from text, speaker, time and session.
@@ -162,38 +174,27 @@ def import_file(given: Namespace) -> Answer:
     then.
 
     examples:
+      mnemic import chatgpt-export.zip --user ana
       mnemic import chat.json --user ana
       mnemic import mem0.json --user-from user_id --dry-run
       mnemic import store.jsonl --format langgraph --user-from namespace.1 --only ana
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
-    from mnemic.transfer.importers import files
+    from mnemic.transfer.importers import files, sources
 
-    content = _content(given.file)
-    if given.format == "mnemic" or (given.format == "auto" and _is_export(content)):
-        return _import_export(given, content)
-    read = files.parse_lines(content)
+    read = sources.export_of(given.file)
+    if read is None:
+        content = sources.text_of(given.file)
+        if given.format == "mnemic" or (given.format == "auto" and _is_export(content)):
+            return _import_export(given, content)
+        read = files.parse_lines(content)
     name = files.detect(read.data) if given.format == "auto" else given.format
     if name in files.MEMORY_FORMATS:
         return _import_memories(given, read, name)
     if given.user_from or given.only:
         raise InvalidInput(f"--user-from and --only are for {', '.join(files.MEMORY_FORMATS)}; this file is {name}.")
     return _import_messages(given, read, name)
-
-
-def _content(file: str) -> str:
-    name = "stdin" if file == "-" else file
-    try:
-        if file != "-":
-            return Path(file).read_text(encoding="utf-8-sig")
-        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
-            raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
-        return sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
 
 
 def _is_export(content: str) -> bool:
@@ -248,7 +249,7 @@ def _import_messages(given: Namespace, read: Parsed, name: str) -> Answer:
         warn(f"{Path(given.file)} contains no messages.")
         return Answer(None, fine=False)
     if given.dry_run:
-        return _messages_answer(given, name, messages, _expected(given, messages), {})
+        return _messages_answer(given, name, messages, _expected(given, messages), {}, files.remarks(read.data, name))
     receipts: list[Receipt] = []
     with open_memory(given, make=True) as memory:
         try:
@@ -260,7 +261,8 @@ def _import_messages(given: Namespace, read: Parsed, name: str) -> Answer:
         except (MnemicError, KeyboardInterrupt):
             warn(f"stopped early. {_messages_answer(given, name, messages, receipts, {}).lines[0]}. {AGAIN}")
             raise
-        return _messages_answer(given, name, messages, receipts, memory.stats().pending)
+        remarks = files.remarks(read.data, name)
+        return _messages_answer(given, name, messages, receipts, memory.stats().pending, remarks)
 
 
 def _expected(given: Namespace, messages: Sequence[Message]) -> list[Receipt]:
@@ -279,8 +281,9 @@ def _expected(given: Namespace, messages: Sequence[Message]) -> list[Receipt]:
 
 
 def _messages_answer(
-    given: Namespace, name: str, messages: Sequence[Message], receipts: Sequence[Receipt], pending: Mapping[str, int]
-) -> Answer:
+    given: Namespace, name: str, messages: Sequence[Message], receipts: Sequence[Receipt], pending: Mapping[str, int],
+    remarks: Sequence[str] = (),
+) -> Answer:  # fmt: skip
     from mnemic.transfer.importers.fields import LEFT_OUT
 
     outcomes = Counter(receipt.outcome for receipt in receipts)
@@ -296,11 +299,12 @@ def _messages_answer(
         "file": str(Path(given.file)), "format": name, "messages": len(messages), "stored": outcomes["stored"],
         "duplicate": outcomes["duplicate"], "without_text": len(refused) - len(rejected),
         "rejected": [{"id": receipt.id, "reason": receipt.reason} for receipt in rejected], "undated": undated,
-        "left_out": partial, "pending": pending, "dry_run": given.dry_run,
+        "left_out": partial, "remarks": remarks, "pending": pending, "dry_run": given.dry_run,
     }  # fmt: skip
     parts = f"{outcomes['stored']} stored, {outcomes['duplicate']} already stored, {len(rejected)} rejected"
     empty = f", {len(refused) - len(rejected)} without text" if len(refused) > len(rejected) else ""
     lines = [f"{document['file']} ({name}): {len(messages)} messages: {parts}{empty}", *_rejections(rejected)]
+    lines += [f"  {remark}" for remark in remarks]
     if undated:
         lines.append(f"  {undated} have no time and are dated now")
     if partial:

@@ -177,7 +177,7 @@ def test_transcripts_of_other_agents(mnemic, say, folder, tmp_path):
 
 
 def test_a_line_that_is_too_long_is_passed_over(mnemic, say, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("mnemic.cli.transcripts.LONGEST_LINE", 300)
+    monkeypatch.setattr("mnemic.transfer.importers.transcripts.LONGEST_LINE", 300)
     path = transcript(
         tmp_path / "t.jsonl", line("user", "before", "u1"), line("user", "x" * 1000, "u2"), line("user", "after", "u3")
     )
@@ -241,7 +241,7 @@ def test_long_texts_are_stored_whole(mnemic, say, folder, tmp_path, monkeypatch)
     path = transcript(tmp_path / "t.jsonl", line("user", long, "u1"))
     say({"session_id": "s1", "transcript_path": str(path)})
     mnemic("hook", "pre-compact")
-    monkeypatch.setattr("mnemic.cli.transcripts.MAX_CONTENT", 150_000)
+    monkeypatch.setattr("mnemic.transfer.importers.transcripts.MAX_CONTENT", 150_000)
     path = transcript(tmp_path / "t.jsonl", line("user", long, "u2"))
     for stored in (2, 0):  # more than a record holds becomes several, once
         say({"session_id": "s2", "transcript_path": str(path)})
@@ -433,7 +433,7 @@ def test_a_stdin_that_never_ends_does_not_hold_the_agent(folder, mnemic, atlas):
 def test_the_time_is_bounded(folder, atlas):
     os.mkfifo(atlas / "t.jsonl")
     script = (
-        "import sys, threading, mnemic.cli.transcripts as t\n"
+        "import sys, threading, mnemic.transfer.importers.transcripts as t\n"
         "t.messages = lambda *_: threading.Event().wait()\n"
         "from mnemic.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     )

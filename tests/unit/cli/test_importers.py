@@ -347,8 +347,8 @@ class TestDetection:
             detect(data)
 
     def test_unknown_format(self):
-        with pytest.raises(InvalidInput, match="no format 'csv'"):
-            read_messages([], format="csv")
+        with pytest.raises(InvalidInput, match="no format 'xls'"):
+            read_messages([], format="xls")
 
     def test_nothing_is_nothing(self):
         assert read_messages([]) == []

@@ -344,7 +344,7 @@ class TestCommand:
     def test_users_are_for_memories(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")
         assert run.code == 2
-        assert "langgraph, mem0" in run.err
+        assert "mem0, langgraph, memory-graph" in run.err
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])

@@ -15,15 +15,24 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers import langgraph, mem0, messages
+from mnemic.transfer.importers import chats, graph, langgraph, mem0, messages, texts, transcripts
 from mnemic.transfer.importers.fields import Fields, fields_of, json_type, mapping
 from mnemic.transfer.importers.found import Damage, Found
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
-__all__ = ["MEMORY_FORMATS", "Parsed", "detect", "parse", "parse_lines", "read_memories", "read_messages"]
+__all__ = [
+    "MEMORY_FORMATS", "MESSAGE_FORMATS", "Parsed", "detect", "parse", "parse_lines", "read_memories", "read_messages",
+    "remarks", "undamaged",
+]  # fmt: skip
 
 NOTHING = "Nothing was imported; correct the file."
+
+
+class PlainText(str):
+    """The text of a file that is no JSON."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +45,22 @@ class Parsed:
 
 
 def parse_lines(text: str) -> Parsed:
-    """The value of a JSON text, or the values of JSON lines, including damaged lines.
+    """The value of a JSON text, the values of JSON lines, including damaged ones, or a conversation in plain text as it is.
 
     Raises:
-        InvalidInput: the text is neither.
+        InvalidInput: the text is none of these.
     """
     try:
         return Parsed(json.loads(text))
     except (ValueError, RecursionError) as error:
+        if texts.detect_text(text):
+            return Parsed(PlainText(text))
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         if len(lines) < 2 or not lines[0][1].lstrip().startswith("{") or isinstance(_json(*lines[0]), Damage):
-            raise InvalidInput(f"This is not JSON: {error}. Give a JSON or JSONL file.") from error
+            raise InvalidInput(
+                f"This is not JSON: {error}. Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
+                "whose turns begin with User: and Assistant:, or a table in CSV."
+            ) from error
     values = [(number, _json(number, line)) for number, line in lines]
     good = [(number, value) for number, value in values if not isinstance(value, Damage)]
     damaged = [value for _, value in values if isinstance(value, Damage)]
@@ -84,11 +98,13 @@ def detect(data: object) -> str:
     """The format of parsed JSON, recognised by its first object.
 
     Returns:
-        ``locomo``, ``messages``, ``langchain``, ``llama-index``, ``mem0`` or ``langgraph``.
+        One of ``MESSAGE_FORMATS`` or ``MEMORY_FORMATS``.
 
     Raises:
         InvalidInput: the format is not recognised.
     """
+    if isinstance(data, PlainText) and (name := texts.detect_text(data)):
+        return name
     value = _unwrap(data)
     if value == []:
         return "messages"
@@ -98,13 +114,18 @@ def detect(data: object) -> str:
         if any(mark <= keys for mark in marks):
             return name
     raise InvalidInput(
-        f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are LoCoMo conversations, "
-        "lists of messages with role and content, dumps of LangChain and LlamaIndex messages, and memories of mem0 and "
-        "of LangGraph stores."
+        f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are "
+        f"{', '.join((*MESSAGE_FORMATS, *MEMORY_FORMATS))}."
     )
 
 
 _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
+    ("chatgpt", ({"mapping"},)),
+    ("claude", ({"chat_messages"},)),
+    ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"})),
+    ("telegram", ({"date_unixtime"}, {"chats"})),
+    ("slack", ({"ts", "text"}, {"channels", "users"})),
+    ("memory-graph", ({"entityType", "observations"}, {"relationType"})),
     ("locomo", ({"conversation"}, {"speaker_a", "speaker_b"})),
     ("langgraph", ({"namespace", "key", "value"}, {"prefix", "key", "value"})),
     ("mem0", ({"id", "memory"}, {"id", "payload"}, {"memory_id", "new_memory"})),
@@ -132,19 +153,19 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
 
     Args:
         data: the result of ``parse``.
-        format: ``locomo``, ``messages``, ``langchain``, ``llama-index``, or ``auto`` to detect it.
+        format: one of ``MESSAGE_FORMATS``, or ``auto`` to detect it.
         session: the session of messages that have none.
 
     Raises:
         InvalidInput: a field is missing or malformed; the message names its place, counted from 0.
     """
     name = detect(data) if format == "auto" else format
-    if name not in _MESSAGES:
-        raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(_MESSAGES)} and auto.")
-    inside = mapping(data).get("messages")
+    if name not in MESSAGE_FORMATS:
+        raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
+    inside = mapping(data).get("messages") if name in _LISTS else None
     value = cast("object", inside) if isinstance(inside, list) else data
     try:
-        return _with_ids(_MESSAGES[name](value, session))
+        return _with_ids(MESSAGE_FORMATS[name](value, session))
     except InvalidInput as error:
         raise InvalidInput(f"{error} {NOTHING}") from error
 
@@ -168,12 +189,40 @@ def _with_ids(found: Iterable[Message]) -> list[Message]:
     return named
 
 
-_MESSAGES: Mapping[str, Callable[[object, str | None], Iterable[Message]]] = {
-    "locomo": locomo,
+MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]] = {
+    "chatgpt": chats.chatgpt,
+    "claude": chats.claude,
+    "claude-code": transcripts.turns,
+    "whatsapp": texts.whatsapp,
+    "telegram": chats.telegram,
+    "slack": chats.slack,
+    "transcript": texts.transcript,
+    "csv": texts.table,
     "messages": messages.plain,
     "langchain": messages.langchain,
     "llama-index": messages.llama_index,
+    "locomo": locomo,
 }
+"""Formats with messages, and the function that reads one."""
+_LISTS = ("messages", "langchain", "llama-index")
+"""Formats that are a list, alone or in the field ``messages``."""
+
+
+def remarks(data: object, format: str) -> list[str]:
+    """What was understood of a file, and what was left out, where a person should know."""
+    match format:
+        case "chatgpt":
+            count = chats.other_branches(data)
+            return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
+        case "whatsapp":
+            return [f"dates are read as {texts.written_order(str(data))}"]
+        case "csv":
+            return [
+                "columns: "
+                + ", ".join(f"{field} from {column!r}" for field, column in texts.columns(str(data)).items())
+            ]
+        case _:
+            return []
 
 
 # Memories
@@ -184,7 +233,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
 
     Args:
         read: the result of ``parse_lines``.
-        format: ``mem0`` or ``langgraph``.
+        format: one of ``MEMORY_FORMATS``.
 
     Raises:
         InvalidInput: the file has another format.
@@ -197,11 +246,15 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
     damaged = [*read.damaged, *(mem0.unsupported(mapping(read.data)) if format == "mem0" else ())]
     for place, item in zip(places, items, strict=True):
         try:
-            found.append(MEMORY_FORMATS[format](fields_of(item, place)))
+            found += MEMORY_FORMATS[format](fields_of(item, place))
         except InvalidInput as error:
             damaged.append(Damage(place, str(error)))
     return found, damaged
 
 
-MEMORY_FORMATS: Mapping[str, Callable[[Fields], Found]] = {"langgraph": langgraph.memory, "mem0": mem0.memory}
-"""Formats with memories, and the function that parses one."""
+MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[Found]]] = {
+    "mem0": lambda item: (mem0.memory(item),),
+    "langgraph": lambda item: (langgraph.memory(item),),
+    "memory-graph": graph.memories,
+}
+"""Formats with memories, and the function that parses an item."""

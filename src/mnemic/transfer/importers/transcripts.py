@@ -19,7 +19,7 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import mapping
 from mnemic.types import Message
 
-__all__ = ["messages"]
+__all__ = ["messages", "turns"]
 
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes; longer lines contain images or whole files, and are skipped."""
@@ -65,6 +65,15 @@ def messages(path: Path, session: str) -> Iterator[Message]:
                 yield from _messages(line, number, session)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def turns(data: object, session: str | None) -> Iterator[Message]:
+    """The messages of a transcript that was parsed, each in the session that its line names."""
+    for number, line in enumerate(cast("list[object]", data) if isinstance(data, list) else [data], start=1):
+        named = mapping(line).get("sessionId")
+        yield from _messages(
+            mapping(line), number, named if isinstance(named, str) and named else session or "transcript"
+        )
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:

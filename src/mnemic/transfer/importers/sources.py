@@ -1,0 +1,120 @@
+"""Where an import is read from: a file, or a folder or ZIP archive as products hand out their exports."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+from mnemic.errors import InvalidInput
+from mnemic.transfer.importers import chats
+from mnemic.transfer.importers.files import Parsed, parse_lines
+
+__all__ = ["export_of", "text_of"]
+
+LARGEST = 1 << 30
+"""Bytes of a file in an archive."""
+KNOWN = ("conversations.json", "result.json", "*chat*.txt")
+"""The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
+
+Reader = Callable[[], bytes]
+
+
+def export_of(path: str) -> Parsed | None:
+    """The data of an export in a folder or a ZIP archive; None for a single file.
+
+    Raises:
+        InvalidInput: it cannot be read, or holds nothing that is known.
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            files = [file for file in sorted(place.rglob("*")) if file.is_file()]
+            return _of_export({file.relative_to(place).as_posix(): file.read_bytes for file in files}, path)
+        if place.is_file() and zipfile.is_zipfile(place):
+            return _of_archive(place)
+    except (OSError, zipfile.BadZipFile, RuntimeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}.") from error
+    return None
+
+
+def text_of(path: str) -> str:
+    """The text of a file; ``-`` is stdin.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not UTF-8.
+    """
+    name = "stdin" if path == "-" else path
+    try:
+        if path != "-":
+            return Path(path).read_text(encoding="utf-8-sig")
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+            raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
+        return _decoded(sys.stdin.buffer.read(), name).replace("\r\n", "\n")
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise _not_text(name, error) from error
+
+
+def _decoded(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_text(name, error) from error
+
+
+def _not_text(name: str, error: UnicodeDecodeError) -> InvalidInput:
+    return InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.")
+
+
+def _of_archive(place: Path) -> Parsed:
+    with zipfile.ZipFile(place) as archive:
+
+        def member(info: zipfile.ZipInfo) -> Reader:
+            if info.file_size > LARGEST:
+                raise InvalidInput(
+                    f"{info.filename} of {place} has more than {LARGEST:,} bytes. Unpack it and import a part."
+                )
+            return lambda: archive.read(info)
+
+        return _of_export({info.filename: member(info) for info in archive.infolist() if not info.is_dir()}, str(place))
+
+
+def _of_export(files: Mapping[str, Reader], path: str) -> Parsed:
+    """The file of an export that has the conversations, or the days of each channel of Slack."""
+    for pattern in KNOWN:
+        for name in sorted(files, key=len):
+            if fnmatch(PurePosixPath(name).name.lower(), pattern):
+                return parse_lines(_decoded(files[name](), f"{path}/{name}"))
+    users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
+    if users is None:
+        raise InvalidInput(
+            f"{path} holds no export that is known: no conversations.json (ChatGPT, Claude), result.json (Telegram), chat "
+            "in text (WhatsApp) or users.json (Slack). Name the file to import."
+        )
+    return Parsed(_slack(files, users, path))
+
+
+def _slack(files: Mapping[str, Reader], users: str, path: str) -> Mapping[str, object]:
+    """The messages of each channel in order of the days, and the names of the users."""
+    channels: dict[str, list[object]] = {}
+    for name in sorted(files):
+        day = PurePosixPath(name)
+        if day.suffix == ".json" and day.stem[:4].isdigit():
+            held = _json(files[name](), f"{path}/{name}")
+            channels.setdefault(day.parent.name, []).extend(
+                cast("list[object]", held) if isinstance(held, list) else [held]
+            )
+    return {"channels": channels, "users": chats.slack_users(_json(files[users](), f"{path}/{users}"))}
+
+
+def _json(content: bytes, name: str) -> object:
+    try:
+        return json.loads(_decoded(content, name))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{name} is not JSON: {error}.") from error

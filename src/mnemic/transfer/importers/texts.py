@@ -1,0 +1,199 @@
+"""Conversations in plain text: chats of WhatsApp, ``User:`` / ``Assistant:`` transcripts and Markdown, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import TypeVar
+
+from mnemic.errors import InvalidInput
+from mnemic.transfer.importers.fields import LEFT_OUT, Fields
+from mnemic.types import Message
+
+__all__ = ["columns", "date_order", "detect_text", "table", "transcript", "whatsapp", "written_order"]
+
+
+R = TypeVar("R")
+
+
+def detect_text(text: str) -> str | None:
+    """``whatsapp``, ``transcript`` or ``csv``; None for any other text."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if _WHATSAPP.match(_visible(first)):
+        return "whatsapp"
+    if len(_TURN.findall(text)) > 1 and _TURN.match(first):
+        return "transcript"
+    try:
+        return "csv" if "content" in columns(text) else None
+    except InvalidInput:
+        return None
+
+
+# WhatsApp
+
+_WHATSAPP = re.compile(
+    r"\[?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*(?P<half>[ap]\.?\s?m\.?)?"
+    r"\]?(?:\s+-)?\s+(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_SPEAKER = re.compile(r"(?P<name>[^:]{1,80}): (?P<text>.*)|(?P<alone>[^:]{1,80}):$")
+_ATTACHED = re.compile(r"(?:<attached: ([^<>]+)>|(\S[^\n]*\.\w{2,5}) \(file attached\))")
+_OMITTED = re.compile(r"<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE)
+
+
+def _visible(line: str) -> str:
+    return line.translate({0x200E: None, 0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
+
+
+def whatsapp(data: object, session: str | None) -> Iterable[Message]:
+    """A chat that WhatsApp exported as text, on iOS or Android. Lines of the app itself have no speaker and are left out."""
+    lines = _whatsapp_lines(str(data))
+    order = date_order(match["date"] for match, _ in lines)
+    for match, more in lines:
+        said = _SPEAKER.match(match["rest"])
+        if not said:
+            continue
+        text = "\n".join([said["text"] or "", *more]).strip()
+        media = bool(_OMITTED.match(text))
+        yield Message(
+            role="user", name=said["name"] or said["alone"], session=session, sent_at=_moment(match, order),
+            content="" if media else _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text),
+            metadata={LEFT_OUT: ["media"]} if media else {},
+        )  # fmt: skip
+
+
+def _whatsapp_lines(text: str) -> list[tuple[re.Match[str], list[str]]]:
+    """The lines that begin with a time, each with those that continue it."""
+    found: list[tuple[re.Match[str], list[str]]] = []
+    for line in text.splitlines():
+        plain = _visible(line)
+        if match := _WHATSAPP.match(plain):
+            found.append((match, []))
+        elif found:
+            found[-1][1].append(plain)
+    return found
+
+
+def date_order(dates: Iterable[str]) -> str:
+    """The order of day, month and year in the dates of a chat, which phones write in the order of their country.
+
+    Where the numbers leave it open, the order in which fewer dates go back; of equals, day before month.
+    """
+    numbers = [[int(part) for part in re.split(r"[./-]", text)] for text in dates]
+    fitting = [order for order in ("dmy", "mdy", "ymd") if all(_date(one, order) for one in numbers)]
+    if not fitting:
+        raise InvalidInput("The dates of the chat are in no order of day, month and year that a phone writes.")
+
+    def back(order: str) -> int:
+        days = [day for one in numbers if (day := _date(one, order))]
+        return sum(after < before for before, after in pairwise(days))
+
+    return min(fitting, key=back)
+
+
+def written_order(text: str) -> str:
+    """``date_order`` of a chat in words."""
+    words = {"d": "day", "m": "month", "y": "year"}
+    return "/".join(words[letter] for letter in date_order(match["date"] for match, _ in _whatsapp_lines(text)))
+
+
+def _date(numbers: Sequence[int], order: str) -> datetime | None:
+    day, month, year = (numbers[order.index(part)] for part in "dmy")
+    try:
+        return datetime(year + 2000 if year < 100 else year, month, day)  # noqa: DTZ001 - in the zone of the handle
+    except ValueError:
+        return None
+
+
+def _moment(match: re.Match[str], order: str) -> datetime:
+    day = _date([int(part) for part in re.split(r"[./-]", match["date"])], order)
+    assert day is not None
+    hour, minute, second = (*map(int, re.split("[:.]", match["time"])), 0)[:3]
+    half = (match["half"] or "")[:1].lower()
+    return day + timedelta(hours=hour % 12 + 12 * (half == "p") if half else hour, minutes=minute, seconds=second)
+
+
+# Transcripts
+
+_ROLES: Mapping[str, str] = {
+    **dict.fromkeys(("user", "human", "you", "me", "question", "prompt"), "user"),
+    **dict.fromkeys(
+        ("assistant", "ai", "bot", "chatgpt", "claude", "gemini", "copilot", "answer", "response"), "assistant"
+    ),
+    "system": "system",
+}
+_TURN = re.compile(
+    rf"""^(?:[#]{{1,4}}[ ]*|[*_]{{2}})?
+    (?P<role>{"|".join(_ROLES)})(?:[ ]said)?(?:[*_]{{2}}:?|:[*_]{{2}}|:|(?=[ ]*$))[ \t]*(?P<text>.*)$""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+"""The first line of a turn: ``User: ...``, ``**User:** ...`` or ``## User``."""
+
+
+def transcript(data: object, session: str | None) -> Iterable[Message]:
+    """Turns that begin with a line such as ``User: ...``, ``**Assistant:** ...`` or ``## Human``."""
+    text = str(data)
+    turns = [*_TURN.finditer(text)]
+    ends = [turn.start() for turn in turns[1:]] + [len(text)]
+    for turn, end in zip(turns, ends, strict=False):
+        content = text[turn.start("text") : end].strip()
+        if content:
+            yield Message(role=_ROLES[turn["role"].lower()], content=content, session=session)
+
+
+# CSV
+
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "content": ("content", "text", "message", "body", "utterance"),
+    "role": ("role", "sender", "from", "author_role", "type"),
+    "name": ("name", "speaker", "author", "user_name", "username"),
+    "sent_at": ("sent_at", "timestamp", "created_at", "date", "time", "datetime"),
+    "session": ("session", "conversation", "conversation_id", "thread", "thread_id", "chat_id", "session_id"),
+    "id": ("id", "message_id", "uuid"),
+}
+"""The names by which the columns of a table of messages are known."""
+
+
+def _rows(reader: Iterable[R]) -> Iterator[R]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise InvalidInput(f"The table is no CSV: {error}.") from error
+
+
+def columns(text: str) -> dict[str, str]:
+    """What the columns of a table are taken for: field to column.
+
+    Raises:
+        InvalidInput: the text is no table of messages.
+    """
+    header = next(_rows(csv.reader(io.StringIO(text.lstrip("\ufeff")))), list[str]())
+    known = {column.strip().lower().replace(" ", "_"): column for column in header}
+    found = {field: known[name] for field, names in _COLUMNS.items() for name in names if name in known}
+    if len(header) < 2 or "content" not in found:
+        raise InvalidInput(
+            f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'])}."
+        )
+    return {
+        field: next(known[name] for name in names if name in known)
+        for field, names in _COLUMNS.items()
+        if field in found
+    }
+
+
+def table(data: object, session: str | None) -> Iterator[Message]:
+    """A table of messages in CSV with a header; see ``columns``."""
+    text = str(data).lstrip("\ufeff")
+    taken = columns(text)
+    for number, row in enumerate(_rows(csv.DictReader(io.StringIO(text))), start=2):
+        line = Fields({field: row.get(column) or None for field, column in taken.items()}, f"line {number}")
+        role = (line.text("role", needed=False) or "user").lower()
+        yield Message(
+            role=_ROLES.get(role, role), content=line.text("content", needed=False) or "", sent_at=line.moment("sent_at"),
+            name=line.text("name", needed=False), id=line.text("id", needed=False),
+            session=line.text("session", needed=False) or session,
+        )  # fmt: skip

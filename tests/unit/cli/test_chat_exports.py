@@ -1,0 +1,248 @@
+"""The exports that people have: each in its published shape, twice, as a dry run, and damaged."""
+
+import json
+import zipfile
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic import InvalidInput, Memory
+from mnemic.transfer.importers import files, texts
+
+AT = 1_767_225_600.0  # 2026-01-01
+ISO = "2026-01-01T00:00:0{}Z"
+
+
+def node(id, role, parts, at, parent, *children, **message):
+    content = {"content_type": "text", "parts": parts}
+    held = {"id": id, "author": {"role": role}, "create_time": at, "content": content, "metadata": {}, **message}
+    return id, {"id": id, "message": held, "parent": parent, "children": [*children]}
+
+
+CHATGPT = [
+    {
+        "title": "Trip", "create_time": AT, "conversation_id": "c1", "current_node": "n5",
+        "mapping": dict([
+            ("root", {"id": "root", "message": None, "parent": None, "children": ["s"]}),
+            node("s", "system", [""], None, "root", "n1", "n2"),
+            node("n1", "user", ["I will travel to Oslo."], AT + 10, "s"),  # edited away
+            node("n2", "user", ["I will travel to Bergen."], AT + 20, "s", "n3"),
+            node("n3", "assistant", ["Bergen is rainy."], AT + 19, "n2", "n4"),  # an earlier clock than its question
+            node("n4", "user", [{"content_type": "image_asset_pointer"}, "My raincoat is yellow."], AT + 40, "n3", "h"),
+            node("h", "user", ["About the user"], AT + 41, "n4", "n5", metadata={"is_visually_hidden_from_conversation": True}),
+            node("n5", "assistant", ["Good."], AT + 42, "h"),
+        ]),
+    }
+]  # fmt: skip
+CLAUDE = [
+    {
+        "uuid": "u", "name": "Bikes", "created_at": ISO.format(1),
+        "chat_messages": [
+            {"uuid": "a", "sender": "human", "text": "", "created_at": ISO.format(1),
+             "content": [{"type": "text", "text": "My bike is green."}], "attachments": [{"file_name": "bike.txt"}]},
+            {"uuid": "b", "sender": "assistant", "text": "Nice.", "created_at": ISO.format(1),
+             "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Nice."}]},
+        ],
+    }
+]  # fmt: skip
+CLAUDE_CODE = "\n".join(
+    map(
+        json.dumps,
+        [
+            {"type": "summary", "summary": "Tabs", "leafUuid": "2"},
+            {"type": "user", "uuid": "1", "sessionId": "s", "timestamp": ISO.format(1),
+             "message": {"role": "user", "content": "Use tabs."}},
+            {"type": "assistant", "uuid": "2", "sessionId": "s", "timestamp": ISO.format(2),
+             "message": {"role": "assistant", "content": [{"type": "text", "text": "I will."}]}},
+        ],
+    )
+)  # fmt: skip
+TELEGRAM = {
+    "name": "Ben", "type": "personal_chat", "id": 7,
+    "messages": [
+        {"id": 1, "type": "service", "date": "2026-01-01T00:00:00", "date_unixtime": "1767225600", "action": "call"},
+        {"id": 2, "type": "message", "date": "2026-01-01T00:00:10", "date_unixtime": "1767225610", "from": "Ana",
+         "from_id": "user1", "text": ["See ", {"type": "link", "text": "example.org"}, "!"]},
+        {"id": 3, "type": "message", "date": "2026-01-01T00:00:20", "date_unixtime": "1767225620", "from": "Ben",
+         "from_id": "user2", "text": "Looks good.", "photo": "photos/1.jpg"},
+    ],
+}  # fmt: skip
+SLACK_USERS = [{"id": "U1", "name": "ana", "profile": {"real_name": "Ana Reis", "display_name": ""}}]
+SLACK_DAYS = {
+    "general/2026-01-02.json": [{"type": "message", "user": "U1", "text": "Done &amp; tested.", "ts": "1767312000.000100"}],
+    "general/2026-01-01.json": [
+        {"type": "message", "subtype": "channel_join", "user": "U1", "text": "joined", "ts": "1767225600.000100"},
+        {"type": "message", "user": "U1", "text": "<@U1> reads <https://example.org|the page>", "ts": "1767225700.000100"},
+    ],
+}  # fmt: skip
+WHATSAPP = {
+    "ios": "\u200e[31/08/2026, 21:03:11] Ana: I moved to Lisbon,\nto Alfama\n[01/09/2026, 09:04:00] Ben: \u200eimage omitted\n"
+    "[01/09/2026, 09:05:00] Ben: cool\n",
+    "android": "31/08/2026, 21:03 - Messages and calls are end-to-end encrypted.\n31/08/2026, 21:03 - Ana: I moved to Lisbon,\n"
+    "to Alfama\n01/09/2026, 09:04 - Ben: <Media omitted>\n01/09/2026, 09:05 - Ben: cool\n",
+    "american": "8/31/26, 9:03\u202fPM - Ana: I moved to Lisbon,\nto Alfama\n9/1/26, 9:05\u202fAM - Ben: cool\n",
+    "german": "31.08.26, 21:03 - Ana: I moved to Lisbon,\nto Alfama\n01.09.26, 09:05 - Ben: cool\n",
+}
+TRANSCRIPTS = {
+    "plain": "User: Where is the key?\nAssistant: Under the mat.\n\nIt is the red one.\nUser: Thanks.\n",
+    "markdown": "**User:** Where is the key?\n\n**Assistant:** Under the mat.\n\nIt is the red one.\n\n**User:** Thanks.",
+    "headings": "## User\n\nWhere is the key?\n\n## ChatGPT\n\nUnder the mat.\n\nIt is the red one.\n\n## User\n\nThanks.\n",
+}
+CSV = (
+    'Speaker,From,Text,Date\nAna,human,"I moved, at last.",2026-01-01T10:00\nBot,assistant,Where to?,2026-01-01T10:01\n'
+)
+GRAPH = "\n".join(
+    map(
+        json.dumps,
+        [
+            {"type": "entity", "name": "Ana", "entityType": "person", "observations": ["likes tea", "lives in Lisbon"]},
+            {"type": "relation", "from": "Ana", "to": "Acme", "relationType": "works_at"},
+        ],
+    )
+)
+SAID = {
+    "chatgpt.json": (json.dumps(CHATGPT), ["I will travel to Bergen.", "Bergen is rainy.", "My raincoat is yellow.", "Good."]),
+    "claude.json": (json.dumps(CLAUDE), ["My bike is green.\n[file: bike.txt]", "Nice."]),
+    "code.jsonl": (CLAUDE_CODE, ["Use tabs.", "I will."]),
+    "telegram.json": (json.dumps(TELEGRAM), ["See example.org!", "Looks good."]),
+    "telegram-all.json": (json.dumps({"chats": {"list": [TELEGRAM]}}), ["See example.org!", "Looks good."]),
+    "day.json": (json.dumps(SLACK_DAYS["general/2026-01-02.json"]), ["Done & tested."]),
+    **{f"{phone}.txt": (text, ["I moved to Lisbon,\nto Alfama", "cool"]) for phone, text in WHATSAPP.items()},
+    **{f"{form}.md": (text, ["Where is the key?", "Under the mat.\n\nIt is the red one.", "Thanks."])
+       for form, text in TRANSCRIPTS.items()},
+    "table.csv": (CSV, ["I moved, at last.", "Where to?"]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, text):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+def messages(folder):
+    with Memory(folder, embedder="hashing") as memory:
+        return memory.messages(reach="user")
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_file_is_recognised_and_nothing_is_stored_twice(mnemic, folder, written, name):
+    text, wanted = SAID[name]
+    file = written(name, text)
+    assert mnemic("import", file, "--dry-run", "--json").json["stored"] == len(wanted)
+    run = mnemic("import", file)
+    assert run.code == 0, run.out
+    assert [message.content for message in messages(folder)] == wanted
+    again = mnemic("import", file, "--json").json
+    assert (again["stored"], again["duplicate"]) == (0, len(wanted))
+
+
+def test_roles_names_times_and_sessions(mnemic, folder, written):
+    mnemic("import", written("chatgpt.json", json.dumps(CHATGPT)))
+    mnemic("import", written("chat.txt", WHATSAPP["american"]), "--timezone", "UTC")
+    said = {message.content: message for message in messages(folder)}
+    bergen, rainy = said["I will travel to Bergen."], said["Bergen is rainy."]
+    assert (bergen.role, rainy.role, bergen.session) == ("user", "assistant", "c1")
+    assert bergen.sent_at == rainy.sent_at == datetime.fromtimestamp(AT + 20, UTC)
+    assert said["My raincoat is yellow."].metadata == {"title": "Trip", "left_out": ["image_asset_pointer"]}
+    moved = said["I moved to Lisbon,\nto Alfama"]
+    assert (moved.name, moved.sent_at, moved.session) == ("Ana", datetime(2026, 8, 31, 21, 3, tzinfo=UTC), "chat")
+
+
+def test_what_was_understood_is_told(mnemic, written):
+    assert "1 messages of answers that were edited" in mnemic("import", written("c.json", json.dumps(CHATGPT))).out
+    assert "dates are read as day/month/year" in mnemic("import", written("w.txt", WHATSAPP["ios"])).out
+    assert "dates are read as month/day/year" in mnemic("import", written("a.txt", WHATSAPP["american"])).out
+    assert "role from 'From', name from 'Speaker', sent_at from 'Date'" in mnemic("import", written("t.csv", CSV)).out
+
+
+def test_a_folder_and_an_archive(mnemic, folder, tmp_path):
+    place, archive = tmp_path / "slack", tmp_path / "export.zip"
+    (place / "general").mkdir(parents=True)
+    (place / "users.json").write_text(json.dumps(SLACK_USERS))
+    for name, day in SLACK_DAYS.items():
+        (place / name).write_text(json.dumps(day))
+    assert mnemic("import", str(place)).code == 0
+    said = messages(folder)
+    assert [(m.name, m.content) for m in said] == [
+        ("Ana Reis", "@Ana Reis reads the page (https://example.org)"), ("Ana Reis", "Done & tested."),
+    ]  # fmt: skip
+    assert {m.session for m in said} == {"general"}
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("export/conversations.json", json.dumps(CLAUDE))
+        made.writestr("export/users.json", "[]")
+    assert mnemic("import", str(archive), "--json").json["stored"] == 2
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr("holiday.txt", "Nothing")
+    run = mnemic("import", str(archive))
+    assert run.code == 2
+    assert "holds no export that is known" in run.err
+
+
+def test_the_graph_of_the_memory_server(mnemic, folder, written):
+    run = mnemic("import", written("memory.jsonl", GRAPH + "\n" + json.dumps({"type": "entity", "name": "Bo"})))
+    assert run.code == 1
+    assert "line 3.observations must be a list of strings" in run.out
+    with Memory(folder, embedder="hashing") as memory:
+        assert sorted(record.content for record in memory.list()) == [
+            "Ana works at Acme", "Ana: likes tea", "Ana: lives in Lisbon",
+        ]  # fmt: skip
+
+
+DAMAGED = {
+    "a tree without nodes": json.dumps([{"mapping": []}]),
+    "a node without an author": json.dumps([{"mapping": dict([node("n", "user", ["x"], AT, None, author={})])}]),
+    "a time that is none": json.dumps([{"chat_messages": [{"sender": "human", "text": "x", "created_at": "soon"}]}]),
+    "a conversation without messages": json.dumps([{"chat_messages": None}]),
+    "a speaker that is a number": json.dumps([{"uuid": "u", "chat_messages": [{"sender": 3, "text": "x"}]}]),
+    "a stamp of Slack that is none": json.dumps([{"ts": "now", "text": "x"}]),
+    "a chat of Telegram that is no object": json.dumps({"chats": {"list": [3]}}),
+    "dates of no calendar": "[45/99/2026, 10:00] Ana: hello\n",
+    "a table without text": "name,when\nAna,today\n",
+    "a cut file": json.dumps(CHATGPT)[:200],
+    "prose": "Dear Ana,\nall is well here.\n",
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_a_damaged_file_is_an_error_that_says_where_and_stores_nothing(mnemic, folder, written, what):
+    run = mnemic("import", written("damaged.txt", DAMAGED[what]))
+    assert run.code == 2, run.out
+    assert run.err.startswith("mnemic: ")
+    assert not (folder / "mnemic.db").exists() or messages(folder) == []
+
+
+@given(
+    st.lists(st.dates(min_value=datetime(2020, 1, 1).date()), min_size=1, max_size=30),
+    st.sampled_from(["dmy", "mdy", "ymd"]),
+)
+def test_the_order_of_a_date_is_one_in_which_all_dates_exist_and_time_passes(days, order):
+    form = {
+        "dmy": "{0.day}/{0.month}/{0.year}",
+        "mdy": "{0.month}/{0.day}/{0.year}",
+        "ymd": "{0.year}-{0.month}-{0.day}",
+    }
+    written = [form[order].format(day) for day in sorted(days)]
+    found = texts.date_order(written)
+    if any(day.day > 12 for day in days):
+        assert found == order
+    else:
+        assert (found == "ymd") == (order == "ymd")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text):
+    for read in (
+        texts.whatsapp,
+        texts.transcript,
+        texts.table,
+        lambda said, _: files.read_messages(files.parse_lines(said).data),
+    ):
+        with suppress(InvalidInput):
+            assert all(message.role for message in read(text, None))
