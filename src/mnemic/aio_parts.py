@@ -8,8 +8,6 @@ from mnemic.lifecycle.sessions import Sessions
 from mnemic.runtime.settings import Settings
 from mnemic.services.threads import OnWorkers, on_worker
 
-__all__ = ["AsyncAdmin", "AsyncLinks", "AsyncSessions"]
-
 
 class AsyncLinks(OnWorkers):
     """See ``Links``."""

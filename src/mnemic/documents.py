@@ -13,8 +13,6 @@ from mnemic.errors import InvalidInput
 from mnemic.text.sentences import sentences
 from mnemic.types import Message
 
-__all__ = ["read", "split"]
-
 MAX_CHARACTERS = 1000
 """About what the default model reads of a text: 256 word pieces."""
 MARKDOWN, PLAIN = (".md", ".markdown"), (".txt", ".text")

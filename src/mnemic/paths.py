@@ -8,11 +8,6 @@ from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 
-__all__ = [
-    "cache_dir", "environment", "environment_default", "environment_secrets", "environment_set", "is_address", "memory_dir",
-    "tiktoken_cache", "wheel_folder",
-]  # fmt: skip
-
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_MODELS", "LENGTH_TOLERANCE", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
-
 DEFAULT_MODELS = ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-int8")
 """The embedder whose cosines the thresholds are calibrated for, in both forms; those of others are scaled to it."""
 LENGTH_TOLERANCE = 0.1

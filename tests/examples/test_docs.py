@@ -251,7 +251,12 @@ def test_every_shown_command_line_is_understood(path):
 @pytest.mark.parametrize("path", [*GUIDES, *READMES], ids=named)
 def test_every_method_that_is_named_exists(path):
     found = {*re.findall(r"\b[mM]emory\.([a-z_]+)[(`]", path.read_text(encoding="utf-8"))}
-    others = {"mnemic", "from_defaults", "html", "jsonl"}  # llama_index.memory.mnemic, LlamaIndex's Memory, names of files
+    others = {
+        "mnemic",
+        "from_defaults",
+        "html",
+        "jsonl",
+    }  # llama_index.memory.mnemic, LlamaIndex's Memory, names of files
     assert {name for name in found if not hasattr(Memory, name)} <= others
 
 

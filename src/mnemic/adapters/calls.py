@@ -14,8 +14,6 @@ from mnemic.memory import Memory
 from mnemic.services.processes import process_lock
 from mnemic.types import Receipts
 
-__all__ = ["OpenRuns", "blocking", "log_rejected", "run_of"]
-
 logger = logging.getLogger("mnemic.adapters")
 
 T = TypeVar("T")

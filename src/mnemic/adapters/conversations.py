@@ -14,8 +14,6 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
 
-__all__ = ["Conversation", "session_messages", "session_words", "shown_in_session"]
-
 _SUFFIX = "#reset"
 
 

@@ -21,8 +21,6 @@ from mnemic.memory import Memory
 from mnemic.services.processes import process_lock
 from mnemic.types import Scope
 
-__all__ = ["Binding", "bind", "location_of"]
-
 IN_MEMORY = ":memory:"
 _HANDLES: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 """Open handles by name: a digest of location and options (which may hold a password), or a random one."""

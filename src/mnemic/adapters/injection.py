@@ -16,8 +16,6 @@ from mnemic.recall import Recipe
 from mnemic.recall.context import quoted_speaker
 from mnemic.types import Evidence, Hit, MemoryContext, Mood
 
-__all__ = ["Count", "Recall", "hit_metadata", "recall_failures_logged"]
-
 logger = logging.getLogger(__name__)
 
 MAX_QUESTION = 8_000

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from mnemic.aio import AsyncMemory
 from mnemic.types import Link, MemoryContext, MemoryRecord
 
-__all__ = ["LINE", "SessionStart", "session_start"]
-
 LINE = 240
 """Characters of a memory at the start of a session."""
 TRUSTED = 0.5

@@ -22,11 +22,6 @@ from mnemic.text.values import MAX_NAME, clipped
 from mnemic.types import Message, Scope
 from mnemic.types.literals import TOOLS_USED
 
-__all__ = [
-    "Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "sent_at", "unstored", "with_tools",
-    "words_of",
-]  # fmt: skip
-
 Clean: TypeAlias = Callable[[str], str]
 """``Memory.admin.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
 

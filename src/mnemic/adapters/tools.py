@@ -17,8 +17,6 @@ from mnemic.recall.context import quoted, quoted_speaker
 from mnemic.recall.profile import asks_for_profile
 from mnemic.types import Evidence, Hit, Mood, Receipt
 
-__all__ = ["Search", "correct", "find", "forget", "is_search_answer", "recall", "remember"]
-
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
     from mnemic.types import Stats, VerifyReport
 
-__all__ = ["backup", "export", "migrate", "reembed", "restore_backup", "stats", "users"]
-
 
 @command("count records")
 def stats(given: Namespace) -> Answer:

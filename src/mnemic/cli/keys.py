@@ -14,8 +14,6 @@ from mnemic.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-__all__ = ["keys"]
-
 
 @command(
     "store API keys",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
 
-__all__ = ["consolidate", "correct", "end_session", "forget", "log", "prefer", "restore", "retire", "undo"]
-
 
 @command(
     "replace what is wrong by what is true",

@@ -14,31 +14,6 @@ from typing import TextIO, cast
 
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
-__all__ = [
-    "Answer",
-    "counted",
-    "enumerated",
-    "event_line",
-    "explained",
-    "heading",
-    "hit_lines",
-    "indented",
-    "jsonable",
-    "moment",
-    "one_line",
-    "plain",
-    "plain_value",
-    "progress_bar",
-    "receipt_line",
-    "say",
-    "say_json",
-    "short",
-    "size",
-    "stdout",
-    "table",
-    "warn",
-]
-
 LONGEST = 100
 """Maximum characters of a text on one line."""
 

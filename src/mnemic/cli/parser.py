@@ -20,23 +20,6 @@ if TYPE_CHECKING:
 
     from mnemic.cli.output import Answer
 
-__all__ = [
-    "COMMANDS",
-    "EXPIRED",
-    "MEMORY_FILTERS",
-    "REACH",
-    "VALID_TIMES",
-    "Command",
-    "Option",
-    "command",
-    "flag",
-    "limit",
-    "make_parser",
-    "option",
-    "time_option",
-    "time_range",
-]
-
 Run = Callable[["Namespace"], "Answer"]
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
 
-__all__ = ["context", "episodes", "graph", "link", "list_records", "search", "show", "unlink"]
-
 Record = Message | Episode | MemoryRecord
 
 

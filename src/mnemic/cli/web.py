@@ -16,8 +16,6 @@ from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
 if TYPE_CHECKING:
     from argparse import Namespace
 
-__all__ = ["report", "ui"]
-
 
 @command(
     "show the memory in a browser",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mnemic.embedders.onnx import OnnxEmbedder
     from mnemic.protocols import Vectors
 
-__all__ = ["BackgroundEmbedder"]
-
 logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import Embedder, Vectors
 
-__all__ = ["CachedEmbedder"]
-
 Key = bytes
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import Vectors
 
-__all__ = ["MAX_CHARACTERS", "checked", "prepared"]
-
 MAX_CHARACTERS = 20_000
 """Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
 

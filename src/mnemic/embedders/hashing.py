@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["HashingEmbedder"]
-
 WORD = re.compile(r"\w+")
 PIECE_LENGTHS = (3, 4)
 PIECE_WEIGHT = 0.25

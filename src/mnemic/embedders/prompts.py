@@ -7,8 +7,6 @@ from typing import Any, TypeAlias, cast
 
 from mnemic.errors import ConfigurationError
 
-__all__ = ["Prompts", "checked_prompts", "default_prompts", "model_prompts"]
-
 Prompts: TypeAlias = Mapping[str, str]
 """Prompts by kind, ``query`` and ``document``; a missing kind has none."""
 

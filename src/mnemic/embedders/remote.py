@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["RemoteEmbedder", "classify"]
-
 BLANK = "."  # sent for blank texts, which most services reject
 
 

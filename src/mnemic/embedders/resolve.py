@@ -13,8 +13,6 @@ from mnemic.errors import ConfigurationError
 if TYPE_CHECKING:
     from mnemic.protocols import Embedder
 
-__all__ = ["embedder_from"]
-
 QUERIES_KEPT = 512
 
 ACCEPTED = """Accepted are:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["SentenceTransformerEmbedder"]
-
 MINILM = "all-MiniLM-L6-v2"
 MINILM_NAMES = {MINILM, f"sentence-transformers/{MINILM}"}
 MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

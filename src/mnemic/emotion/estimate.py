@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = [
-    "NEUTRAL",
-    "bounded",
-    "confidence",
-    "emotion",
-    "emotions",
-    "evidence",
-    "features_of",
-    "has_affect",
-    "kernel",
-    "ratings",
-    "similarity",
-    "standardised",
-    "text_ratings",
-]
-
 _READ = 10_000
 """Maximum characters read of a text."""
 

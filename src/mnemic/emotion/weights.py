@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DIMENSION", "EMBEDDER", "FEATURES", "FILE", "SHA256", "Weights", "complete", "load", "read"]
-
 EMBEDDER = DEFAULT_MODELS[0]
 """The embedder whose vectors the regression was fitted on."""
 

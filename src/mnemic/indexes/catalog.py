@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 from mnemic.types.literals import SILENT_ROLES
 
-__all__ = ["Catalog", "Columns", "Validity"]
-
 OWN = 2
 """The maximum number of source messages of a memory on one statement: an answer and its question."""
 FOREVER = np.iinfo(np.int64).max

@@ -20,8 +20,6 @@ from mnemic.vectors import dot
 if TYPE_CHECKING:
     from mnemic.types import CatalogDelta
 
-__all__ = ["Corpus", "Fts5Index", "Occurrences", "RankBM25Index", "corpus_of"]
-
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 

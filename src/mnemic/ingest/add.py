@@ -20,8 +20,6 @@ from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 from mnemic.types.literals import AGENT
 
-__all__ = ["add", "cite", "storable", "unstored"]
-
 BATCH = 256
 ID_PREFIX = "msg_"
 

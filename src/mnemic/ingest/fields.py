@@ -20,24 +20,6 @@ from mnemic.text.values import check_name, shown, to_json
 from mnemic.types import Emotion, Source
 from mnemic.types.literals import CATEGORIES
 
-__all__ = [
-    "MAX_CONTENT",
-    "MAX_WORDS",
-    "TYPES",
-    "description",
-    "emotion",
-    "fraction",
-    "json_object",
-    "key",
-    "moment",
-    "name",
-    "new_id",
-    "optional",
-    "source",
-    "text",
-    "words",
-]
-
 _lock = process_lock()
 _last = 0
 

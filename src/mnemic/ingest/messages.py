@@ -10,8 +10,6 @@ from mnemic.text.parts import join_parts, mapping_of
 from mnemic.text.values import json_type
 from mnemic.types import Message
 
-__all__ = ["NOT_TEXT", "is_one_message", "message_fields", "role_of"]
-
 _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 _ROLES = {
     "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",

@@ -29,17 +29,6 @@ from mnemic.types.literals import AGENT
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
-__all__ = [
-    "Batch",
-    "Candidate",
-    "candidates",
-    "ruled_fields",
-    "sentence_about",
-    "stated",
-    "with_description",
-    "with_new_description",
-]
-
 Vector = NDArray[np.float32]
 EpisodePart = tuple[Sequence[Message], EpisodeDraft, Vector | None]
 """Messages, their episode, and the vector of the episode."""
@@ -216,14 +205,14 @@ def _extract(
 ) -> list[list[Candidate] | None]:
     """The model's statements for each part; None without an answer."""
     found: list[list[Candidate] | None] = [None] * len(parts)
-    from mnemic.llm import extraction
+    from mnemic.llm import extraction, narration
 
-    said = [messages[-extraction.MOST_MESSAGES :] for messages, *_ in parts]
+    said = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
     trusts = [is_trusted(messages[0].trust) if messages else None for messages in said]
     prompt_groups = [
         [places[i] for i in group]
         for places in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
-        for group in episode_batches([len(said[place]) for place in places], extraction.MOST_EPISODES)
+        for group in episode_batches([len(said[place]) for place in places], narration.MOST_EPISODES)
     ]
     known_records = [
         _known_memories(runtime, [parts[p] for p in group], known, trusted=trusts[group[0]] is True)

@@ -25,8 +25,6 @@ from mnemic.types import Change, Indexing, MemoryRecord, Revise, Scope
 if TYPE_CHECKING:
     from mnemic.llm import enrichment
 
-__all__ = ["enrich_pending"]
-
 BATCH = 60
 NEAREST = 10
 """Nearest memories considered for links."""

@@ -26,20 +26,6 @@ from mnemic.types import Episode, Message, RecordFilter, Source
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative
 
-__all__ = [
-    "EpisodeDraft",
-    "Group",
-    "background",
-    "describe",
-    "draft_episodes",
-    "excerpt",
-    "frequencies",
-    "least_trusted",
-    "merge_episodes",
-    "segment",
-    "title",
-]
-
 TITLE, SENTENCE, EXCERPT = 64, 200, 300
 """Characters of a title, of a sentence of an excerpt, and of an excerpt."""
 READ_CHARS, MOST_SENTENCES = 1_000, 12

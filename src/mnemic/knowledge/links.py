@@ -13,8 +13,6 @@ from mnemic.text.differences import NEGATIONS, differs
 from mnemic.text.terms import content_terms
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["ProposedLink", "contradicts", "propose_links"]
-
 EXTENDS_FROM = 0.6
 """Least cosine of statements about the same subject; measured with the default embedder."""
 RELATED_FROM = 0.35

@@ -19,8 +19,6 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryType
 
-__all__ = ["CATEGORIES", "Description", "category_of", "describe"]
-
 SHORT = 200
 """Texts up to this length need no summary."""
 SUMMARY = 320

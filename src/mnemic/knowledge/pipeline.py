@@ -37,8 +37,6 @@ from mnemic.types.literals import SILENT_ROLES
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative
 
-__all__ = ["Progress", "process"]
-
 Progress = Callable[[int, int], None]
 Level = tuple[str | None, str | None]
 

@@ -32,20 +32,6 @@ from mnemic.types import (
 )
 from mnemic.vectors import dot
 
-__all__ = [
-    "RESTATED_BY_TRUSTED",
-    "Outcome",
-    "ReconciliationResult",
-    "Resolution",
-    "link_changes",
-    "reconcile",
-    "reconcile_batch",
-    "resolution_changes",
-    "salience",
-    "since",
-    "time_said",
-]
-
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 
 BASE, WORTH_RANGE = 0.2, 0.4

@@ -26,8 +26,6 @@ from mnemic.text.values import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Message, Receipt, Scope, Stored, Supersede
 from mnemic.types.literals import AGENT
 
-__all__ = ["remember", "store"]
-
 REPLACED = "the caller says so"
 UNCHANGED_FIELDS = (
     "tags",

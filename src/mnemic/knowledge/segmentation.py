@@ -22,31 +22,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = [
-    "LONGEST",
-    "MERGE_THRESHOLD",
-    "TIME_GAP",
-    "WEIGHTS",
-    "BoundaryFeatures",
-    "Turn",
-    "Weights",
-    "band",
-    "begins_episode",
-    "block_depth",
-    "boundaries",
-    "boundary_features",
-    "cut",
-    "has_embedding",
-    "is_filler",
-    "is_greeting",
-    "lengths",
-    "most_similar",
-    "repair_groups",
-    "stretches",
-    "turn",
-    "unit_rows",
-]
-
 READ_CHARS = 2_000
 """Characters at the beginning and at the end of a message that are searched for cues."""
 

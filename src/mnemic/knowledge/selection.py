@@ -16,8 +16,6 @@ from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
 
-__all__ = ["Statement", "statements", "worth"]
-
 LONGEST = 800
 """Longest sentence in characters; longer text is not prose."""
 MAX_JOINED = 400

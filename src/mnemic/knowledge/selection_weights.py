@@ -1,7 +1,5 @@
 """Weights of the statement selection, fitted by ``benchmarks.quality.selection_fit`` on texts of this project."""
 
-__all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
-
 BIAS = -4.76
 THRESHOLD = 0.48
 WEIGHTS = {

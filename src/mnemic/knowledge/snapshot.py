@@ -15,8 +15,6 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.types import MemoryRecord
 from mnemic.vectors import dot, eased
 
-__all__ = ["Neighbours", "Snapshot"]
-
 Vector = NDArray[np.float32]
 Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
 """Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from mnemic.errors import InvalidInput
 from mnemic.vectors import dot
 
-__all__ = ["LARGEST", "Clustering", "clusters"]
-
 LARGEST = 100
 """Most members of a cluster, and most conflicts; the rest is clustered in the next cycle."""
 MARGIN = 0.1

@@ -44,8 +44,6 @@ from mnemic.types import (
     Undo,
 )
 
-__all__ = ["advise", "consolidate", "undo"]
-
 HOUR = 3_600_000_000
 """In microseconds."""
 MAX_ASKED = 3

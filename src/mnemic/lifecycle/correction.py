@@ -12,8 +12,6 @@ from mnemic.text.differences import differs
 from mnemic.text.sentences import sentences
 from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
 
-__all__ = ["Meant", "meant"]
-
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
 
 

@@ -34,8 +34,6 @@ from mnemic.types import (
     Scope,
 )
 
-__all__ = ["archive", "restore", "update"]
-
 
 def _validated(name: str, value: object, zone: tzinfo) -> Any:
     """The validated new value of a field; ``None`` clears fields that may be empty."""

@@ -29,8 +29,6 @@ from mnemic.types import (
     Scope,
 )
 
-__all__ = ["erase", "erase_user", "finish", "plan_erasure"]
-
 NAMED = 10
 """Most messages that an error names."""
 ATTEMPTS = 5

@@ -34,8 +34,6 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
 from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
 
-__all__ = ["HARD", "Described", "described", "forget_described", "previewed", "to_erase"]
-
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["embed_pending", "reembed", "vector_of", "verify"]
-
 BATCH = 64
 PAGE = 500
 SHOWN = 20

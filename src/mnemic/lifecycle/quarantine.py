@@ -10,8 +10,6 @@ from mnemic.ingest import fields
 from mnemic.runtime.runtime import Runtime
 from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release
 
-__all__ = ["quarantine", "release"]
-
 _ALL = ("short_term", "consolidating", "long_term", "archived")
 
 

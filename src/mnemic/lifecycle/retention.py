@@ -12,8 +12,6 @@ from mnemic.runtime.usage import is_counted
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Archive, Emotion, KeepQuestions, Query, Question, Scope
 
-__all__ = ["keep_question", "retire"]
-
 BATCH = 500
 
 

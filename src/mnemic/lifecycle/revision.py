@@ -27,8 +27,6 @@ from mnemic.types import (
 )
 from mnemic.types.literals import SESSION_SUMMARY
 
-__all__ = ["evidence", "rewrite_summaries", "rewritten_episodes", "summary_scopes", "update_derived"]
-
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
 EMPTY = "what it was made of was forgotten"

@@ -7,8 +7,6 @@ import re
 from collections.abc import Collection
 from typing import Any, cast
 
-__all__ = ["find_objects", "plain", "plain_values"]
-
 MOST_TRIES = 100
 """Most opening braces tried."""
 

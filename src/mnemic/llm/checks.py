@@ -12,8 +12,6 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
 
-__all__ = ["distinct", "lost_values", "numbers_supported", "shortened", "sources_of", "supported", "topic_supported"]
-
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")

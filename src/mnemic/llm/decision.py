@@ -14,8 +14,6 @@ from mnemic.llm.schema import Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
 
-__all__ = ["Action", "PairDecision", "task"]
-
 LONGEST_CONTENT = 1_000
 
 Action = Literal["merge", "supersede", "keep_both"]

@@ -15,8 +15,6 @@ from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 
-__all__ = ["MOST_MEMORIES", "Enrichment", "Enrichments", "task"]
-
 MOST_MEMORIES = 20
 MOST_KEYWORDS, MOST_TAGS, MOST_RELATED = 5, 3, 8
 LONGEST_SUMMARY, LONGEST_CONTEXT = 300, 160

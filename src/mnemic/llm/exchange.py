@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-__all__ = ["FORMS", "Form", "FormSelector", "price", "read", "request", "settings_for"]
-
 A = TypeVar("A", bound=Answer)
 
 Form = Literal["native", "tool", "prompted"]

@@ -14,8 +14,6 @@ from mnemic.llm.fences import DATA_RULE, fenced
 from mnemic.llm.schema import Items, Schema
 from mnemic.llm.task import Answer, Task
 
-__all__ = ["MOST_QUERIES", "Expansion", "task"]
-
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000
 

@@ -17,16 +17,12 @@ from mnemic.errors import InvalidInput
 from mnemic.llm.checks import distinct, numbers_supported, sources_of, supported, topic_supported
 from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
-from mnemic.llm.narration import MOST_EPISODES, MOST_MESSAGES, check_sizes
+from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
 from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 from mnemic.types.literals import CATEGORIES
-
-__all__ = [
-    "MOST_EPISODES", "MOST_KNOWN", "MOST_MESSAGES", "ChangeType", "EpisodeText", "Extraction", "Statement", "task",
-]  # fmt: skip
 
 EpisodeText = tuple[str, Sequence[Message]]
 """The title of an episode, and its messages."""

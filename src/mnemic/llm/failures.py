@@ -12,8 +12,6 @@ from mnemic.services.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["RequestFailure", "classify"]
-
 _FAILED = "The language model {service} failed ({label}): {detail}"
 _TEXTS: failures.ErrorTexts = {
     "refused": (

@@ -10,8 +10,6 @@ from mnemic.llm.answers import plain
 from mnemic.text.markup import unmarked
 from mnemic.types import MemoryRecord, Message
 
-__all__ = ["DATA_RULE", "episode_ranges", "fenced", "moment", "numbered_list", "speaker", "transcript"]
-
 LONGEST_MESSAGE = 4_000
 """Characters of one message in a prompt."""
 

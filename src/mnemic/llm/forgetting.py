@@ -14,8 +14,6 @@ from mnemic.llm.schema import Items, Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import Episode, MemoryRecord, Message
 
-__all__ = ["MOST_CANDIDATES", "Verdicts", "task"]
-
 MOST_CANDIDATES = 30
 LONGEST_REQUEST = 2_000
 LONGEST_CANDIDATE = 1_000

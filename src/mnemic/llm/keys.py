@@ -9,8 +9,6 @@ from typing import Any, cast
 from mnemic import paths
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
 
-__all__ = ["SERVICE", "environment_key", "key_for", "keyring_key", "store_key"]
-
 SERVICE = "mnemic"
 """The service name in the keyring; the user name of an entry is the provider."""
 

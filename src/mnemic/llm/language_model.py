@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from mnemic.llm.exchange import Form, FormSelector
 
-__all__ = ["LanguageModel"]
-
 A = TypeVar("A", bound=Answer)
 
 JITTER = 0.5

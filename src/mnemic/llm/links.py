@@ -13,8 +13,6 @@ from mnemic.llm.schema import Items, Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "task"]
-
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
 """A memory, and the candidates it may be related to."""
 

@@ -16,11 +16,6 @@ from mnemic.llm.task import Answer, Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 
-__all__ = [
-    "LONGEST_STORY", "MOST_EPISODES", "MOST_MESSAGES", "STORY_RULE", "TITLE_RULE", "Narrative", "Narratives",
-    "check_sizes", "narrative", "task",
-]  # fmt: skip
-
 MOST_MESSAGES = 100
 MOST_EPISODES = 12
 SHORTEST_TITLE, LONGEST_TITLE = 3, 7

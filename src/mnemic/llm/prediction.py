@@ -18,8 +18,6 @@ from mnemic.llm.schema import Items, Number, Schema, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
 
-__all__ = ["Prediction", "task", "titled"]
-
 INSTRUCTIONS = f"""\
 Predict what episodes of a conversation say, from their titles and the known statements alone: for each episode, by its
 number, one or two plain sentences with what you would expect to be said. What you cannot know is not part of it.

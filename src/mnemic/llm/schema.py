@@ -23,8 +23,6 @@ from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
 
-__all__ = ["Items", "Name", "Number", "Schema", "Share", "Text", "json_schema", "validate_leniently"]
-
 S = TypeVar("S", bound="Schema")
 T = TypeVar("T")
 

@@ -15,8 +15,6 @@ from mnemic.llm.schema import Items, Name, Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import Message
 
-__all__ = ["MOST_MESSAGES", "Segmentation", "task"]
-
 MOST_MESSAGES = 60
 """Most messages in one prompt; 40 work well."""
 

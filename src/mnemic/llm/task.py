@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from mnemic.llm.schema import Schema
 
-__all__ = ["Answer", "Task"]
-
 A = TypeVar("A", bound="Answer")
 
 

@@ -16,8 +16,6 @@ from mnemic.onnx.hub import hub_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ModelFolder", "is_folder", "is_hub_name", "model_folder"]
-
 MODELS = ("model.onnx", "onnx/model.onnx")
 TOKENIZERS = ("tokenizer.json", "onnx/tokenizer.json")
 USUAL, DEAREST = 256, 512

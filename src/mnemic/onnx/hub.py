@@ -16,8 +16,6 @@ from mnemic.errors import EmbedderUnavailable
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["cached_folder", "hub_files", "hub_folder"]
-
 TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 
 REVISIONS = "revisions.json"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
 
-__all__ = ["TELEMETRY_OFF", "Network", "imported_onnxruntime"]
-
 TOKENS_PER_RUN = 1024
 """Maximum padded tokens per batch: larger batches do not fit in the processor cache and are not faster."""
 

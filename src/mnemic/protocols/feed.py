@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Changed", "Entries", "Entry", "Lock", "Mark", "Model", "RecordFeed"]
-
 
 class Mark(NamedTuple):
     """The position of a reader: number and time (microseconds since 1970) of an event. (0, 0) is before the first."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["KeywordIndex", "VectorIndex"]
-
 
 class KeywordIndex(Protocol):
     """A keyword index of one user's records; ``columns`` is a snapshot of the catalog, rows are positions in it."""

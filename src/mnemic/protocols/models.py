@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
     Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Embedder", "InputKind", "Reranker", "TokenCounter"]
-
 TokenCounter: TypeAlias = Callable[[str], int]
 """Returns the number of tokens of a text."""
 

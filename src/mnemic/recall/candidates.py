@@ -21,21 +21,6 @@ from mnemic.text.terms import index_terms, query_terms
 from mnemic.types import Query, RecordFilter
 from mnemic.vectors import among
 
-__all__ = [
-    "HERE",
-    "TURNS",
-    "AnalysedQuery",
-    "Pool",
-    "analyse_query",
-    "ascending",
-    "blend_turns",
-    "build_pool",
-    "candidates",
-    "neighbours",
-    "top",
-    "turn_weight",
-]
-
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 

@@ -29,8 +29,6 @@ from mnemic.recall.recipes import CONVERSATION, SIGNALS, own_coverage, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS, dot
 
-__all__ = ["Grade", "cap_at_weak", "grade"]
-
 WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136

@@ -12,13 +12,6 @@ from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import dot
 
-__all__ = [
-    "SAME",
-    "FoldedHits",
-    "descending_scores",
-    "hit_from",
-]
-
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
 

@@ -13,13 +13,6 @@ from mnemic.recall.provenance import Visibility
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 
-__all__ = [
-    "LINK_FLOOR",
-    "LINK_HALF_LIFE",
-    "link_strength",
-    "proximities",
-]
-
 LINK_HALF_LIFE = timedelta(days=90)
 LINK_FLOOR = 0.2
 """Share of a link's strength that never decays."""

@@ -13,17 +13,6 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope, searchable
 
-__all__ = [
-    "DECIDES",
-    "among_equals",
-    "emotions_of",
-    "mood_and_weight",
-    "mood_of",
-    "mood_proximities",
-    "session_mood",
-    "with_emotion",
-]
-
 Vector = NDArray[np.float32]
 
 

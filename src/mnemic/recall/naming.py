@@ -18,8 +18,6 @@ from mnemic.text.dates import may_name_a_date, named_periods
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 
-__all__ = ["named_first", "naming_terms"]
-
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

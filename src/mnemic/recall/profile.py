@@ -18,8 +18,6 @@ from mnemic.text.grammar import bare_words, in_first_person
 from mnemic.types import Hit, MemoryRecord, RecordFilter, Scope, SearchResult, Stored
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
 
-__all__ = ["asks_for_profile", "memory_hits", "most_important", "preferences", "profile"]
-
 READ = 500
 """Most important memories that are looked through for statements about the user."""
 

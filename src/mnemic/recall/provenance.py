@@ -16,8 +16,6 @@ from mnemic import recall
 from mnemic.recall.candidates import AnalysedQuery
 from mnemic.runtime.views import View
 
-__all__ = ["Provenance", "Visibility", "current_first", "visibility"]
-
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 

@@ -25,8 +25,6 @@ from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, Query
 from mnemic.vectors import dot, eased
 
-__all__ = ["WEIGHTS", "FirstHits", "asks", "by_recency", "features", "latest_first", "ordered"]
-
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]

@@ -21,25 +21,6 @@ from mnemic.text import cues
 from mnemic.text.values import shown
 from mnemic.vectors import dot
 
-__all__ = [
-    "CONVERSATION",
-    "RECIPES",
-    "SIGNALS",
-    "Recipe",
-    "Signal",
-    "Values",
-    "normalised",
-    "own_coverage",
-    "plain_sum",
-    "quality_unit",
-    "rank_fusion",
-    "recipe_named",
-    "score",
-    "spread",
-    "total",
-    "weighted",
-]
-
 Floats = NDArray[np.float32]
 Signal = Callable[[Pool], Floats]
 

@@ -45,8 +45,6 @@ from mnemic.types import (
 )
 from mnemic.vectors import DEFAULT_MODELS
 
-__all__ = ["allowed_rows", "search"]
-
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 

@@ -17,10 +17,6 @@ from mnemic.text.values import shown
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
 
-__all__ = [
-    "MAX_DEPTH", "MAX_TOKENS", "categories", "filters_of", "identifier", "kinds", "most", "query", "string", "whole",
-]  # fmt: skip
-
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
 """The largest budget of a context."""

@@ -14,8 +14,6 @@ from mnemic.services.processes import process_lock
 if TYPE_CHECKING:
     from mnemic.protocols import Floats
 
-__all__ = ["CrossEncoderReranker"]
-
 
 class CrossEncoder(Protocol):
     """The part of a ``sentence_transformers.CrossEncoder`` that is used here."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import Floats
 
-__all__ = ["OnnxReranker"]
-
 OUTPUTS = ("logits", "scores")
 LONGEST = 32_768
 MAX_CHARACTERS = 20_000

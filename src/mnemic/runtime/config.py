@@ -15,8 +15,6 @@ from mnemic.errors import ConfigurationError
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
 from mnemic.text.values import json_type, shown
 
-__all__ = ["FILE_NAME", "RECIPE", "Config", "Origin", "Setting", "read_config"]
-
 FILE_NAME = "mnemic.toml"
 """The file that is read from the folder of a memory."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     A = TypeVar("A", bound=Answer)
 
-__all__ = ["Consultant", "episode_batches"]
-
 MAX_THREADS = 8
 """Tasks waiting at a time; how many the model works on at once is its own setting."""
 MAX_UNREACHABLE = 3

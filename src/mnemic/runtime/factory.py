@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly
-from mnemic.indexes.vector.choice import discard, index_from
+from mnemic.indexes.vector.choice import index_from
+from mnemic.indexes.vector.chroma import discard
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from mnemic.stores import Store
     from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
-
-__all__ = ["IN_MEMORY", "location_of", "open_runtime", "time_zone"]
 
 IN_MEMORY = ":memory:"
 

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from mnemic.services.processes import reset_after_fork
 
-__all__ = ["SearchGate", "Throttle"]
-
 SLICE = 0.0005
 """Seconds of background work between two checks for searches."""
 REST_RATIO = 6.0

@@ -17,8 +17,6 @@ from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import analyse
 from mnemic.types import Episode, Indexing, MemoryRecord, Message, searchable
 
-__all__ = ["Indexer"]
-
 Record = Message | Episode | MemoryRecord
 Vector = NDArray[np.float32]
 

@@ -7,8 +7,6 @@ import warnings
 from mnemic.errors import MnemicError
 from mnemic.safety.secrets import SecretPolicy
 
-__all__ = ["Notices"]
-
 
 class Notices:
     """Warnings of missing services, each given once, without secrets."""

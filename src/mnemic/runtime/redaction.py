@@ -37,19 +37,6 @@ from mnemic.types import (
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
-__all__ = [
-    "CheckedRecord",
-    "RedactingStore",
-    "check_record",
-    "policy_from",
-    "redact_errors",
-    "redact_record",
-    "redact_scope",
-    "refuse_secrets",
-    "unwrap_store",
-    "with_redactions",
-]
-
 R = TypeVar("R", bound=Message | Episode | MemoryRecord | Link | Change)
 A = TypeVar("A", bound=AddMessage | AddMemory | Revise | AddEpisode)
 C = TypeVar("C", bound=type)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.stores import Store
 
-__all__ = ["Runtime"]
-
 PATIENCE = 1.0
 """Seconds that ``close`` waits for readers that still see erased rows."""
 

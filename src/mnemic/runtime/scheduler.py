@@ -13,8 +13,6 @@ from typing import Protocol, TypeVar, cast
 
 from mnemic.services.processes import process_lock, reset_after_fork
 
-__all__ = ["CLOSE_TIMEOUT", "Job", "Scheduler", "Triggers"]
-
 CLOSE_TIMEOUT = 10.0
 """Seconds that ``close`` waits for the running step."""
 LONGEST_SLEEP = 3_600.0

@@ -16,13 +16,6 @@ from mnemic.types import Scope, Touch
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
-__all__ = [
-    "Delivered",
-    "Uses",
-    "is_counted",
-    "uncounted",
-]
-
 SESSIONS, RECORDS = 256, 1_000
 """Most recent conversations kept, and records of each."""
 

@@ -22,8 +22,6 @@ from mnemic.vectors import DEFAULT_MODELS, base_cosine
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
-__all__ = ["View", "Views"]
-
 MAX_CACHED_ROWS = 2_000_000
 USER_ROWS = 10
 """Cost of an empty cache, in rows."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Item", "is_cut_off", "parsed", "without_recalled"]
-
 _OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
 _LOOSE = r"(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*+"
 """Up to an empty line, the text after an opening fence without a closing one."""

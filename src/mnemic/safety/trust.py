@@ -9,16 +9,6 @@ from dataclasses import dataclass, field
 from mnemic.types import Source
 from mnemic.types.literals import UNTRUSTED
 
-__all__ = [
-    "REPEATED_TRUST",
-    "TRUST_OF_SOURCE",
-    "UNTRUSTED",
-    "UNTRUSTED_SHARE",
-    "SourceQuota",
-    "is_trusted",
-    "least_trust",
-]
-
 TRUST_OF_SOURCE: Mapping[Source, float] = {
     "direct_user": 1.0, "model_inference": 0.7, "tool_internal": 0.7, "document": 0.4, "tool_external": 0.3,
 }  # fmt: skip

@@ -11,8 +11,6 @@ from typing import Any, TypeGuard, TypeVar, cast
 
 from mnemic.errors import ConfigurationError, UnknownArgument
 
-__all__ = ["check_names", "explain", "method_hint", "positive", "seconds", "whole", "with_call_hints"]
-
 
 def whole(name: str, value: object, low: int, high: int) -> int:
     """Return `value` if it is an integer from `low` to `high`; else raise a ConfigurationError that names the argument."""

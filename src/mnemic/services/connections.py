@@ -15,8 +15,6 @@ from mnemic.services.failures import scrubbed
 from mnemic.services.processes import PerProcess
 from mnemic.services.threads import BackgroundLoop
 
-__all__ = ["Connection", "Connections", "service_name"]
-
 C = TypeVar("C")
 T = TypeVar("T")
 

@@ -16,18 +16,6 @@ from mnemic.errors import MnemicError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
-__all__ = [
-    "LONGEST_WAIT",
-    "ErrorTexts",
-    "ErrorTypes",
-    "Failure",
-    "Meaning",
-    "RetryPolicy",
-    "classify",
-    "retry",
-    "scrubbed",
-]
-
 Meaning = Literal["refused", "rejected", "transient", "other"]
 """Access denied; request rejected; a retry may help; anything else."""
 

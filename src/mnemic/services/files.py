@@ -11,8 +11,6 @@ from typing import IO
 
 from mnemic.errors import InvalidInput, StoreUnavailable
 
-__all__ = ["atomic_write"]
-
 
 @contextmanager
 def atomic_write(file: str | Path | IO[str]) -> Generator[IO[str]]:

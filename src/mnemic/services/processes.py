@@ -14,16 +14,6 @@ from weakref import WeakValueDictionary, ref
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "FileLock",
-    "ForkAware",
-    "PerProcess",
-    "cached_property",
-    "process_lock",
-    "register_fork_hooks",
-    "reset_after_fork",
-]
-
 T = TypeVar("T")
 Owner = TypeVar("Owner")
 

@@ -14,15 +14,6 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-__all__ = [
-    "BackgroundLoop",
-    "Limit",
-    "OnWorkers",
-    "ThreadCall",
-    "Workers",
-    "on_worker",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

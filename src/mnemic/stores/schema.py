@@ -13,12 +13,6 @@ from typing import Literal
 from mnemic import errors
 from mnemic.services.processes import cached_property
 
-__all__ = [
-    "EPISODES", "LATEST", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS",
-    "Column", "Engine", "Index", "Reference", "Table", "check_version", "create_table", "definitions", "migration",
-    "views",
-]  # fmt: skip
-
 OLDEST, LATEST = 6, 7
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"

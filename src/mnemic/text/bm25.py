@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = ["K1", "B", "idf", "saturation"]
-
 K1 = 1.5
 B = 0.75
 

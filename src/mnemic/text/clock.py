@@ -7,8 +7,6 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from mnemic.errors import InvalidInput
 from mnemic.text.values import shown
 
-__all__ = ["EARLIEST", "LATEST", "aware", "from_micros", "now", "offset_minutes", "to_micros"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND

@@ -6,8 +6,6 @@ import re
 
 from mnemic.text.dates import MONTHS
 
-__all__ = ["ASKS", "NAME", "NUMBER", "QUESTION", "REASON", "TIME", "expected_traits", "traits"]
-
 QUESTION = 1
 """The text ends in a question."""
 ASKS = 2

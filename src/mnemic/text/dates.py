@@ -10,16 +10,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 
-__all__ = [
-    "MONTHS",
-    "Period",
-    "may_name_a_date",
-    "mentioned_periods",
-    "named_periods",
-    "named_time",
-    "relative_periods",
-]
-
 Period = tuple[int, int]
 
 MOST_PERIODS = 20

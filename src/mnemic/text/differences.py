@@ -15,8 +15,6 @@ from mnemic.text.dates import MONTHS
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["CUT", "NEGATIONS", "WORDS", "Difference", "differs", "restates", "without_sentences"]
-
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
 WORDS = re.compile(r"\w+(?:['\u2019]\w+)*")

@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from mnemic.text.terms import BASE_FORMS, content_terms
 
-__all__ = ["EDGES", "bare_words", "in_first_person", "is_past", "is_verb"]
-
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
 )

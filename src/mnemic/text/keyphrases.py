@@ -16,8 +16,6 @@ from mnemic.text.dates import MONTHS
 from mnemic.text.grammar import is_verb
 from mnemic.text.terms import STOP_WORDS
 
-__all__ = ["keyphrases"]
-
 LONGEST = 20_000
 """Characters read of a text."""
 WORDS = 4

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["is_english", "which_are_english"]
-
 _ENGLISH = frozenset(
     """the a an i i'm i've my me we is are was were be been to of and in on at for with it that this have has had do does did
     not you he she they his her their our from by as or but so what can will would just use never always him them your no

@@ -9,8 +9,6 @@ from mnemic.text.dates import MONTHS
 from mnemic.text.grammar import is_verb
 from mnemic.text.terms import STOP_WORDS
 
-__all__ = ["names"]
-
 _TOKEN = re.compile(r"[^\W\d_](?:[\w\u2019']|[&.+#/-](?=\w))*\+*#?|\d+(?:\.\d+)*[A-Za-z]*|[^\s\w]")
 _QUOTED = re.compile(r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]")
 _MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")

@@ -9,8 +9,6 @@ from typing import cast
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
 
-__all__ = ["join_parts", "mapping_of"]
-
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Kinds of parts that are said, and the field that holds the words."""
 _MEDIA = {

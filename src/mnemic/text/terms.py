@@ -8,16 +8,6 @@ import unicodedata
 from functools import lru_cache
 from typing import Any, cast
 
-__all__ = [
-    "BASE_FORMS",
-    "STOP_WORDS",
-    "analyse",
-    "clean",
-    "content_terms",
-    "index_terms",
-    "query_terms",
-]
-
 # The base form, then its irregular forms.
 _FAMILIES = """
     arise/arose/arisen, awake/awoke/awoken, bear/bore/born/borne, beat/beaten, become/became, begin/began/begun,

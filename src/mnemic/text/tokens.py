@@ -15,8 +15,6 @@ from mnemic.protocols import TokenCounter
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["approximate_tokens", "count_tokens", "token_counter"]
-
 # tiktoken names a cached table by the SHA-1 of its URL.
 _TABLES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",

@@ -8,8 +8,6 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 
-__all__ = ["MAX_NAME", "check_name", "clipped", "json_type", "shown", "to_json"]
-
 MAX_NAME = 1_000
 """Bytes of a name or an id in UTF-8. Two names share an entry of an index, which PostgreSQL limits to 2,704 bytes."""
 

@@ -12,8 +12,6 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore, postgres_store
 from mnemic.types import VerifyReport
 
-__all__ = ["backup", "mend", "mend_server", "probe_server", "restore_backup"]
-
 Progress = Callable[[int, int], None]
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from mnemic.safety.secrets import SecretPolicy
 
-__all__ = ["VERSION", "export", "restore_from"]
-
 VERSION = 1
 """The version of the format."""
 ATTEMPTS = 10

@@ -22,8 +22,6 @@ from mnemic.stores.sql.transfer import STAGES, Extent, State, Transfer
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
-__all__ = ["MigrationReport", "MovedUser", "migrate"]
-
 Progress = Callable[[int, int], None]
 
 

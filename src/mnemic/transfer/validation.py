@@ -18,8 +18,6 @@ from mnemic.text.terms import clean
 from mnemic.text.values import check_name, shown
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message
 
-__all__ = ["Line", "Record", "check", "check_record", "coerce", "key_of", "line_error", "source_ids"]
-
 _SIGNED = {"valence", "arousal"}
 
 

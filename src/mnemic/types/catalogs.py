@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["CatalogDelta", "CatalogRows", "CatalogVectors", "Coded"]
-
 
 @dataclass(frozen=True, slots=True)
 class Coded:

@@ -14,32 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "AddEpisode",
-    "AddMemory",
-    "AddMessage",
-    "Archive",
-    "Change",
-    "Consolidate",
-    "DropLink",
-    "Erase",
-    "EraseUser",
-    "Indexing",
-    "KeepQuestions",
-    "MarkConsolidating",
-    "MarkProcessed",
-    "Promotion",
-    "PutLink",
-    "Quarantine",
-    "Release",
-    "Restore",
-    "Revise",
-    "SetEmotions",
-    "Supersede",
-    "Touch",
-    "Undo",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:

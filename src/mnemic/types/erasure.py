@@ -9,8 +9,6 @@ from mnemic.types.literals import Kind
 from mnemic.types.records import MemoryRecord
 from mnemic.types.results import Receipt
 
-__all__ = ["Absorption", "Erasure", "Lineage", "LineageNode", "Purge"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageNode:

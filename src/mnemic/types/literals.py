@@ -5,25 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final, Literal
 
-__all__ = [
-    "AGENT",
-    "SESSION_SUMMARY",
-    "SILENT_ROLES",
-    "TOOLS_USED",
-    "UNSET",
-    "UNTRUSTED",
-    "Evidence",
-    "Kind",
-    "LinkType",
-    "MemoryType",
-    "Outcome",
-    "Reach",
-    "Source",
-    "Status",
-    "Style",
-    "Unset",
-]
-
 Kind = Literal["message", "episode", "memory"]
 
 

@@ -10,8 +10,6 @@ from typing import Any, TypeAlias, TypedDict
 from mnemic.types.literals import Evidence, Kind, MemoryType, Reach, Status
 from mnemic.types.records import Emotion
 
-__all__ = ["Description", "Filters", "Mood", "Query", "RecordFilter", "SearchFilters"]
-
 Mood: TypeAlias = Emotion | str | Callable[[], Emotion | str | None] | None
 """A mood to rank by: an emotion, words that show one, ``"session"`` for that of the user's last turns in the session, or a
 function that is asked at each call.

@@ -13,23 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Candidates",
-    "Emotion",
-    "Episode",
-    "Event",
-    "Graph",
-    "Link",
-    "MemoryRecord",
-    "Message",
-    "Question",
-    "Scope",
-    "Stored",
-    "StoredVector",
-    "Waiting",
-    "searchable",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:

@@ -10,18 +10,6 @@ from typing import Any, Literal
 from mnemic.types.literals import SESSION_SUMMARY, MemoryType
 from mnemic.types.records import Message
 
-__all__ = [
-    "ClusterSummary",
-    "ConsolidationAdvice",
-    "ConsolidationReport",
-    "LanguageModelStats",
-    "ProcessReport",
-    "SessionView",
-    "StageUsage",
-    "Stats",
-    "VerifyReport",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageUsage:

@@ -11,8 +11,6 @@ from typing import Any, overload
 from mnemic.errors import InvalidInput
 from mnemic.types.literals import Evidence, Kind, Outcome, Source, Style
 
-__all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
-
 LISTED = 10
 """Maximum number of hits in a repr."""
 SHOWN = 80

@@ -12,8 +12,6 @@ from mnemic.web.access import Access, Guard
 from mnemic.web.explorer import Explorer
 from mnemic.web.pages import audit, consolidations, emotions, now, recall, records, timeline
 
-__all__ = ["app"]
-
 
 def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
     """The explorer of one handle, to be served or mounted in a Starlette or FastAPI application.

@@ -11,8 +11,6 @@ from markupsafe import Markup, escape
 
 from mnemic.types import Emotion, Graph
 
-__all__ = ["Bar", "Tick", "neighbourhood", "plane", "shares", "timeline"]
-
 WIDTH = 1000
 ROW = 20
 LABEL = 60

@@ -20,8 +20,6 @@ from mnemic.runtime.usage import uncounted
 from mnemic.web.access import Access
 from mnemic.web.jobs import Jobs
 
-__all__ = ["Action", "Explorer", "Form", "Page", "environment"]
-
 
 def environment() -> Environment:
     """The templates; every value is escaped."""

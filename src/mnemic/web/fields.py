@@ -8,8 +8,6 @@ from urllib.parse import quote
 
 from mnemic.errors import InvalidInput
 
-__all__ = ["day_of", "href", "number", "whole"]
-
 
 def day_of(text: str | None) -> datetime | None:
     """The beginning of a day, in UTC; None if none is given.

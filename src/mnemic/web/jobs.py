@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from mnemic.errors import Conflict, MnemicError
 
-__all__ = ["Job", "Jobs"]
-
 Progress = Callable[[int, int], None]
 KEPT = 50
 """Most finished jobs that can still be looked at."""

@@ -14,8 +14,6 @@ from mnemic.web.drawings import plane
 from mnemic.web.explorer import environment
 from mnemic.web.pages import consolidations, emotions, now, timeline
 
-__all__ = ["report"]
-
 MEMORIES, EVENTS = 500, 200
 """Most memories and events in a report."""
 

@@ -70,7 +70,7 @@ class TestImport:
         run = mnemic("import", tmp_path / "latin.json")
         assert run.code == 2
         assert "is not UTF-8" in run.err
-        assert "not JSON" in mnemic("import", write("role,content", "chat.csv")).err
+        assert "not JSON" in mnemic("import", write("Dear Ana,", "letter.txt")).err
 
     def test_a_byte_order_mark_is_no_text(self, chat, mnemic, tmp_path):
         (tmp_path / "bom.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(chat).encode())

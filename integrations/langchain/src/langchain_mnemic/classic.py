@@ -19,8 +19,6 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("MnemicMemory", "classic", package="langchain-mnemic") from error
 
-__all__ = ["MnemicMemory"]
-
 
 def _only(values: Mapping[str, Any], without: Sequence[str], what: str) -> str:
     """The one key that is not among ``without``.

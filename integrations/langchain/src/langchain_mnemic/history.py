@@ -12,8 +12,6 @@ from langchain_mnemic.messages import entry, restored
 from mnemic import InvalidInput, Memory, Message, Scope
 from mnemic.adapters import Conversation, Thread, bound, checked_memory
 
-__all__ = ["MnemicChatMessageHistory"]
-
 
 class MnemicChatMessageHistory(BaseChatMessageHistory):
     """One conversation, in order; what is read equals what was added.

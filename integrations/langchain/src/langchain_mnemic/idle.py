@@ -11,8 +11,6 @@ from langchain_core.callbacks import BaseCallbackHandler
 from mnemic import Memory
 from mnemic.adapters import OpenRuns, ScopeSource, bound, checked_memory
 
-__all__ = ["MnemicIdleConsolidation"]
-
 
 class MnemicIdleConsolidation(BaseCallbackHandler):
     """Reports runs to ``memory.idle``, which processes and consolidates when nothing runs.

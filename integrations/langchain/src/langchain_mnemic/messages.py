@@ -24,8 +24,6 @@ from mnemic import InvalidInput, Message, pieces
 from mnemic.adapters import Clean, ThreadMessage, sent_at
 from mnemic.adapters.tools import is_search_answer
 
-__all__ = ["KEPT", "entry", "restored", "text_of", "thread_message"]
-
 KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
 

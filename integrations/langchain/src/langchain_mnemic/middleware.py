@@ -33,8 +33,6 @@ from mnemic import (
     adapters,
 )
 
-__all__ = ["MnemicMiddleware", "MnemicState"]
-
 logger = logging.getLogger(__name__)
 
 COMPARED = 200

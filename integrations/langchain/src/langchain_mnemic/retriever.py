@@ -16,8 +16,6 @@ from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, Mood, Recipe, ScopeSource, quoted
 from mnemic.adapters import bound, checked_filters, checked_memory, checked_options, hit_metadata
 
-__all__ = ["MnemicRetriever"]
-
 
 def _document(hit: Hit) -> Document:
     """A hit as a document, quoted: documents go into prompts as they are."""

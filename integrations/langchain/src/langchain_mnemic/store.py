@@ -36,8 +36,6 @@ except ModuleNotFoundError as error:
 if TYPE_CHECKING:
     from langgraph.store.postgres import PostgresStore
 
-__all__ = ["MnemicStore"]
-
 FILE = "store.db"
 IN_MEMORY = ":memory:"
 BUSY_MS = 30_000

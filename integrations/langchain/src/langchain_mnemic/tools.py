@@ -15,8 +15,6 @@ from mnemic import AsyncMemory, InvalidInput, Memory, Mood, NotFound, ScopeSourc
 from mnemic.adapters import Handle, blocking, bound, checked_memory
 from mnemic.adapters.tools import Search, correct, forget, remember
 
-__all__ = ["mnemic_tools"]
-
 Runtime = Annotated[ToolRuntime[Any, Any] | None, InjectedToolArg()]
 
 _REMEMBER = (

@@ -9,8 +9,6 @@ from io import TextIOWrapper
 
 from mnemic_mcp.options import parsed
 
-__all__ = ["main", "protected_stdout"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until the client closes stdin or, over HTTP, until a signal; the exit code of the process.

@@ -12,11 +12,6 @@ from typing import Any, TypeAlias, cast
 
 from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, Stats, quoted
 
-__all__ = [
-    "Json", "Scale", "Sourced", "as_text", "counts", "edge", "hit_line", "marked", "plain", "project_line", "record_line",
-    "rendered", "share",
-]  # fmt: skip
-
 Json: TypeAlias = dict[str, Any]
 Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
 """What has a source and a trust."""

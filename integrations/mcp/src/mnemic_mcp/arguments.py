@@ -26,11 +26,6 @@ from mnemic.text.dates import named_time
 from mnemic.types import LinkType, MemoryType, Reach, Status
 from mnemic.types.literals import CATEGORIES
 
-__all__ = [
-    "Arguments", "Consolidate", "Context", "Forget", "Graph", "ListMemories", "NoArguments", "Recall", "Remember",
-    "RememberTenths", "StoreMemory", "UpdateTenths",
-]  # fmt: skip
-
 
 def _moment(given: object, info: ValidationInfo) -> object:
     """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""

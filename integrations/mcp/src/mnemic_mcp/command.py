@@ -28,8 +28,6 @@ from mnemic_mcp.server import memory_server
 if TYPE_CHECKING:
     from mcp.server import Server
 
-__all__ = ["run"]
-
 QUERIES_KEPT = 512
 FAILED = 2
 

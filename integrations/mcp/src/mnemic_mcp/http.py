@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mcp.server import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["BearerToken", "listening", "serve"]
-
 GRACE = 3
 """Seconds that open streams have when the server ends."""
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import mnemic_mcp
 
-__all__ = ["PROFILES", "Address", "Options", "parsed"]
-
 PROFILES = {
     "default": "remember, recall, correct, forget, context",
     "memory-server": "store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_context",

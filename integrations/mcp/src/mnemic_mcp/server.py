@@ -17,8 +17,6 @@ from mnemic_mcp import __version__, answers
 from mnemic_mcp import arguments as args
 from mnemic_mcp.tools import Tool, Tools, tools_of
 
-__all__ = ["memory_server"]
-
 P = TypeVar("P")
 R = TypeVar("R")
 

@@ -30,8 +30,6 @@ from mnemic_mcp import answers
 from mnemic_mcp import arguments as args
 from mnemic_mcp.answers import Json
 
-__all__ = ["Tool", "Tools", "tools_of"]
-
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 REMOVES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)

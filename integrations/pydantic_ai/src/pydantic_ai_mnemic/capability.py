@@ -18,8 +18,6 @@ from mnemic.adapters import Recall, Thread, as_async, bound, log_rejected, recal
 from pydantic_ai_mnemic.messages import asked, text_of, thread_messages, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
-__all__ = ["MnemicCapability"]
-
 
 class MnemicCapability(AbstractCapability[Any]):
     """Long-term memory for an ``Agent``.

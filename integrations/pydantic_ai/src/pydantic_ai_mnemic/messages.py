@@ -27,8 +27,6 @@ from pydantic_ai.messages import (
 
 from mnemic.adapters import ThreadMessage
 
-__all__ = ["asked", "text_of", "thread_messages", "unanswered", "with_data"]
-
 OUTPUT_TOOL = "final_result"
 OUTPUT_TAKEN = "Final result processed."
 

@@ -12,8 +12,6 @@ from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
 from mnemic.adapters import as_async, bound, tools
 
-__all__ = ["mnemic_toolset"]
-
 
 @contextmanager
 def _readable() -> Generator[None]:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mnemic.embedders.onnx.graph import Part
     from mnemic.embedders.prompts import Prompts
 
-__all__ = ["ModelFiles", "Pooling", "load", "save", "sha256"]
-
 MODEL, TOKENIZER, MANIFEST = "model.onnx", "tokenizer.json", "manifest.json"
 PART = ".part"
 STALE_AFTER = 3600.0  # seconds; an older partial file was left by a killed process

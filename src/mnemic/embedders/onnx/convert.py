@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 from mnemic.vectors import DEFAULT_MODELS
 
-__all__ = ["CONVERTERS", "OUTPUT", "Weights", "minilm"]
-
 MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 CONVERTERS = MappingProxyType({MODEL_NAME: "mnemic-minilm-1", INT8_NAME: "mnemic-minilm-int8-1"})
 """By model; changed whenever the output of `minilm` changes: cached files of another converter are not used."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mnemic.embedders.onnx.model import LoadedModel
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["OnnxEmbedder"]
-
 DIMENSION = 384
 LONGEST_DEFAULT = 512  # positions that all-MiniLM-L6-v2 was trained with
 LONGEST = 32_768

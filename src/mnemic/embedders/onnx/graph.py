@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOAT", "INT64", "Attribute", "Graph", "Message", "Part"]
-
 FLOAT, INT8, INT64 = 1, 3, 7  # TensorProto.DataType
 ELEMENT_TYPES = {np.dtype(np.float32): FLOAT, np.dtype(np.int8): INT8, np.dtype(np.int64): INT64}
 IR_VERSION = 9

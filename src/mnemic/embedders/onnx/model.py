@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from mnemic.embedders.onnx.cache import ModelFiles, Pooling
 
-__all__ = ["LoadedModel"]
-
 VECTOR_OUTPUTS = ("embedding", "sentence_embedding")
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 

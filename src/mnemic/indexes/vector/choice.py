@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from mnemic.errors import ConfigurationError
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex, discard
+from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.protocols import VectorIndex
-
-__all__ = ["discard", "index_from"]
 
 _METHODS = ("open", "serves", "nearest", "waiting", "wake", "drain", "erase", "findings", "close")
 

@@ -15,11 +15,6 @@ from mnemic.protocols import VectorIndex
 from mnemic.types import CatalogDelta
 from mnemic.vectors import among, dot, unpacked
 
-__all__ = [
-    "LARGE", "Centre", "Cosines", "ExactIndex", "IndexedRows", "MatrixCosines", "MatrixRows", "Probe", "RowVectors",
-    "centre_of", "sample_size", "signs_of",
-]  # fmt: skip
-
 Floats = NDArray[np.float32]
 
 LONG, LONGEST = 0.5, 0.99

@@ -28,8 +28,6 @@ from mnemic.types import (
 )
 from mnemic.types.literals import PREFERENCE as KEY
 
-__all__ = ["build_context", "hits_for"]
-
 MIN_HITS, MAX_HITS = 20, 400
 """Fewest and most hits requested for a context."""
 USUAL_TOKENS, SHORT_TOKENS = 16, 8

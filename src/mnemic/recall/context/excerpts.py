@@ -11,8 +11,6 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Hit
 
-__all__ = ["passage", "with_excerpts"]
-
 SHARE = 12
 """A text longer than 1/12 of the budget is excerpted."""
 SHORTEST = 400

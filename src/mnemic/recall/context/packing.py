@@ -15,32 +15,6 @@ from mnemic.text.sentences import sentences
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary
 from mnemic.types.literals import UNTRUSTED
 
-__all__ = [
-    "Background",
-    "Frame",
-    "Line",
-    "Packed",
-    "annotate",
-    "by_day",
-    "cannot_fit",
-    "date_of",
-    "day_of",
-    "heading_of",
-    "in_order",
-    "inert",
-    "line_of",
-    "pack",
-    "preference_text",
-    "prefix_size",
-    "quoted",
-    "quoted_speaker",
-    "single_line",
-    "spoken",
-    "summary_of",
-    "times_said",
-    "with_trust_mark",
-]
-
 PREFIX_CHARS = 16
 """Characters per token of a prefix that is always counted whole: several times those of plain words."""
 MAX_CHARS = 200

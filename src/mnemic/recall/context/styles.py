@@ -25,8 +25,6 @@ from mnemic.text.values import shown
 from mnemic.types import Evidence, Hit
 from mnemic.types.literals import Style
 
-__all__ = ["StyledPrompt", "render_hits"]
-
 Outline = dict[str, Any]
 """A prompt as JSON: ``preferences``, ``episodes`` (each with messages and facts), ``messages`` and ``facts``."""
 

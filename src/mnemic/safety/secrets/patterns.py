@@ -14,21 +14,6 @@ from mnemic.services.processes import cached_property
 
 # ruff: noqa: E501, S105 - expressions are easier to check on one line; none of them is a password in use
 
-__all__ = [
-    "ADJACENT_PATTERNS",
-    "ANYWHERE",
-    "CONTEXT_PATTERNS",
-    "NUMBERS",
-    "TOKENS",
-    "Expression",
-    "Pattern",
-    "Span",
-    "columns",
-    "found",
-    "is_random",
-    "named_secret",
-]
-
 _Match = re.Match[str]
 Span = tuple[int, int, str]
 """Start, end and kind of a secret."""

@@ -24,8 +24,6 @@ from mnemic.safety.secrets.patterns import (
     named_secret,
 )
 
-__all__ = ["SecretAction", "SecretPolicy", "pieces"]
-
 SecretAction = Literal["redact", "allow", "refuse"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")

@@ -12,8 +12,6 @@ from psycopg.conninfo import conninfo_to_dict
 
 from mnemic.errors import ConfigurationError
 
-__all__ = ["Address", "address_of", "scrubbed"]
-
 SCHEMA = "mnemic"
 LONGEST = 63
 """Maximum bytes of a name in PostgreSQL."""

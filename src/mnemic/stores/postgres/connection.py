@@ -18,8 +18,6 @@ from mnemic.stores.postgres.dialect import PostgresDialect, bound
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
 
-__all__ = ["Driver", "PostgresConnection", "run", "to_postgres"]
-
 _MARK = re.compile(r"\?(\d*)")
 _LIST = re.compile(r"IN \(SELECT value FROM json_each\((\$\d+)\)\)")
 _GROUPED = re.compile(r"json_group_array\((\w+)\)")

@@ -26,8 +26,6 @@ from mnemic.stores.postgres.dialect import POSTGRES, adapters, create_record
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["Database", "SessionLock", "VectorCounts", "is_locked", "probe", "quoted"]
-
 T = TypeVar("T")
 
 MAX_CONNECTIONS = 16

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
-__all__ = [
-    "POSTGRES",
-    "Half",
-    "PostgresDialect",
-    "adapters",
-    "bound",
-    "create_record",
-    "escaped",
-    "facets_of",
-    "unescaped",
-]
-
 # PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and
 # DLE (U+0010) as DLE 1.
 _ESCAPES = {0x00: "\x100", 0x10: "\x101"}

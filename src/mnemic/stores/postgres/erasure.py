@@ -13,8 +13,6 @@ from mnemic.stores.sql import queries
 from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.types import Purge
 
-__all__ = ["Erasure"]
-
 REWRITTEN = 256 * 1024 * 1024
 """Up to this size in bytes the tables are rewritten, which locks each of them in the meantime."""
 TABLES = (*(table.name for table in schema.TABLES), "postings", "header")

@@ -14,8 +14,6 @@ from mnemic.stores.sql.queries import AMONG
 from mnemic.text.terms import analyse
 from mnemic.vectors import LENGTH_TOLERANCE
 
-__all__ = ["PostgresIntegrity"]
-
 # CREATE INDEX also reads rows deleted in this transaction, and fails on vectors of another length among them: so the table is
 # rewritten. Readers wait for the lock before their snapshot begins, and never see the table empty.
 _REWRITTEN = (

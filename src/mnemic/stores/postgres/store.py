@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mnemic.protocols import RecordFeed
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["PostgresStore"]
-
 
 PATIENCE = 30.0
 """Seconds to wait for transactions that were running when an event was read."""

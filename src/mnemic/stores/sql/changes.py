@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Found", "Transaction", "add_episode", "add_memory", "add_message", "archive", "check_header", "descendants", "drop_link",
-    "has_duplicate", "insert", "is_absorbed", "last_transition", "lock_known_user", "lock_user", "mark_processed",
-    "put_link", "put_vector", "quarantine", "release", "restore", "revise", "set_emotions", "set_header", "supersede",
-]  # fmt: skip
-
 
 class Found(NamedTuple):
     """What changes need to know of a record; ``since`` is the start of its validity."""

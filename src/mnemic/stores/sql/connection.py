@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Connection", "Cursor", "Database", "Dialect", "Durability"]
-
 Durability = Literal["FULL", "NORMAL"]
 """``FULL``: a commit survives power loss; ``NORMAL``: only a killed process."""
 

@@ -29,11 +29,6 @@ from mnemic.types import (
     Undo,
 )
 
-__all__ = [
-    "MovedLink", "StoredPromotion", "archive_for_good", "consolidate", "mark_consolidating", "previous", "promotions",
-    "put_links", "record_access", "restore_link", "restore_member", "undo", "undo_promotion",
-]  # fmt: skip
-
 P = TypeVar("P")
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""

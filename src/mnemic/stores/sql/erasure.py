@@ -18,8 +18,6 @@ from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
-__all__ = ["MARK", "ErasedRows"]
-
 D = TypeVar("D", bound=Database)
 
 MARK = "erasing"

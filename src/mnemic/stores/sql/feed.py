@@ -13,8 +13,6 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.vectors import unpacked
 
-__all__ = ["SqlFeed"]
-
 _VECTORS = "FROM records r JOIN vectors v ON v.user_id = r.user_id AND v.doc = r.doc"  # by the key of vectors
 _LAST = "SELECT coalesce(max(sequence), 0) FROM events"
 _SINCE = (

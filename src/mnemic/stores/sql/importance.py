@@ -13,8 +13,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOOST", "LAST_USE", "MOST_BOOST", "SALIENCE", "UNUSED", "USED", "importance_sql", "importances"]
-
 HALF_LIFE_DAYS = 30
 """Days without use in which recency is halved."""
 DECAY_SHARE = 0.3

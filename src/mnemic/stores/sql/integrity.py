@@ -18,8 +18,6 @@ from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import now, to_micros
 from mnemic.types import VerifyReport, searchable
 
-__all__ = ["Integrity", "Searchable", "finding", "pages", "texts"]
-
 PAGE = 500
 
 

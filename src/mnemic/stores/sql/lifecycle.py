@@ -22,8 +22,6 @@ from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.text.clock import from_micros, now, to_micros
 from mnemic.types import Candidates, Emotion, Event, KeepQuestions, Kind, MemoryRecord, Question, Receipt
 
-__all__ = ["Lifecycle", "keep_questions"]
-
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
     coalesce(last_at, 0), CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,

@@ -44,12 +44,6 @@ from mnemic.types import (
 )
 from mnemic.vectors import unpacked
 
-__all__ = [
-    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Records", "Relations", "catalog_columns", "changed", "docs_of",
-    "duplicate", "events", "fetch", "header", "last_event", "model_of", "number_of", "size", "stored", "stored_vectors",
-    "used_docs", "vector_matrix",
-]  # fmt: skip
-
 ALL = 2**62
 """A limit above any number of rows."""
 NOBODY = -1

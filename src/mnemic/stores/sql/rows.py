@@ -16,12 +16,6 @@ from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.text.values import to_json
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, Kind, MemoryRecord, Message
 
-__all__ = [
-    "MESSAGE", "Row", "Standing", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from",
-    "memory_row", "message_from", "message_hash", "message_row", "public_status", "record_from", "select", "version_json",
-    "version_row",
-]  # fmt: skip
-
 Row = Mapping[str, Any]
 
 

@@ -15,8 +15,6 @@ from mnemic.stores.sql.queries import Knowledge, Records, Relations
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
 
-__all__ = ["SqlStore"]
-
 D = TypeVar("D", bound=Database)
 
 

@@ -26,8 +26,6 @@ from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
 
-__all__ = ["STAGES", "Extent", "Page", "State", "Transfer"]
-
 Row = tuple[Any, ...]
 Stage = Literal["episodes", "messages", "memories", "dependents", "events", "consolidations"]
 

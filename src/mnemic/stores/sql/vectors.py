@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Embedding"]
-
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 

@@ -17,8 +17,6 @@ from mnemic import errors
 from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.database import Database, translate
 
-__all__ = ["copy", "unfinished"]
-
 LOCK = "copying.lock"
 """A lock file in the folder of a copy until the copy is complete."""
 PAGES = 1_000

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "APPLICATION_ID", "FULLTEXT", "Database", "ReadOnlyFile", "SqliteConnection", "SqliteDialect",
-    "translate",
-]  # fmt: skip
-
 
 class SqliteConnection(Connection, Protocol):
     """The part of ``apsw.Connection`` that is used here."""

@@ -18,8 +18,6 @@ from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.stores.sqlite.database import Connection, Database, SqliteConnection
 from mnemic.types import Purge
 
-__all__ = ["Erasure", "NeedleSearch", "found_in", "still_stored"]
-
 KEY = 8
 """Bytes of a needle that are hashed; the minimum length of a needle."""
 FEW = 16

@@ -12,8 +12,6 @@ from mnemic.stores.sqlite.database import FULLTEXT
 from mnemic.text.terms import analyse
 from mnemic.vectors import unpacked
 
-__all__ = ["SqliteIntegrity"]
-
 _BITS = (1 << 61) - 1
 _KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
 """The SQLite types that a declared type allows; SQLite itself does not check them."""

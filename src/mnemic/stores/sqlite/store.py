@@ -20,8 +20,6 @@ from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
 
-__all__ = ["FILE_NAME", "InMemoryStore", "SqliteStore", "prepared"]
-
 FILE_NAME = "mnemic.db"
 
 

@@ -15,8 +15,6 @@ from mnemic.ingest.messages import role_of
 from mnemic.transfer.importers.fields import LEFT_OUT, Fields, mapping, objects
 from mnemic.types import Message
 
-__all__ = ["chatgpt", "claude", "other_branches", "slack", "slack_users", "telegram"]
-
 TITLE = "title"
 
 

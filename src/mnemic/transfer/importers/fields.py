@@ -11,8 +11,6 @@ from mnemic.errors import InvalidInput
 from mnemic.text.parts import join_parts
 from mnemic.text.values import json_type
 
-__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects"]
-
 LEFT_OUT = "left_out"
 """Metadata key that lists the parts of a message that could not be imported."""
 

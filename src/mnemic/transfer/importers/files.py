@@ -15,16 +15,12 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from mnemic.errors import InvalidInput
+from mnemic.text.values import json_type
 from mnemic.transfer.importers import chats, graph, langgraph, mem0, messages, texts, transcripts
-from mnemic.transfer.importers.fields import Fields, fields_of, json_type, mapping
+from mnemic.transfer.importers.fields import Fields, fields_of, mapping
 from mnemic.transfer.importers.found import Damage, Found
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
-
-__all__ = [
-    "MEMORY_FORMATS", "MESSAGE_FORMATS", "Parsed", "detect", "parse", "parse_lines", "read_memories", "read_messages",
-    "remarks", "undamaged",
-]  # fmt: skip
 
 NOTHING = "Nothing was imported; correct the file."
 

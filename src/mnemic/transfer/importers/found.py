@@ -16,8 +16,6 @@ from mnemic.text.values import MAX_NAME
 from mnemic.transfer.importers.fields import Fields
 from mnemic.types import MemoryType
 
-__all__ = ["Damage", "Found", "identifier", "metadata_of", "statement"]
-
 
 @dataclass(frozen=True, slots=True)
 class Damage:

@@ -9,8 +9,6 @@ from typing import cast
 from mnemic.transfer.importers.fields import Fields
 from mnemic.transfer.importers.found import Found, identifier, statement
 
-__all__ = ["memories"]
-
 
 def memories(item: Fields) -> Iterator[Found]:
     """A memory for each observation of an entity, ``Ana: likes tea``, and one for a relation, ``Ana works at Acme``."""

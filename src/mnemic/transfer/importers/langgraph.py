@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from mnemic.transfer.importers.fields import Fields, json_type, mapping
+from mnemic.text.values import json_type
+from mnemic.transfer.importers.fields import Fields, mapping
 from mnemic.transfer.importers.found import Found, identifier, metadata_of, statement
 from mnemic.types import MemoryType
-
-__all__ = ["memory"]
 
 _TEXTS = ("content", "text", "memory", "data", "fact", "statement")
 """Fields with the text of a value, the most common first; all others are metadata."""

@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 from mnemic.transfer.importers.fields import Fields, objects
 from mnemic.types import Message
 
-__all__ = ["locomo"]
-
 TURN_STEP = timedelta(seconds=1)
 """LoCoMo dates sessions, not turns: turns are one second apart to keep their order."""
 

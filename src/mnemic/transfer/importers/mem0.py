@@ -10,8 +10,6 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import Fields
 from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
 
-__all__ = ["NAMES", "memory", "unsupported"]
-
 NAMES = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
 """Fields that may name the user of a memory."""
 

@@ -18,8 +18,6 @@ from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
 
-__all__ = ["NOBODY", "Tally", "by_user", "store"]
-
 NOBODY = "none"
 """Value of ``--user-from``: no field names the user, all memories belong to one."""
 

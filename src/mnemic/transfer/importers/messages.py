@@ -12,8 +12,6 @@ from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
 from mnemic.types import Message
 
-__all__ = ["langchain", "llama_index", "plain"]
-
 _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 
 

@@ -14,8 +14,6 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
-__all__ = ["export_of", "text_of"]
-
 LARGEST = 1 << 30
 """Bytes of a file in an archive."""
 KNOWN = ("conversations.json", "result.json", "*chat*.txt")

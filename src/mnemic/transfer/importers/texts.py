@@ -14,9 +14,6 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import LEFT_OUT, Fields
 from mnemic.types import Message
 
-__all__ = ["columns", "date_order", "detect_text", "table", "transcript", "whatsapp", "written_order"]
-
-
 R = TypeVar("R")
 
 

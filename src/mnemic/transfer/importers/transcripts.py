@@ -19,8 +19,6 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import mapping
 from mnemic.types import Message
 
-__all__ = ["messages", "turns"]
-
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes; longer lines contain images or whole files, and are skipped."""
 

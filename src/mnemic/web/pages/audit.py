@@ -8,8 +8,6 @@ from starlette.responses import Response
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import whole
 
-__all__ = ["page"]
-
 PAGE = 100
 
 

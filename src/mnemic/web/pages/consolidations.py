@@ -12,8 +12,6 @@ from mnemic.memory import Memory
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.jobs import Progress
 
-__all__ = ["done", "page", "run", "undo"]
-
 EVENTS, PLANNED = 400, 12
 """Most events read for the list, and promotions of a preview that are shown."""
 

@@ -11,8 +11,6 @@ from mnemic.web.drawings import plane
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import href, number
 
-__all__ = ["felt", "page"]
-
 POINTS = 300
 
 

@@ -14,8 +14,6 @@ from mnemic.memory import Memory
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.jobs import Progress
 
-__all__ = ["check", "job", "overview", "page", "process"]
-
 SHOWN = 8
 """Memories in each list."""
 

@@ -16,8 +16,6 @@ from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import number, whole
 
-__all__ = ["page"]
-
 BUDGETS = (50, 4_000)
 
 

@@ -17,8 +17,6 @@ from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import day_of, href, number, whole
 
-__all__ = ["edit", "erase", "forget", "forgetting", "one", "page", "pin", "quarantine", "release", "restore"]
-
 PAGE = 50
 """Records on a page."""
 KINDS = ("memory", "message", "episode")

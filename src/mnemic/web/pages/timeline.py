@@ -16,8 +16,6 @@ from mnemic.web.drawings import Bar, Tick, timeline
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import day_of, href
 
-__all__ = ["history", "page"]
-
 TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 10
 """Most messages and periods drawn, memories listed, and replacements told."""
 DAY = timedelta(days=1)

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "LOCK", "ChromaUnavailable", "Collections", "Folder", "Position", "Server", "create_collections", "differences",
-    "metadata_of", "open_collections", "unreachable",
-]  # fmt: skip
-
 Metadata: TypeAlias = dict[str, str | int | float | bool | None]
 
 LOCK = "owner.lock"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Chroma", "ChromaIndex", "discard"]
-
 FOLDER = "chroma"
 """The folder of the index in the folder of the record."""
 OWNER, FEEDER = f"{FOLDER}/{LOCK.removesuffix('.lock')}", f"{FOLDER}/feeder"

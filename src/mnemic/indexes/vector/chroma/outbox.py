@@ -29,8 +29,6 @@ from mnemic.indexes.vector.chroma.collections import (
 )
 from mnemic.protocols import Lock, Model, RecordFeed
 
-__all__ = ["Outbox"]
-
 BEGIN = 1.0
 """Seconds before Chroma is loaded, unless a caller waits for it: a short script need not load it at all."""
 BATCH_DELAY = 0.3

@@ -14,8 +14,6 @@ from pydantic import BeforeValidator
 from mnemic import Memory, Message
 from mnemic.adapters import Thread, ThreadMessage, checked_location, evidence, sent_at, with_tools
 
-__all__ = ["Place", "as_chat", "cleaned", "copied", "is_call", "text_of", "thread_message", "thread_of"]
-
 Place: TypeAlias = Annotated[
     Memory | str | Path | None, BeforeValidator(lambda given: None if given is None else checked_location(given))
 ]

@@ -12,8 +12,6 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.memory.mnemic._messages import is_call
 from mnemic.adapters import Count
 
-__all__ = ["Tokenizer", "counter", "default_tokenizer", "fit", "message_tokens"]
-
 OTHER_BLOCK = 256
 """What an image or another block without text is taken to cost, as in llama_index.core.memory.Memory."""
 

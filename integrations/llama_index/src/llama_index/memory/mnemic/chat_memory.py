@@ -26,8 +26,6 @@ from llama_index.memory.mnemic._messages import Place, as_chat, cleaned, copied,
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
 from mnemic import Memory, Mood, Recipe, Scope, adapters
 
-__all__ = ["MnemicChatMemory"]
-
 DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
 LOADED = 1_000

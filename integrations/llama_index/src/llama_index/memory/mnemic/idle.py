@@ -12,8 +12,6 @@ from pydantic import SkipValidation
 from mnemic import IdleTrigger, Memory, Scope
 from mnemic.adapters import OpenRuns, bind, checked_memory
 
-__all__ = ["MnemicIdleConsolidation"]
-
 _PAIRED = ("LLMChat", "LLMCompletion", "LLMPredict", "LLMStructuredPredict", "Query", "Retrieval")
 """Steps whose start is always followed by an end or an error in the same span."""
 

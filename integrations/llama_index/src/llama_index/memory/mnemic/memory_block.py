@@ -21,8 +21,6 @@ from llama_index.memory.mnemic._messages import Place, cleaned, text_of, thread_
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
 from mnemic import Memory, Mood, Recipe, Scope, adapters
 
-__all__ = ["MnemicMemoryBlock"]
-
 COMPARED = 2_000
 """How many of the latest messages of a session a queue is compared with."""
 SHOWN = 16

@@ -13,8 +13,6 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from mnemic import AsyncMemory, Hit, Memory, Mood, Recipe, Scope, quoted
 from mnemic.adapters import bind, checked_filters, checked_options, hit_metadata
 
-__all__ = ["MnemicRetriever"]
-
 FOR_THE_MODEL = ("speaker", "sent_at")
 """The metadata a model gets to read; the rest is for programs."""
 

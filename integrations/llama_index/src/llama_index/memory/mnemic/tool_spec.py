@@ -12,8 +12,6 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from mnemic import AsyncMemory, Memory, Mood, Scope
 from mnemic.adapters import bind, blocking, tools
 
-__all__ = ["MnemicToolSpec"]
-
 
 class MnemicToolSpec(BaseToolSpec):
     """The tools ``remember``, ``recall``, ``correct`` and ``forget``: ``MnemicToolSpec(memory).to_tool_list()``.
