@@ -169,12 +169,16 @@ def test_llama_index(memory, listener):
     chat = MnemicChatMemory(memory=memory, session_id=SECRET, idle=False)
     block = MnemicMemoryBlock(memory=memory, idle=False)
     asked = [ChatMessage(role="user", content=SAID)]
+    given = {"correct": (SAID, SAID)}
     for call in (
         lambda: chat.put(asked[0]),
         lambda: chat.get(SAID) and None,
         lambda: asyncio.run(block.aget(asked, session_id=SECRET)),
         lambda: asyncio.run(block.aput(asked)),
-        *(lambda tool=tool: tool.call(SAID).content for tool in MnemicToolSpec(memory).to_tool_list()),
+        *(
+            lambda tool=tool: tool.call(*given.get(tool.metadata.name, (SAID,))).content
+            for tool in MnemicToolSpec(memory).to_tool_list()
+        ),
     ):
         listener.tried(call)
     silent(listener)

@@ -47,7 +47,7 @@ async def test_without_the_token_nobody_is_served(serving, tmp_path):
         assert status(address, authorization=f"Bearer {SECRET}") == 200
         known = httpx2.AsyncClient(headers={"authorization": f"Bearer {SECRET}"})
         async with known, Client(streamable_http_client(address, http_client=known)) as client:
-            assert len((await client.list_tools()).tools) == 4
+            assert len((await client.list_tools()).tools) == 5
 
 
 def test_a_page_of_another_name_is_not_served(serving, tmp_path):
