@@ -62,11 +62,11 @@ def say(*lines: str) -> None:
 
 
 def warn(message: str) -> None:
-    """Print a message on stderr, if it is open."""
+    """Print a message on stderr as one line, if it is open."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         return
     with suppress(OSError):
-        print(_encodable(f"mnemic: {_CONTROL.sub('', message)}", sys.stderr.encoding), file=sys.stderr)
+        print(_encodable(f"mnemic: {_CONTROL.sub('', one_line(message))}", sys.stderr.encoding), file=sys.stderr)
 
 
 def say_json(value: object) -> None:

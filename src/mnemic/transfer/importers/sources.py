@@ -36,7 +36,7 @@ def export_of(path: str) -> Parsed | None:
         if place.is_file() and zipfile.is_zipfile(place):
             return _of_archive(place)
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
-        raise InvalidInput(f"{' '.join(path.split())} cannot be read: {error}.") from error
+        raise InvalidInput(f"{path} cannot be read: {error}.") from error
     return None
 
 
@@ -46,7 +46,7 @@ def text_of(path: str) -> str:
     Raises:
         InvalidInput: it cannot be read, or is not UTF-8.
     """
-    name = "stdin" if path == "-" else " ".join(path.split())
+    name = "stdin" if path == "-" else path
     try:
         if path != "-":
             return Path(path).read_text(encoding="utf-8-sig")
