@@ -29,7 +29,7 @@ input         | hostile input through every method, every door of the frameworks
 fuzz          | answers of models, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | some inputs each | by coverage, 10 minutes for each target
 poison        | 200 poisoned texts: none promoted, no fence broken; every kind of secret found, look-alikes stay | all | all
 load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, half an hour of reading and writing | small forms | all
-chroma        | processes that own an embedded Chroma killed, its files damaged: made anew from the record | 3 kills (`make test-engines`) | 50
+chroma        | processes that own an embedded Chroma killed, its files damaged: rebuilt from the record | 3 kills (`make test-engines`) | 50
 engines       | the suites of all stores on PostgreSQL and Chroma, and random calls against the model there; two workers with mixed work on one record, of which two are killed | 250 operations, 8 walks of 25 steps each (`make test-engines`) | 5,000, 100 of 50
 records       | records moved to another engine and killed on the way, forked, doctored, of older versions: whole, or refused with a reason | some of each | all
 properties    | laws of the text, the ranking, the packing, the rules and the indexes hold for made-up input | the same examples each time | other examples, 25 times
