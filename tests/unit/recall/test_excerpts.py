@@ -62,3 +62,10 @@ def test_a_context_quotes_the_fact_in_a_long_answer_and_gives_back_whole_hits(tm
         assert FACT in found.text
         assert FILLER * 20 not in found.text
         assert next(hit for hit in found.hits if hit.id == "long").text == answer
+
+
+def test_what_is_slightly_too_long_stays_whole():
+    slightly, long = hit(FILLER * 8, "a"), hit(FILLER * 20, "b")
+    whole, cut = with_excerpts([slightly, long], "dashboard", 300)
+    assert whole == slightly
+    assert len(cut.text) < len(long.text)

@@ -15,6 +15,8 @@ SHARE = 12
 """A text longer than 1/12 of the budget is excerpted."""
 SHORTEST = 400
 """Least characters of an excerpt."""
+SLIGHTLY = 1.25
+"""A text that is longer by less than this factor stays whole: the cut would save a few tokens and lose its end."""
 PER_TOKEN = 4
 """Characters per token of plain text."""
 READ = 100_000
@@ -38,7 +40,7 @@ def with_excerpts(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]
     terms = query_terms(query)
     said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
     weights = {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
-    return [replace(hit, text=passage(hit.text, weights, most)) if len(hit.text) > most else hit for hit in hits]
+    return [replace(hit, text=passage(hit.text, weights, most)) if len(hit.text) > SLIGHTLY * most else hit for hit in hits]
 
 
 def passage(text: str, weights: Mapping[str, float], most: int) -> str:
