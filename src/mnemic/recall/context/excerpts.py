@@ -40,7 +40,9 @@ def with_excerpts(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]
     terms = query_terms(query)
     said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
     weights = {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
-    return [replace(hit, text=passage(hit.text, weights, most)) if len(hit.text) > SLIGHTLY * most else hit for hit in hits]
+    return [
+        replace(hit, text=passage(hit.text, weights, most)) if len(hit.text) > SLIGHTLY * most else hit for hit in hits
+    ]
 
 
 def passage(text: str, weights: Mapping[str, float], most: int) -> str:
