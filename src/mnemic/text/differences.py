@@ -235,13 +235,14 @@ def without_sentences(text: str, said: Sequence[str]) -> str:
     """The text without the sentences that restate one of those ``said``; empty if fewer than two content words are left."""
     gone = [sentence for one in said for sentence in sentences(one) or [one]]
     parts: list[str] = []
-    at = 0
+    at = seen = 0
     for sentence in sentences(text) or [text]:
+        place = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, seen)
+        assert place is not None, "a sentence stands in its text"
+        seen = place.end()
         if any(restates(sentence, other) for other in gone):
-            place = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, at)
-            assert place is not None, "a sentence stands in its text"
             parts += [text[at : place.start()], CUT]
-            at = place.end()
+            at = seen
     if not at:
         return text
     left = "".join((*parts, text[at:]))

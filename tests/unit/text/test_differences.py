@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import differs
+from mnemic.text.differences import CUT, differs, restates, without_sentences
+from mnemic.text.sentences import sentences as sentences_of
 
 DIFFERENT = [
     ("My father is alive", "My father is no longer alive", "polarity"),
@@ -146,3 +147,20 @@ def test_a_negation_always_differs(text):
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_text_has_an_answer(first, second):
     assert differs(first, second) == differs(second, first)
+
+
+PIECES = (
+    "I like tea. ", "- item\n", "> quoted, and longer than a line that wraps, so that it might go on in the next one\n",
+    "1. one\n", "```\ncode\n```\n", "Dr. Who is here. ", "\u732b\u3067\u3059\u3002", "ok\u2028yes ", "x" * 70 + "\n", "\t", "* [x] done\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=8).map("".join), st.data())
+def test_a_sentence_is_left_out_of_its_text_and_the_rest_stays(text, data):
+    found = sentences_of(text)
+    assert without_sentences(text, []) == text
+    gone = data.draw(st.sampled_from(found)) if found else ""
+    left = without_sentences(text, [gone])
+    rest = [sentence for sentence in found if not restates(sentence, gone)]
+    assert left == "" or all("".join(sentence.split()) in "".join(left.split()) for sentence in rest)
+    assert not gone or CUT in left or not left
