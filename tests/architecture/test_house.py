@@ -211,6 +211,7 @@ def test_one_version_everywhere():
     versions = {tomllib.loads(path.read_text())["project"]["version"] for path in files}
     assert versions == {mnemic.__version__}
     assert f"## {mnemic.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {mnemic.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     core = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     pins = [pin for extra in core.values() for pin in extra if "mnemic" in pin]
     assert all(pin.endswith(f"=={mnemic.__version__}") for pin in pins)

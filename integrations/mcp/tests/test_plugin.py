@@ -1,0 +1,54 @@
+"""The plugin for Claude Code says what the commands understand and what the pages say."""
+
+import json
+import re
+from pathlib import Path
+
+import mnemic
+from mnemic.cli import make_parser
+from mnemic.cli.hooks import INSTRUCTIONS, MOMENTS
+from mnemic_mcp.options import parsed
+
+ROOT = Path(__file__).parents[3]
+PLUGIN = ROOT / "integrations" / "mcp" / "plugin"
+
+
+def read(name):
+    return json.loads((PLUGIN / name).read_text(encoding="utf-8"))
+
+
+def test_the_marketplace_names_the_plugin_where_it_is():
+    (listed,) = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text(encoding="utf-8"))["plugins"]
+    assert (ROOT / listed["source"]).resolve() == PLUGIN
+    made = read(".claude-plugin/plugin.json")
+    assert (made["name"], made["version"]) == (listed["name"], mnemic.__version__)
+    assert len(made["description"]) < 200
+
+
+def test_its_server_and_its_hooks_are_commands_that_there_are():
+    (server,) = read(".mcp.json")["mcpServers"].values()
+    assert server["command"] == "mnemic-mcp"
+    assert parsed(server["args"])
+    commands = [
+        hook["command"]
+        for group in read("hooks/hooks.json")["hooks"].values()
+        for one in group
+        for hook in one["hooks"]
+    ]
+    assert len(commands) == 3
+    for command in commands:
+        program, *words = command.split()
+        assert program == "mnemic"
+        assert make_parser().parse_args(words).moment in MOMENTS
+
+
+def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions():
+    page = (ROOT / "docs" / "integrations" / "mcp.md").read_text(encoding="utf-8")
+    shown = [
+        json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"SessionStart"' in block
+    ]
+    assert [block["hooks"] for block in shown] == [read("hooks/hooks.json")["hooks"]]
+    skill = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
+    head, _, text = skill.removeprefix("---\n").partition("\n---\n\n")
+    assert [line.partition(":")[0] for line in head.splitlines()] == ["name", "description"]
+    assert text == INSTRUCTIONS
