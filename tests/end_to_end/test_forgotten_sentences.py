@@ -41,7 +41,7 @@ def recalled(memory: Memory) -> str:
     return "\n".join(shown)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.lists(st.sampled_from(FACTS), min_size=2, max_size=6, unique=True),
     st.lists(st.integers(1, 3), min_size=6, max_size=6),
