@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,28 +189,23 @@ def build_pool(
         graph: proximity of rows to the first hits over links.
         mood: similarity of rows to the requested mood.
     """
-    query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
+    query, corpus, speakers = question.query, question.corpus, question.speakers
     c = view.columns
     at = neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
-    before = at[:, HERE - 1]
+    query_periods = _query_periods(c, query)
     if question.cosines is not None:
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
-    query_periods = _query_periods(c, query)
     counts, in_session, idf = _term_counts(view, question, rows, at)
-    dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
-    own = dense[rows]
-    asks = (c.padded("traits")[before] & cues.ASKS) > 0
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1))
-    dense[rows[echo]] = 0.0
-    other = np.where(agent, before, at[:, HERE + 1])
+    cosines = _turn_cosines(c, question, rows, at, echo)
     return Pool(
         rows=rows,
-        dense=np.maximum(own, _scatter(rows, boosted, -1.0)),
-        dense_before=dense[before] * asks,
-        dense_session=_session_cosines(c, dense, corpus.rows, rows),
-        dense_reply=np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0)),
+        dense=np.maximum(cosines.own, _scatter(rows, boosted, -1.0)),
+        dense_before=cosines.before,
+        dense_session=cosines.session,
+        dense_reply=cosines.reply,
         agent=agent,
         assisted=assisted,
         echo=echo,
@@ -233,6 +229,32 @@ def build_pool(
         near=_level_proximity(c, query.filters, rows),
         graph=_scatter(rows, graph, 0.0),
         mood=_scatter(rows, mood, 0.0),
+    )
+
+
+class _TurnCosines(NamedTuple):
+    """Cosines of rows, of the turns before them if these ask, of the best in their sessions, and of the replies to them."""
+
+    own: Floats
+    before: Floats
+    session: Floats
+    reply: Floats
+
+
+def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, echo: NDArray[np.bool_]) -> _TurnCosines:
+    """The cosines that the signals read; turns that only echo the query lend theirs to no other."""
+    meaning = question.meaning
+    dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
+    own = dense[rows]
+    dense[rows[echo]] = 0.0
+    before, agent = at[:, HERE - 1], c.agents[rows]
+    other = np.where(agent, before, at[:, HERE + 1])
+    asks = (c.padded("traits")[before] & cues.ASKS) > 0
+    return _TurnCosines(
+        own=own,
+        before=dense[before] * asks,
+        session=_session_cosines(c, dense, question.corpus.rows, rows),
+        reply=np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0)),
     )
 
 
