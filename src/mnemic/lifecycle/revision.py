@@ -30,7 +30,7 @@ from mnemic.types.literals import SESSION_SUMMARY
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
 EMPTY = "what it was made of was forgotten"
-WITH = "what it says was forgotten"
+SILENT = "what it says was forgotten"
 
 
 def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> list[Receipt]:
@@ -76,8 +76,8 @@ def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[s
         assert isinstance(stored.value, Message)
         (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)
         if stored.status != "archived" and not told.content:
-            changes.append(Archive(id=id_, reason=WITH))
-        elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, WITH):
+            changes.append(Archive(id=id_, reason=SILENT))
+        elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, SILENT):
             changes.append(Restore(id=id_))
     done = runtime.store.apply(scope.user, changes) if changes else ()
     why = "it says the same and nothing else"

@@ -29,6 +29,7 @@ from mnemic.text.values import shown, to_json
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE as KEY
+from mnemic.types.literals import TRANSITIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,8 +41,6 @@ VERSION = 1
 ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
-ARCHIVING = ("absorb", "archive", "restore", "undo")
-"""Operations that archive a record or bring it back."""
 FAR = 10
 """Depth of the walk that reads the links."""
 
@@ -184,7 +183,7 @@ class _LineBuilder:
         if value.status != "archived" or not value.source_ids:
             return False
         events = self._runtime.store.history(self._user, value.id)
-        return [event.detail for event in events if event.operation in ARCHIVING][-1].get("everywhere", False)
+        return [event.detail for event in events if event.operation in TRANSITIONS][-1].get("everywhere", False)
 
     def _quarantine(self, id: str) -> dict[str, object]:
         """The reason of a quarantine, and whether the record was archived before."""

@@ -57,6 +57,9 @@ CATEGORIES = (
 UNTRUSTED = 0.5
 """Texts with a lower trust are untrusted: they are found and marked, but supersede nothing."""
 
+TRANSITIONS = ("absorb", "archive", "restore", "undo")
+"""Operations of events that archive a record or bring it back."""
+
 PREFERENCE = "preference"
 """The metadata key of preferences."""
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
+from mnemic.cli.ingest import FORMATS
 from mnemic.transfer.importers import files, texts
 
 AT = 1_767_225_600.0  # 2026-01-01
@@ -60,6 +61,16 @@ CLAUDE_CODE = "\n".join(
         ],
     )
 )  # fmt: skip
+CODEX = "\n".join(
+    map(
+        json.dumps,
+        [
+            {"timestamp": ISO.format(0), "type": "session_meta", "payload": {"id": "s"}},
+            {"timestamp": ISO.format(1), "type": "response_item",
+             "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Use spaces."}]}},
+        ],
+    )
+)  # fmt: skip
 TELEGRAM = {
     "name": "Ben", "type": "personal_chat", "id": 7,
     "messages": [
@@ -107,6 +118,7 @@ SAID = {
     "chatgpt.json": (json.dumps(CHATGPT), ["I will travel to Bergen.", "Bergen is rainy.", "My raincoat is yellow.", "Good."]),
     "claude.json": (json.dumps(CLAUDE), ["My bike is green.\n[file: bike.txt]", "Nice."]),
     "code.jsonl": (CLAUDE_CODE, ["Use tabs.", "I will."]),
+    "codex.jsonl": (CODEX, ["Use spaces."]),
     "telegram.json": (json.dumps(TELEGRAM), ["See example.org!", "Looks good."]),
     "telegram-all.json": (json.dumps({"chats": {"list": [TELEGRAM]}}), ["See example.org!", "Looks good."]),
     "day.json": (json.dumps(SLACK_DAYS["general/2026-01-02.json"]), ["Done & tested."]),
@@ -141,6 +153,10 @@ def test_a_file_is_recognised_and_nothing_is_stored_twice(mnemic, folder, writte
     assert [message.content for message in messages(folder)] == wanted
     again = mnemic("import", file, "--json").json
     assert (again["stored"], again["duplicate"]) == (0, len(wanted))
+
+
+def test_the_command_offers_every_format():
+    assert {*FORMATS} == {"auto", "mnemic", *files.MESSAGE_FORMATS, *files.MEMORY_FORMATS}
 
 
 def test_roles_names_times_and_sessions(mnemic, folder, written):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from mnemic.text.differences import CUT
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Hit
@@ -23,7 +24,6 @@ READ = 100_000
 """Characters of a text that are searched for the passage."""
 PIECES = 4
 """A sentence longer than 1/4 of a passage is split."""
-ELLIPSIS = "[...]"
 
 
 def with_excerpts(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
@@ -91,6 +91,6 @@ def _expand(text: str, spans: Sequence[tuple[int, int]], first: int, last: int, 
         last += 1
     while first > 0 and spans[last][1] - spans[first - 1][0] <= most:
         first -= 1
-    before = f"{ELLIPSIS} " if first > 0 else ""
-    after = f" {ELLIPSIS}" if last + 1 < len(spans) or len(text) > READ else ""
+    before = f"{CUT} " if first > 0 else ""
+    after = f" {CUT}" if last + 1 < len(spans) or len(text) > READ else ""
     return before + text[spans[first][0] : spans[last][1]].rstrip() + after

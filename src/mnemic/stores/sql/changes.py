@@ -16,6 +16,7 @@ from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import now, to_micros
 from mnemic.text.values import to_json
 from mnemic.types import Receipt
+from mnemic.types.literals import TRANSITIONS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -355,8 +356,8 @@ def _superseded_note(t: Transaction, doc: int) -> str:
 
 def last_transition(t: Transaction, doc: int) -> tuple[str, dict[str, Any]]:
     """The last operation that archived or restored a record, with its detail."""
-    sql = """SELECT operation, detail FROM events WHERE doc = ?
-        AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
+    sql = f"""SELECT operation, detail FROM events WHERE doc = ?
+        AND operation IN {TRANSITIONS} ORDER BY sequence DESC LIMIT 1"""
     row = t.db.execute(sql, (doc,)).fetchone()
     return (row[0], json.loads(row[1])) if row else ("", {})
 

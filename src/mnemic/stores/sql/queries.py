@@ -42,6 +42,7 @@ from mnemic.types import (
     Stored,
     Waiting,
 )
+from mnemic.types.literals import TRANSITIONS
 from mnemic.vectors import unpacked
 
 ALL = 2**62
@@ -779,8 +780,8 @@ _LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN m
     ORDER BY l.source, l.target, l.type"""
 
 
-_GONE = f"""SELECT p.id, r.content, r.status, (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN ('absorb',
-    'archive', 'restore', 'undo') ORDER BY e.sequence DESC LIMIT 1)
+_GONE = f"""SELECT p.id, r.content, r.status,
+    (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN {TRANSITIONS} ORDER BY e.sequence DESC LIMIT 1)
     FROM records p JOIN lineage l ON l.parent = p.doc JOIN records r ON r.doc = l.child
     WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory' AND (r.status = 'archived'
     OR (r.expired_at IS NOT NULL AND r.invalid_at IS NULL

@@ -193,7 +193,7 @@ _SLACK_MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def slack(data: object, session: str | None) -> Iterable[Message]:
-    """The folder of an export of Slack (see ``read_folder``), or the messages of one of its days."""
+    """The folder of an export of Slack (see ``sources.export_of``), or the messages of one of its days."""
     whole = mapping(data)
     channels = mapping(whole.get("channels")) or {session or "slack": data}
     users = {str(key): str(name) for key, name in mapping(whole.get("users")).items()}

@@ -118,7 +118,7 @@ def detect(data: object) -> str:
 _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
     ("chatgpt", ({"mapping"},)),
     ("claude", ({"chat_messages"},)),
-    ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"})),
+    ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"}, {"type", "payload"})),
     ("telegram", ({"date_unixtime"}, {"chats"})),
     ("slack", ({"ts", "text"}, {"channels", "users"})),
     ("memory-graph", ({"entityType", "observations"}, {"relationType"})),

@@ -25,7 +25,7 @@ def detect_text(text: str) -> str | None:
     if len(_TURN.findall(text)) > 1 and _TURN.match(first):
         return "transcript"
     try:
-        return "csv" if "content" in columns(text) else None
+        return "csv" if columns(text) else None
     except InvalidInput:
         return None
 
@@ -170,16 +170,12 @@ def columns(text: str) -> dict[str, str]:
     """
     header = next(_rows(csv.reader(io.StringIO(text.lstrip("\ufeff")))), list[str]())
     known = {column.strip().lower().replace(" ", "_"): column for column in header}
-    found = {field: known[name] for field, names in _COLUMNS.items() for name in names if name in known}
-    if len(header) < 2 or "content" not in found:
+    taken = {field: next((known[n] for n in names if n in known), "") for field, names in _COLUMNS.items()}
+    if len(header) < 2 or not taken["content"]:
         raise InvalidInput(
             f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'])}."
         )
-    return {
-        field: next(known[name] for name in names if name in known)
-        for field, names in _COLUMNS.items()
-        if field in found
-    }
+    return {field: column for field, column in taken.items() if column}
 
 
 def table(data: object, session: str | None) -> Iterator[Message]:
