@@ -4,15 +4,17 @@
 
 Each question gives the pairs of an earlier and a later hit among its first ones. The later one should go first where it holds
 the value that holds now (stories in the shape of ``values_that_change.json``, the families ``tuned``, ``held_out``, ``third``
-and ``fourth`` of the benchmark of updates, BEAM's questions on updated values); it should stay where the earlier one answers, or
-neither does (also the other questions of BEAM, those of LoCoMo, and those about conversations with an assistant). ``fifth`` is never read. Held out: five folds by story,
-attribute or conversation.
+and ``fourth`` of the benchmark of updates, ``facts_that_change.json``, BEAM's questions on updated values); it should stay where
+the earlier one answers, or neither does (also the other questions of BEAM, those of LoCoMo, asked of the talk and of its
+observations as remembered statements, and those about conversations with an assistant). ``fifth`` is never read. Held out: five
+folds by story, attribute or conversation.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 import tempfile
 import textwrap
@@ -29,13 +31,19 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.conversations import lines, load
 from benchmarks.quality import talk, updates
+from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
-from mnemic import Memory
+from mnemic import Memory, Message
 from mnemic.recall import recency
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
-MASS = {"stories": (2000, 2000), "families": (1500, 1500), "locomo": (300, 300), "beam": (300, 1200), "talk": (0, 4000)}
+FACTS = Path(__file__).with_name("facts_that_change.json")
+ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
+MASS = {
+    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "locomo": (0, 600), "beam": (300, 3000),
+    "observations": (0, 5000), "talk": (0, 4000),
+}  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
 Label = Callable[[str, str], float | None]
@@ -83,12 +91,21 @@ def seen(
     return [Asked(*source, len(names), pairs, rows, answers, *places)]
 
 
-def of_stories(file: Path, embedder: Any) -> Iterator[Asked]:
-    """An ended value makes way for the one that holds now, and this for nothing."""
+def of_stories(file: Path, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
+    """An ended value makes way for the one that holds now, and this for nothing; ``between``: lines of other talk."""
+    draw, source = random.Random(0), "amid" if between else "stories"
     for story in json.loads(file.read_text(encoding="utf-8")):
+        told = talk.told(story)
+        began, ended_at = min(m.sent_at for m in told), max(m.sent_at for m in told)
         after = talk.moment(max(m["date"] for m in story["messages"])) + timedelta(days=1)
+        others = [
+            Message(
+                role="user", content=line, sent_at=began + draw.random() * (ended_at - began), session=f"other {number}"
+            )
+            for number, line in enumerate(between)
+        ]
         with talk.opened(embedder) as memory:
-            memory.add(talk.told(story))
+            memory.add(sorted([*told, *others], key=lambda message: message.sent_at))
             for question in story["questions"]:
                 current, ended = {*question["current"]}, {*question["earlier"]} & {*story["ended"]}
 
@@ -97,15 +114,19 @@ def of_stories(file: Path, embedder: Any) -> Iterator[Asked]:
 
                 at = question["at"] and talk.moment(question["at"])
                 when = {"now": at, "at": at} if at else {"now": after}
-                yield from seen(
-                    memory,
-                    question["question"],
-                    ("stories", story["id"], f"{file.stem}, {talk.kind_of(story, question)}"),
-                    label,
-                    current,
-                    {*question["earlier"]},
-                    **when,
-                )
+                kind = f"{file.stem}{' amid talk' if between else ''}, {talk.kind_of(story, question)}"
+                origin = (source, story["id"], kind)
+                yield from seen(memory, question["question"], origin, label, current, {*question["earlier"]}, **when)
+
+
+def other_talk(file: Path) -> list[str]:
+    """What people say in the conversations of a file."""
+    return [
+        message.content
+        for one in json.loads(file.read_text(encoding="utf-8"))
+        for message in talk.spoken(one)
+        if message.role == "user"
+    ]
 
 
 def of_talk(file: Path, embedder: Any) -> Iterator[Asked]:
@@ -164,6 +185,53 @@ def of_locomo(file: Path, embedder: Any) -> Iterator[Asked]:
                 yield from seen(memory, question.text, source, label, (), (), now=conversation.asked_at)
 
 
+def of_observations(file: Path, embedder: Any) -> Iterator[Asked]:
+    """What was observed of a conversation, remembered as statements in records of three sizes: nothing replaces the answer."""
+    draw, facts = random.Random(0), gold_facts(file)
+    for conversation in load(file):
+        noted = facts[conversation.name]
+        for size, times in ((35, 5), (120, 2), (len(noted), 1)):
+            for _ in range(times):
+                with Memory(":memory:", embedder=embedder) as memory:
+                    ids = {
+                        memory.remember(fact.text).id: {*fact.evidence}
+                        for fact in draw.sample(noted, min(size, len(noted)))
+                    }
+                    asked = [
+                        (question.text, gold)
+                        for question in conversation.questions
+                        if (gold := {id_ for id_, turns in ids.items() if turns & {*question.gold}})
+                    ]
+                    for question, gold in draw.sample(asked, min(50, len(asked))):
+                        source = ("observations", conversation.name, f"observations, {min(size, 240)}")
+                        label = evidence(gold, set(), set())
+                        yield from seen(memory, question, source, label, gold, {*ids} - gold, kinds=["memory"])
+
+
+def of_facts(embedder: Any, times: int = 12) -> Iterator[Asked]:
+    """Remembered facts about a person or a project, of which half change once: a question about one wants its latest value."""
+    draw, facts = random.Random(0), json.loads(FACTS.read_text(encoding="utf-8"))
+    for _ in range(times):
+        name, size = draw.choice(ABOUT), draw.choice((6, 12, 20))
+        told = [*{fact["question"]: fact for fact in draw.sample(facts, len(facts))}.values()][:size]
+        order = [(fact["earlier"], fact["question"]) for fact in told]
+        for fact in told[::2]:
+            place = order.index((fact["earlier"], fact["question"]))
+            order.insert(draw.randint(place + 1, len(order)), (fact["later"], fact["question"]))
+        with Memory(":memory:", embedder=embedder) as memory:
+            ids: dict[str, list[str]] = {}
+            for text, question in order:
+                ids.setdefault(question, []).append(memory.remember(text.format(n=name)).id)
+            for question, (*earlier, current) in ids.items():
+
+                def label(old: str, new: str, current: str = current, earlier: Any = earlier) -> float | None:
+                    return 0.0 if old == current else 1.0 if old in earlier and new == current else None
+
+                others = {*earlier} or {one for values in ids.values() for one in values} - {current}
+                source = ("facts", question, f"facts, {'changed' if earlier else 'still'}")
+                yield from seen(memory, question.format(n=name), source, label, {current}, others, kinds=["memory"])
+
+
 def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
     """BEAM: its questions are asked at the end."""
     conversations = {conversation.name: conversation for conversation in load(file)}
@@ -219,14 +287,13 @@ def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[tup
     """By kind, whether each question has what is wanted first: without recency, and with weights that its story or
     conversation had no part in.
     """
-    groups = sorted({(one.source, one.group) for one in asked})
-    fold = {group: number % FOLDS for number, group in enumerate(groups)}
+    fold = {group: number % FOLDS for number, group in enumerate(sorted({one.group for one in asked}))}
     none = {**dict.fromkeys(names, 0.0), "bias": -1.0}
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(FOLDS):
-        weights = fitted([one for one in asked if fold[one.source, one.group] != number], names)
+        weights = fitted([one for one in asked if fold[one.group] != number], names)
         for one in asked:
-            if fold[one.source, one.group] == number and (value := right(one, weights)) is not None:
+            if fold[one.group] == number and (value := right(one, weights)) is not None:
                 found[one.kind].append((right(one, none) or 0.0, value))
     return found
 
@@ -245,13 +312,16 @@ def main(given: Sequence[str]) -> None:
     options = parser.parse_args(given)
     embedder = default_embedder(options.vectors_cache)
     asked = [one for file in options.stories for one in of_stories(file, embedder)]
+    between = other_talk(options.talk[0])
+    asked += [one for file in options.stories for one in of_stories(file, embedder, between)]
     asked += [one for file in options.talk for one in of_talk(file, embedder)]
     asked += [one for family in FAMILIES for one in of_family(family, embedder, options.sequences)]
-    asked += [*of_locomo(options.locomo, embedder), *of_agents(options.agents, embedder)]
+    asked += [*of_locomo(options.locomo, embedder), *of_observations(options.locomo, embedder), *of_facts(embedder)]
+    asked += of_agents(options.agents, embedder)
     embedder.close()
     names = [*recency.WEIGHTS]
     weights = fitted(asked, names)
-    for file in (*options.stories, *options.talk, options.locomo, options.agents):
+    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents):
         print(f"# {file.name} {reporting.sha256(file)}")
     for kind, values in sorted(held_out(asked, names).items()):
         without, ordered = np.mean(values, axis=0)

@@ -57,6 +57,7 @@ def test_a_document_carries_the_hit(filled: Memory) -> None:
     found = MnemicRetriever(memory=filled, k=1, filters={"kinds": ("message",)}).invoke("moved Lisbon")
     assert [(d.id, d.page_content) for d in found] == [("m1", "I moved to Lisbon.")]
     assert found[0].metadata.pop("score") > 0
+    assert 0 <= found[0].metadata.pop("relevance") <= 1
     assert found[0].metadata == {
         "kind": "message", "session": "s1", "speaker": "Ana", "role": "user", "sent_at": "2026-01-01T00:00:00+00:00",
         "source": "direct_user", "trust": 1.0, "message_ids": "m1", "status": "short_term", "n": 1,
@@ -233,12 +234,14 @@ def test_metadata_is_flat(memory: Memory) -> None:
 
 
 async def test_a_score_threshold(filled: Memory) -> None:
-    scores = [d.metadata["score"] for d in MnemicRetriever(memory=filled).invoke("moved Lisbon")]
-    for lowest in (0.0, scores[0], scores[1], 1.0):
+    documents = MnemicRetriever(memory=filled).invoke("moved Lisbon")
+    found = [(d.id, d.metadata["relevance"]) for d in documents]
+    assert len({relevance for _, relevance in found}) > 1
+    for lowest in (0.0, *(relevance for _, relevance in found), 1.0):
         above = MnemicRetriever(memory=filled, search_type="similarity_score_threshold", score_threshold=lowest)
-        kept = [score for score in scores if score >= lowest]
-        assert [d.metadata["score"] for d in above.invoke("moved Lisbon")] == kept
-        assert [d.metadata["score"] for d in await above.ainvoke("moved Lisbon")] == kept
+        kept = [id_ for id_, relevance in found if relevance >= lowest]
+        assert [d.id for d in above.invoke("moved Lisbon")] == kept
+        assert [d.id for d in await above.ainvoke("moved Lisbon")] == kept
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ def test_nodes_carry_the_record(known):
         "channel": "mail", "kind": "message", "source": "direct_user", "trust": 1.0, "session": "s1", "speaker": "Ana", "role": "user",
         "sent_at": "2026-03-14T00:00:00+00:00", "status": "short_term", "message_ids": ["m1"],
     }  # fmt: skip
+    assert 0 < message.node.metadata.pop("relevance") <= 1
     assert message.node.metadata == expected
     assert {k: found["f1"].node.metadata[k] for k in ("kind", "type", "tags")} == {
         "kind": "memory", "type": "semantic", "tags": ["home"],

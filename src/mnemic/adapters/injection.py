@@ -143,7 +143,7 @@ def _cut(question: str | None) -> str | None:
     return f"{question[: MAX_QUESTION // 2]}\n{question[-MAX_QUESTION // 2 :]}"
 
 
-_PLAIN = ("score", "kind", "session", "project", "role", "status", "type", "importance", "source", "trust")
+_PLAIN = ("score", "relevance", "kind", "session", "project", "role", "status", "type", "importance", "source", "trust")
 _LISTS = ("tags", "message_ids", "similar", "via", "superseded_by")
 
 

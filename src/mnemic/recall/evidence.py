@@ -1,4 +1,11 @@
-"""Evidence grade: how likely a result holds the answer, rather than only the best of what is there.
+"""Evidence: how likely each hit bears on the question, and how likely a result holds the answer.
+
+The relevance of a hit is a logistic regression on its sum of signals, the best one of the pool, its rank, the rarest
+word that it shares with the query, the number of records searched, and whether it is of a conversation with an
+assistant. Fitted by ``benchmarks.quality.relevance_fit`` on questions to their own and to another conversation: LoCoMo,
+its observations as remembered statements, FriendsQA, RealMem and BEAM.
+
+The grade says whether a result holds the answer, rather than only the best of what is there.
 
 Six absolute features of the pool and its first hits give the probability that the first ten hold evidence: a logistic
 regression, calibrated for as many answerable as unanswerable questions (for other odds add their logarithm). It detects
@@ -19,13 +26,14 @@ memory (.91 to .99; .96 in records of two turns).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, SIGNALS, own_coverage, plain_sum
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS, dot
 
@@ -51,6 +59,47 @@ class Grade:
 
 NOTHING = Grade("none", 0.0)
 
+_RELEVANCE = np.array([0.56, -0.177, -0.552, 0.991, -0.343, 1.126, -4.13], np.float32)
+"""Weights of the sum of signals, the best one, the logarithm of the rank, the rarest word shared with the query, the
+logarithm of the number of records searched, and of conversations with an assistant; and the log odds at 0.
+"""
+
+
+def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: int) -> Floats:
+    """(m,) the probability that a candidate is evidence for the query, 0 to 1.
+
+    Args:
+        pool: the candidates.
+        order: their positions, best first.
+        model: as for ``grade``; with other models the share of the query's idf mass that the candidate contains.
+        searched: number of rows visible to the query.
+    """
+    if model not in DEFAULT_MODELS or not len(pool):
+        return own_coverage(pool)
+    return (1.0 / (1.0 + np.exp(-dot(_RELEVANCE, features(pool, order, searched))))).astype(np.float32)
+
+
+def features(pool: Pool, order: NDArray[np.intp], searched: int) -> Floats:
+    """(7, m) the features of each candidate's relevance, in the order of their weights."""
+    merit = _merit(pool, _plain_weights())
+    if pool.assisted.any():
+        merit = np.where(pool.assisted, _merit(pool, CONVERSATION.assisted), merit)
+    rank = np.empty(len(pool), np.float32)
+    rank[order] = np.log1p(np.arange(len(order)))
+    rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
+    one = np.ones(len(pool), np.float32)
+    constant = (merit.max() * one, rank, rarest, math.log(max(searched, 1)) * one, pool.assisted, one)
+    return np.stack([merit, *constant]).astype(np.float32)
+
+
+def _plain_weights() -> Mapping[str, float]:
+    """The weights of conversations between people for signals that depend on the query."""
+    return {name: weight for name, weight in CONVERSATION.weights.items() if name not in _PRIORS}
+
+
+def _merit(pool: Pool, weights: Mapping[str, float]) -> Floats:
+    return plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)
+
 
 def _grade_of(probability: float, weak: float = WEAK) -> Grade:
     word: Evidence = "none" if probability < weak else "weak" if probability < STRONG else "strong"
@@ -60,8 +109,7 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
 def _assisted_grade(pool: Pool, order: NDArray[np.intp], searched: int) -> Grade:
     """The grade for conversations with an assistant."""
     first = order[: max(1, min(_TOP, searched // _ROWS_PER_HIT))]
-    weights = CONVERSATION.assisted
-    merit = plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)[first]
+    merit = _merit(pool, CONVERSATION.assisted)[first]
     covered: NDArray[np.bool_] = np.any(pool.counts[first, HERE] > 0, axis=0)
     coverage = float(dot(covered, pool.idf)) / float(pool.idf.sum() + 1e-9)
     mean_cosine, spread = float(pool.dense[first].mean()), float(merit.max() - merit.min())
@@ -94,8 +142,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         return _grade_of(best_coverage)
     if pool.assisted[order[:_TOP]].mean() > 0.5:
         return _assisted_grade(pool, order, searched)
-    weights = {name: weight for name, weight in CONVERSATION.weights.items() if name not in _PRIORS}
-    merit = plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)
+    merit = _merit(pool, _plain_weights())
     first = order[:3]
     sum_ = (
         _INTERCEPT

@@ -1,9 +1,10 @@
 """Recency: among the first hits on the same matter, the latest comes first.
 
-One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead of it.
-Its features are the cosine of the two and that of the later one with the question, whether it has other numbers, whether it is
-about another person or thing, whether it is hypothetical or temporary, and whether it reports a change. Where its few English
-words do not apply, the cosines decide. No hit is removed: hits only change places.
+One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead
+of it. What tells a new value from another fact is how the two stand out: hardly another hit is as near to the question
+as they are, and they are near to each other. The other features are the share of the question that both contain,
+whether the later one has other numbers, whether it is about another person or thing, whether it is hypothetical or
+temporary, and whether it reports a change. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -30,18 +31,23 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 3.91, "near": 1.66, "behind": -2.78, "numbers": 0.63, "changed": 0.56, "unchanged_alike": -2.01,
-    "unchanged_other": -0.62, "another": -1.15, "another_shared": -1.81, "passing": -2.23, "past": -2.71,
-    "people": -5.7, "bias": -1.48,
+    "alike": 5.19, "share": 3.31, "floor": -4.46, "kept": 1.69, "unchanged_alike": -1.86, "unchanged_other": -0.97,
+    "another": -1.01, "another_shared": -3.09, "numbers": 0.7, "passing": -1.97, "past": -2.95, "people": -4.67, "bias": -3.5,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
-Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay, 54
-questions on updated values and the other questions of BEAM, the questions of five conversations of LoCoMo, and 40 questions
-about eight conversations with an assistant.
+Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay,
+alone and amid other talk, facts about a person or a project of which some change, 54 questions on updated values and
+the other questions of BEAM, the questions of five conversations of LoCoMo, asked of the talk and of the observations
+written down about it, and 40 questions about eight conversations with an assistant.
 """
 
 _QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|does|has|have)\b", re.IGNORECASE)
+LOOKED_AT = 8
+"""First hits whose order may change."""
+OUTSTANDING = 5
+"""Hits nearest to the question; the others looked at say how near any hit is."""
+_SMOOTHING = 0.05
 _SHORT, _READ, _SENTENCES = 200, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
@@ -171,16 +177,24 @@ def features(
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
     mass = said.idf / (said.idf.sum() + np.float32(1e-9))
     shared = dot(said.held[old] & said.held[new], mass)
+    cosines = np.maximum(said.cosines, 0)
+    floor = _floor(cosines)
+    share = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
     unchanged = (1 - text["changed"]) * (1 - text["did"])
     found = {
-        "alike": alike, "near": said.cosines[new],
-        "behind": said.cosines.max(initial=-1.0) - said.cosines[new], "numbers": text["numbers"], "changed": text["changed"],
+        "alike": alike, "share": share, "floor": np.full(len(pairs), floor, np.float32), "kept": shared,
         "unchanged_alike": unchanged * alike, "unchanged_other": unchanged * text["other"], "another": text["another"],
         "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "passing": text["passing"], "past": np.full(len(pairs), past, np.float32),
+        "numbers": text["numbers"], "passing": text["passing"], "past": np.full(len(pairs), past, np.float32),
         "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
     return pairs, found
+
+
+def _floor(cosines: Floats) -> np.float32:
+    """How near to the question the hits are that are not outstanding; 0 where there are none, as in a small memory."""
+    others = np.sort(cosines)[::-1][OUTSTANDING:]
+    return np.float32(others.sum() / (LOOKED_AT - OUTSTANDING))
 
 
 _TEXT_FEATURES = ("numbers", "changed", "did", "other", "another", "stranger", "passing")
@@ -248,10 +262,6 @@ def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
         return False
     terms = content_terms(subject[1])
     return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
-
-
-LOOKED_AT = 8
-"""First hits whose order may change."""
 
 
 def by_recency(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -73,6 +74,7 @@ class _Ranked:
     scores: Floats
     signals: Mapping[str, Floats]
     parts: Mapping[str, Floats]
+    relevance: Floats
 
     def __len__(self) -> int:
         return len(self.order)
@@ -87,7 +89,8 @@ class _Ranked:
         i = self.order[place]
         signals = {name: float(value[i]) for name, value in self.signals.items()}
         parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
-        return replace(hit_from(stored, float(self.scores[i]), signals), contributions=parts)
+        hit = hit_from(stored, float(self.scores[i]), signals)
+        return replace(hit, contributions=parts, relevance=float(self.relevance[i]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,17 +256,29 @@ def _result(
     runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View, found: _FirstPool
 ) -> SearchResult:
     query, pool, first = embedded_query.query, found.pool, found.first
-    grade = recall.grade(
-        pool, first.order, model=found.model, searched=int(np.count_nonzero(found.visible_records.visible))
-    )
+    searched = int(np.count_nonzero(found.visible_records.visible))
+    grade = recall.grade(pool, first.order, model=found.model, searched=searched)
+    first = replace(first, relevance=recall.relevances(pool, first.order, model=found.model, searched=searched))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
-    pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
+    if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
+        pages: Iterable[_Ranked] = [replace(first, order=first.order[first.relevance[first.order] >= least])]
+    else:
+        pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
     hits = _hits(runtime, scope.user, view, query, pages, found.provenance)
     return SearchResult(hits, grade.evidence, grade.probability)
+
+
+def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:
+    """The relevance below which there are no hits; the limits of contexts hold for the embedders they were measured with."""
+    if not query.min_best:
+        return query.min_relevance
+    if model not in DEFAULT_MODELS:
+        return 0.0
+    return query.min_relevance if first.relevance.max() >= query.min_best else math.inf
 
 
 def _mood_by_row(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
@@ -322,7 +337,7 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:
         vectors = centre.apart(vectors)
-    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals, parts)
+    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals, parts, np.zeros(len(rows), np.float32))
 
 
 def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:

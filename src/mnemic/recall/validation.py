@@ -217,8 +217,10 @@ def query(
     recent: object = (),
     mood: object = None,
     emotion_weight: object = 0.3,
+    min_relevance: tuple[float, float] = (0.0, 0.0),
 ) -> Query:
-    """A checked query; ``filters`` are those of ``SearchFilters``.
+    """A checked query; ``filters`` are those of ``SearchFilters``, and ``min_relevance`` is the default of theirs, for
+    each hit and for the best one.
 
     Raises:
         InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown, a filter
@@ -232,6 +234,8 @@ def query(
         raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
     if "quarantined" in (_words("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
+    given = filters.get("min_relevance")
+    least, best = min_relevance if given is None else (_number("min_relevance", given), 0.0)
     moment, lowest = _micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,
@@ -247,5 +251,7 @@ def query(
         emotion_weight=_number("emotion_weight", emotion_weight),
         untrusted_share=_number("untrusted_share", filters.get("untrusted_share", UNTRUSTED_SHARE)),
         expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
+        min_relevance=least,
+        min_best=best,
         min_similarity=None if lowest is None else _number("min_similarity", lowest, -1),
     )

@@ -44,7 +44,7 @@ _ARGUMENTS: Mapping[str, str] = {
     **dict.fromkeys(("k", "top_k", "n", "n_results", "num_results", "similarity_top_k", "limit", "max_results"), _COUNT),
     "user_id": "user", "project_id": "project", "session_id": "session", "run_id": "session", "thread_id": "session",
     "agent_id": "agent",
-    "filter": "metadata", "filters": "metadata", "threshold": "min_similarity", "score_threshold": "min_similarity",
+    "filter": "metadata", "filters": "metadata", "threshold": "min_relevance", "score_threshold": "min_relevance",
     "type": "types", "memory_type": "type", "text": "content", "path": "location", "folder": "location",
     "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",
     "end": "until",

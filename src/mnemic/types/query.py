@@ -67,12 +67,15 @@ class SearchFilters(Filters, total=False):
 
     Attributes:
         kinds: of ``message``, ``memory`` and ``episode``, those that may be hits; default: messages and memories.
+        min_relevance: lowest ``relevance`` of a hit, 0 to 1. By default a search has no limit; a context leaves out what is
+            below 0.012, and is empty where nothing reaches 0.05.
         min_similarity: lowest cosine with the query, -1 to 1.
         untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1; the default
             allows three of ten.
     """
 
     kinds: Kind | Sequence[Kind]
+    min_relevance: float | None
     min_similarity: float | None
     untrusted_share: float
 
@@ -137,7 +140,10 @@ class RecordFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query for ``k`` hits for ``text`` within the filters, at ``now`` (microseconds since 1970)."""
+    """A query for ``k`` hits for ``text`` within the filters, at ``now`` (microseconds since 1970).
+
+    ``min_relevance`` is the lowest relevance of a hit; there are no hits where the highest one is below ``min_best``.
+    """
 
     text: str
     k: int
@@ -146,6 +152,8 @@ class Query:
     now: int
     zone: tzinfo
     min_similarity: float | None = None
+    min_relevance: float = 0.0
+    min_best: float = 0.0
     min_evidence: Evidence = "none"
     expand_links: int = 0
     expand_query: bool = False

@@ -35,7 +35,7 @@ def test_a_follow_up_is_found_by_the_turns_before_it(memory):
 
 def test_only_the_last_turns_count(memory):
     old = [*TALK, *["The match was dull, was it not?"] * 4]
-    assert memory.search("And second?", k=1, recent=old)[0].text == OTHERS[3]
+    assert memory.search("And second?", k=1, recipe=PLAIN, recent=old)[0].text == OTHERS[3]
 
 
 def test_a_query_that_says_enough_is_not_moved(memory):

@@ -9,7 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.recall import RECIPES, Pool, Recipe, evidence, grade, neighbours, recipe_named, recipes, score, top
+from mnemic.recall import (
+    RECIPES,
+    Pool,
+    Recipe,
+    evidence,
+    grade,
+    neighbours,
+    recipe_named,
+    recipes,
+    relevances,
+    score,
+    top,
+)
 from mnemic.recall.recipes import SIGNALS, own_coverage
 from mnemic.text import cues
 
@@ -280,6 +292,36 @@ class TestRecipes:
         whole, _, _ = score(pool, recipe, groups)
         fewer, _, _ = score(part(pool, best), recipe, groups[best])
         np.testing.assert_allclose(fewer, whole[best], rtol=1e-4, atol=1e-4)
+
+
+class TestRelevance:
+    @RUN
+    @given(SEED, st.sampled_from([None, "hashing-256", *evidence.DEFAULT_MODELS]), st.integers(0, 10**9))
+    def test_it_is_a_probability(self, seed, model, searched):
+        pool = make_pool(seed)
+        found = relevances(pool, np.random.default_rng(seed).permutation(len(pool)), model=model, searched=searched)
+        assert found.shape == (len(pool),)
+        assert ((found >= 0) & (found <= 1 + 1e-6)).all()
+
+    @RUN
+    @given(SEED, st.integers(1, 10**6), st.integers(1, 10**6))
+    def test_it_falls_with_the_rank_and_with_the_number_of_records(self, seed, one, other):
+        pool, model = make_pool(seed), evidence.DEFAULT_MODELS[0]
+        order = np.arange(len(pool))
+        forward, backward = (relevances(pool, way, model=model, searched=one) for way in (order, order[::-1]))
+        first = order < len(pool) / 2 - 0.5
+        assert (forward[first] >= backward[first]).all()
+        fewer, more = (relevances(pool, order, model=model, searched=n) for n in sorted((one, other)))
+        assert (fewer >= more).all()
+
+    def test_other_embedders_count_by_words(self):
+        pool = make_pool(5)
+        np.testing.assert_array_equal(
+            relevances(pool, np.arange(len(pool)), model="other", searched=9), own_coverage(pool)
+        )
+
+    def test_of_nothing(self):
+        assert not len(relevances(make_pool(1, 0), np.empty(0, np.intp), model=evidence.DEFAULT_MODELS[0], searched=0))
 
 
 class TestGrade:

@@ -57,7 +57,6 @@ def test_a_later_value_comes_first(question, before, after):
     [
         ("Who is my dentist?", "My dentist is Dr. Haas.", "Ben's dentist is Dr. Silva."),
         ("Where do I work?", "I work at Otto.", "My brother works at Siemens."),
-        ("What does the Pro plan cost?", "The Pro plan costs 15 euros.", "The Basic plan costs 9 euros."),
         ("Where do I live?", "I live in Hamburg.", "I might move to Lisbon some day."),
         ("Which editor do we use?", "We use Vim.", "Should we use Emacs?"),
     ],

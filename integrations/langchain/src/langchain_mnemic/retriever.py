@@ -31,7 +31,7 @@ class MnemicRetriever(BaseRetriever):
     """Finds messages and memories that bear on a query.
 
     A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata is flat,
-    as vector stores want it: the record's own (nested values as JSON text), ``score`` (0 to 1), ``kind``, ``session``,
+    as vector stores want it: the record's own (nested values as JSON text), ``score`` and ``relevance`` (0 to 1), ``kind``, ``session``,
     ``project``, ``speaker``, ``role``, ``source``, ``trust``, ``status``, ``type``, ``importance``, ``sent_at``, ``valid_at``
     and, joined by commas, ``tags``, ``message_ids``, ``similar``, ``via`` (memories made from it that bear on the query) and
     ``superseded_by`` (those that replaced it). What a hit has not is left out.
@@ -55,10 +55,10 @@ class MnemicRetriever(BaseRetriever):
     """At most how many documents, 1 to 10,000."""
 
     search_type: Literal["similarity", "similarity_score_threshold"] = "similarity"
-    """``similarity_score_threshold`` leaves out what scores lower than ``score_threshold``."""
+    """``similarity_score_threshold`` leaves out what has a lower ``relevance`` than ``score_threshold``."""
 
     score_threshold: float | None = Field(default=None, ge=0, le=1)
-    """The lowest score, 0 to 1."""
+    """The lowest relevance, 0 to 1: the probability that a document bears on the query."""
 
     min_evidence: Literal["strong", "weak", "none"] = "none"
     """With ``weak`` nothing is found where nothing bears on the query."""
@@ -109,14 +109,12 @@ class MnemicRetriever(BaseRetriever):
     def _options(self, k: int | None, given: dict[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in given.items() if name != "verbose"}  # read by BaseRetriever
         called = given if k is None else {**given, "k": k}
+        if self.score_threshold is not None:
+            called = {"min_relevance": self.score_threshold, **called}
         return checked_options(
             Memory.search, {**self._arguments(), **self.filters, **called}, reserved=("query",),
             what="The retriever was called with", error=InvalidInput,
         )  # fmt: skip
-
-    def _documents(self, found: list[Hit]) -> list[Document]:
-        lowest = self.score_threshold or 0.0
-        return [_document(hit) for hit in found if hit.score >= lowest]
 
     def _get_relevant_documents(
         self,
@@ -128,7 +126,7 @@ class MnemicRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         handle = bound(self.memory, self.scope, scope_config or ensure_config())
-        return self._documents([*handle.search(query, **self._options(k, kwargs))])
+        return [_document(hit) for hit in handle.search(query, **self._options(k, kwargs))]
 
     async def _aget_relevant_documents(
         self,
@@ -140,4 +138,4 @@ class MnemicRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         handle = bound(self._face, self.scope, scope_config or ensure_config())
-        return self._documents([*await handle.search(query, **self._options(k, kwargs))])
+        return [_document(hit) for hit in await handle.search(query, **self._options(k, kwargs))]

@@ -1,0 +1,88 @@
+"""What bears on a question: the first hit among facts, the relevance of each hit, and what it cuts."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.quality import recency_fit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic import InvalidInput, Memory
+
+FACTS = [*{fact["question"]: fact for fact in json.loads(Path(recency_fit.FACTS).read_text("utf-8"))}.values()]
+
+
+@pytest.fixture(scope="module")
+def facts():
+    with Memory(":memory:", user="ana") as memory:
+        for number, fact in enumerate(FACTS):
+            memory.remember(fact["earlier"].format(n="Ana"), id=f"fact-{number}")
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return [(fact["question"].format(n="Ana"), f"fact-{number}") for number, fact in enumerate(FACTS)]
+
+
+def test_the_fact_that_is_asked_for_comes_before_those_remembered_later(facts, questions):
+    right = [facts.search(question, k=1)[0].id == wanted for question, wanted in questions]
+    assert np.mean(right) >= 0.8  # 84 %; the others share no word with the question
+
+
+def test_a_changed_fact_has_its_latest_value_first(questions):
+    with Memory(":memory:", user="ana") as memory:
+        for number, fact in enumerate(FACTS):
+            memory.remember(fact["earlier"].format(n="Ana"), id=f"fact-{number}")
+        changed = range(0, len(FACTS), 2)
+        for number in changed:
+            memory.remember(FACTS[number]["later"].format(n="Ana"), id=f"changed-{number}")
+        right = [memory.search(questions[number][0], k=1)[0].id == f"changed-{number}" for number in changed]
+    assert np.mean(right) >= 0.5  # 53 %, and 21 % by relevance alone
+
+
+def test_relevance_parts_the_answer_from_the_rest(facts, questions):
+    hits = [(hit.relevance, hit.id == wanted) for question, wanted in questions for hit in facts.search(question, k=20)]
+    answers, others = ([relevance for relevance, right in hits if right is kind] for kind in (True, False))
+    assert np.median(answers) > 0.25
+    assert np.median(others) < 0.01
+    assert sum(relevance >= 0.1 for relevance in others) < 0.5 * len(questions)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(range(len(FACTS))), st.floats(0, 1), st.integers(1, 50))
+def test_a_limit_leaves_what_reaches_it_in_its_order(facts, questions, number, limit, k):
+    question, _ = questions[number]
+    everything = facts.search(question, k=50)
+    assert all(0 <= hit.relevance <= 1 for hit in everything)
+    kept = [hit.id for hit in everything if hit.relevance >= limit][:k]
+    assert [hit.id for hit in facts.search(question, k=k, min_relevance=limit)] == kept
+
+
+@pytest.mark.parametrize("text", ["hi", "thanks!", "ok", "What is the capital of France?", "Tell me a joke."])
+def test_a_context_is_empty_where_nothing_bears_on_the_question(facts, text):
+    assert facts.get_memory_context(text).text == ""
+    assert facts.search(text)  # a search has no limit unless it is given one
+    assert facts.get_memory_context(text, min_relevance=0).text
+
+
+def test_a_context_keeps_the_answer_and_little_else(facts, questions):
+    contexts = [(facts.get_memory_context(question), wanted) for question, wanted in questions]
+    assert np.mean([wanted in {hit.id for hit in context.hits} for context, wanted in contexts]) > 0.9
+    assert np.mean([len(context.hits) for context, _ in contexts]) < 6
+
+
+def test_an_embedder_of_unknown_scale_cuts_no_context():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember("Ana lives in Porto.")
+        assert memory.search("Which town?")[0].relevance == 0
+        assert "Porto" in memory.get_memory_context("Which town?").text
+        assert memory.search("Where does Ana live?", min_relevance=1)[0].relevance == 1  # all words are there
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, "much", True, float("nan")])
+def test_a_limit_is_a_number_from_0_to_1(facts, wrong):
+    with pytest.raises(InvalidInput, match="min_relevance must be a number from 0 to 1"):
+        facts.search("Where does Ana live?", min_relevance=wrong)
