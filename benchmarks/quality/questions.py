@@ -43,6 +43,7 @@ def ask(
     recipe: str | None = None,
     tokenizer: str | Callable[[str], int] = "cl100k_base",
     budgets: Sequence[int] = BUDGETS,
+    min_relevance: float | None = None,
     processed: bool = False,
 ) -> Answers:
     """Store a conversation and ask its questions.
@@ -53,6 +54,7 @@ def ask(
         recipe: a recipe by name; without one the library's default.
         tokenizer: as for ``Memory``.
         budgets: token budgets of the contexts.
+        min_relevance: of the contexts; without one the library's default.
         processed: ask after ``Memory.process``; the evidence in budget is then also looked for in ``to_prompt()``.
     """
     options = {"now": conversation.asked_at} | ({"recipe": recipe} if recipe else {})
@@ -64,6 +66,7 @@ def ask(
             if processed:
                 memory.process()
             of = _Record(memory, conversation, options)
+            of.limits = {} if min_relevance is None else {"min_relevance": min_relevance}
             for question in conversation.questions:
                 ranking = memory.search(question.text, k=DEPTH, **options)
                 answers.take(question, {**of.turns(question, ranking), **of.budgets(question, budgets)})
@@ -77,6 +80,7 @@ class _Record:
 
     def __init__(self, memory: Memory, conversation: Conversation, options: Mapping[str, Any]) -> None:
         self.memory, self.options = memory, dict(options)
+        self.limits: dict[str, Any] = {}
         self.session = {m.id: m.session for m in conversation.messages}
         self.text = {m.id: m.content for m in conversation.messages}
 
@@ -111,7 +115,7 @@ class _Record:
         passages = [self.text[i] for i in question.gold]
         values: dict[str, float] = {}
         for budget in budgets:
-            context = self.memory.get_memory_context(question.text, max_tokens=budget, **self.options)
+            context = self.memory.get_memory_context(question.text, max_tokens=budget, **self.options, **self.limits)
             values[f"budget.{budget}"] = metrics.in_text(passages, context.text)
             if context.prompt:
                 values[f"prompt.{budget}"] = metrics.in_text(passages, context.prompt)

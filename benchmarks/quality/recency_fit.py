@@ -41,7 +41,7 @@ FOLDS, RIDGE = 5, 1.0
 FACTS = Path(__file__).with_name("facts_that_change.json")
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
-    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "locomo": (0, 600), "beam": (300, 3000),
+    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
     "observations": (0, 5000), "talk": (0, 4000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
@@ -218,18 +218,35 @@ def of_facts(embedder: Any, times: int = 12) -> Iterator[Asked]:
         for fact in told[::2]:
             place = order.index((fact["earlier"], fact["question"]))
             order.insert(draw.randint(place + 1, len(order)), (fact["later"], fact["question"]))
-        with Memory(":memory:", embedder=embedder) as memory:
-            ids: dict[str, list[str]] = {}
-            for text, question in order:
-                ids.setdefault(question, []).append(memory.remember(text.format(n=name)).id)
-            for question, (*earlier, current) in ids.items():
+        yield from _facts("facts", name, order, embedder)
 
-                def label(old: str, new: str, current: str = current, earlier: Any = earlier) -> float | None:
-                    return 0.0 if old == current else 1.0 if old in earlier and new == current else None
 
-                others = {*earlier} or {one for values in ids.values() for one in values} - {current}
-                source = ("facts", question, f"facts, {'changed' if earlier else 'still'}")
-                yield from seen(memory, question.format(n=name), source, label, {current}, others, kinds=["memory"])
+def of_person(embedder: Any, times: int = 60) -> Iterator[Asked]:
+    """A few remembered facts about one person, none of which changes."""
+    draw = random.Random(0)
+    facts = [fact for fact in json.loads(FACTS.read_text(encoding="utf-8")) if "{n}" in fact["question"]]
+    for _ in range(times):
+        told = {fact["question"].split()[-1]: fact for fact in draw.sample(facts, len(facts))}  # one of each subject
+        chosen = draw.sample([*told.values()], draw.choice((3, 4, 6, 8, 10)))
+        order = [(fact[draw.choice(("earlier", "later"))], fact["question"]) for fact in chosen]
+        yield from _facts("person", draw.choice(ABOUT), order, embedder)
+
+
+def _facts(source: str, name: str, order: Sequence[tuple[str, str]], embedder: Any) -> Iterator[Asked]:
+    """Remember statements in order, and ask the question that each answers."""
+    with Memory(":memory:", embedder=embedder) as memory:
+        ids: dict[str, list[str]] = {}
+        for text, question in order:
+            ids.setdefault(question, []).append(memory.remember(text.format(n=name)).id)
+        for question, (*earlier, current) in ids.items():
+
+            def label(old: str, new: str, current: str = current, earlier: Any = earlier) -> float | None:
+                return 0.0 if old == current else 1.0 if old in earlier and new == current else None
+
+            others = {*earlier} or {one for values in ids.values() for one in values} - {current}
+            kind = f"{source}, {'changed' if earlier else 'still'}"
+            asked = question.format(n=name)
+            yield from seen(memory, asked, (source, question, kind), label, {current}, others, kinds=["memory"])
 
 
 def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
@@ -316,7 +333,8 @@ def main(given: Sequence[str]) -> None:
     asked += [one for file in options.stories for one in of_stories(file, embedder, between)]
     asked += [one for file in options.talk for one in of_talk(file, embedder)]
     asked += [one for family in FAMILIES for one in of_family(family, embedder, options.sequences)]
-    asked += [*of_locomo(options.locomo, embedder), *of_observations(options.locomo, embedder), *of_facts(embedder)]
+    asked += [*of_locomo(options.locomo, embedder), *of_observations(options.locomo, embedder)]
+    asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
     embedder.close()
     names = [*recency.WEIGHTS]

@@ -115,7 +115,7 @@ def of_observations(file: Path, embedder: Any) -> Iterator[Judged]:
                     answered = [(text, gold) for text, gold in asked if gold]
                     for text, gold in draw.sample(answered, min(STRANGERS, len(answered))):
                         yield from judged(memory, "observations", text, gold, kinds=["memory"])
-                    for text in (*draw.sample(strangers, 25), *SMALL_TALK[:6]):
+                    for text in (*draw.sample(strangers, min(25, len(strangers))), *SMALL_TALK[:6]):
                         yield from judged(memory, "observations", text, (), kinds=["memory"])
 
 
@@ -124,7 +124,7 @@ def of_agents(file: Path, source: str, embedder: Any) -> Iterator[Judged]:
     draw = random.Random(2)
     talks = [talk for talk in lines(file) if talk["id"].startswith(source)]
     for talk in talks:
-        other = draw.choice([one for one in talks if one is not talk])
+        other = draw.choice([one for one in talks if one is not talk] or talks)
         at, last = datetime(2024, 1, 1, tzinfo=UTC), [q for q in talk["questions"] if q["before"] is None]
         with Memory(":memory:", embedder=embedder) as memory:
             for session in talk["sessions"]:
@@ -218,7 +218,8 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     found: dict[str, dict[str, float]] = {}
     for left_out in (("locomo", "observations"), ("friends",), ("realmem",), ("beam-100K",)):
         weights = fitted([one for one in parts if one.source not in left_out])
-        found |= {source: figures([one for one in parts if one.source == source], weights) for source in left_out}
+        own = {source: [one for one in parts if one.source == source] for source in left_out}
+        found |= {source: figures(some, weights) for source, some in own.items() if some}
     weights = dict(zip(NAMES, fitted(parts).round(3).tolist(), strict=True))
     reporting.print_table(
         "relevance, each source left out",

@@ -59,7 +59,7 @@ class Grade:
 
 NOTHING = Grade("none", 0.0)
 
-_RELEVANCE = np.array([0.56, -0.177, -0.552, 0.991, -0.343, 1.126, -4.13], np.float32)
+_RELEVANCE = np.array([0.559, -0.194, -0.576, 1.043, -0.373, 1.091, -3.758], np.float32)
 """Weights of the sum of signals, the best one, the logarithm of the rank, the rarest word shared with the query, the
 logarithm of the number of records searched, and of conversations with an assistant; and the log odds at 0.
 """

@@ -3,8 +3,8 @@
 One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead
 of it. What tells a new value from another fact is how the two stand out: hardly another hit is as near to the question
 as they are, and they are near to each other. The other features are the share of the question that both contain,
-whether the later one has other numbers, whether it is about another person or thing, whether it is hypothetical or
-temporary, and whether it reports a change. No hit is removed: hits only change places.
+whether the later one has other numbers, is about another person or thing, tells of an event, and is hypothetical or
+temporary. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 5.19, "share": 3.31, "floor": -4.46, "kept": 1.69, "unchanged_alike": -1.86, "unchanged_other": -0.97,
-    "another": -1.01, "another_shared": -3.09, "numbers": 0.7, "passing": -1.97, "past": -2.95, "people": -4.67, "bias": -3.5,
+    "alike": 4.79, "share": 3.3, "floor": -4.17, "kept": 2.09, "another": -1.04, "another_shared": -3.39, "numbers": 0.89,
+    "plain": -1.14, "passing": -1.86, "past": -2.73, "people": -4.47, "bias": -3.6,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -56,10 +56,6 @@ def _stems(words: str) -> frozenset[str]:
     return frozenset(index_terms(words))
 
 
-_CHANGE = _stems(
-    "now new anymore longer instead since again back finally not sorry update today starting from decided settled actually "
-    "correction misspoke wrong scratch cancelled"
-)
 _PASSING = _stems(
     "if would could might may maybe perhaps wish want wanna think consider should hope tempted tonight tomorrow until till "
     "temporarily meanwhile"
@@ -68,8 +64,10 @@ _SELF = _stems("i i'm im ive my me mine we our us")
 _KIN = _stems(
     "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
 )
-_ORDER = _stems("new old current latest first last next")
-_DID = re.compile(r"\b\w{2,}ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit|sold)\b", re.IGNORECASE)
+_DID = re.compile(  # tells of an event; "is called" and "are needed" tell of a state
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )\b\w+[^\We]ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit|sold)\b",
+    re.IGNORECASE,
+)
 _WAS = re.compile(
     r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
     r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
@@ -113,9 +111,7 @@ class _Reading:
     part: str
     terms: frozenset[str]
     numbers: frozenset[str]
-    first: str
     begins: frozenset[str]
-    changed: bool
     did: bool
     passing: bool
     own: bool
@@ -180,12 +176,11 @@ def features(
     cosines = np.maximum(said.cosines, 0)
     floor = _floor(cosines)
     share = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
-    unchanged = (1 - text["changed"]) * (1 - text["did"])
     found = {
         "alike": alike, "share": share, "floor": np.full(len(pairs), floor, np.float32), "kept": shared,
-        "unchanged_alike": unchanged * alike, "unchanged_other": unchanged * text["other"], "another": text["another"],
-        "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "numbers": text["numbers"], "passing": text["passing"], "past": np.full(len(pairs), past, np.float32),
+        "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
+        "numbers": text["numbers"], "plain": 1 - text["did"], "passing": text["passing"],
+        "past": np.full(len(pairs), past, np.float32),
         "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
     return pairs, found
@@ -197,7 +192,7 @@ def _floor(cosines: Floats) -> np.float32:
     return np.float32(others.sum() / (LOOKED_AT - OUTSTANDING))
 
 
-_TEXT_FEATURES = ("numbers", "changed", "did", "other", "another", "stranger", "passing")
+_TEXT_FEATURES = ("numbers", "did", "another", "stranger", "passing")
 
 
 def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
@@ -212,9 +207,7 @@ def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, in
         known = asked | a.terms
         rows[row] = (
             bool(a.numbers and b.numbers - a.numbers),
-            b.changed,
             b.did,
-            bool(b.first) and b.first not in known,
             _about_another(b.part, known) or bool((b.begins & _KIN) - known),
             (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
             b.passing,
@@ -232,9 +225,7 @@ def _read(text: str, weights: dict[str, float]) -> _Reading:
         part=part,
         terms=frozenset(terms),
         numbers=frozenset(_NUMBER.findall(part)),
-        first=next((term for term in terms if term not in _ORDER), ""),
         begins=frozenset(words[:3]),
-        changed=bool(said & _CHANGE),
         did=_DID.search(part) is not None,
         passing=asks or bool(said & _PASSING),
         own=bool(said & _SELF),

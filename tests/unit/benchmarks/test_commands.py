@@ -29,7 +29,9 @@ COMMANDS = {
     "benchmarks.quality.llm_cost": "--data locomo.json --messages 4",
     "benchmarks.quality.locomo": "--data locomo.json --embedder hashing --budgets 500",
     "benchmarks.quality.mood": "--via function",
+    "benchmarks.quality.precision": "--data beliefs.json",
     "benchmarks.quality.recency_fit": "--sequences 1 --stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",
+    "benchmarks.quality.relevance_fit": "--locomo locomo.json --friends friends.jsonl --agents agents.jsonl",
     "benchmarks.quality.segmentation": "--data dialogues.json --folds 2",
     "benchmarks.quality.talk": "--data talk",
     "benchmarks.quality.updates": "--sequences 1 --family tuned",
@@ -80,6 +82,13 @@ def write_data(folder):
         json.dumps(json.loads((data / "values_that_change.json").read_text("utf-8"))[:3])
     )
     (folder / "agents.jsonl").write_text(json.dumps(talk) + "\n")
+    beliefs = {"name": "one", "beliefs": [{"id": "b1", "text": TOLD[0]}], "cases": [{"query": TOLD[0], "expected": ["b1"]}, {"query": "hi", "expected": []}]}  # fmt: skip
+    (folder / "beliefs.json").write_text(json.dumps([beliefs]))
+    scenes = [
+        talk | {"id": f"scene-{part}", "sessions": [{"id": "s", "at": None, "turns": [turn | {"speaker": "Ana"} for turn in turns]}]}
+        for part in range(2)
+    ]  # fmt: skip
+    (folder / "friends.jsonl").write_text("\n".join(map(json.dumps, scenes)))
     (folder / "locomo.json").write_text(json.dumps(locomo))
     (folder / "dialogues.json").write_text(json.dumps(dialogues))
     (folder / "emotion.csv").write_text(emotion)
