@@ -305,19 +305,27 @@ class Walk(RuleBasedStateMachine):
             self.brought_back(user, item.id)
 
     def forgotten(self, user, name):
-        (receipt,) = self.of(user).forget(ids=[name])
+        receipt, *along = self.of(user).forget(ids=[name])
         assert receipt.outcome == self.model.forget(user, name), receipt
-        self.told_again(user, name)
+        self.told_again(user, name, *self.went_along(user, name, along, self.model.forget))
 
     def brought_back(self, user, name):
-        (receipt,) = self.of(user).restore(name)
+        receipt, *along = self.of(user).restore(name)
         assert receipt.outcome == self.model.restore(user, name), receipt
-        self.told_again(user, name)
+        self.told_again(user, name, *self.went_along(user, name, along, self.model.restore))
 
-    def told_again(self, user, name):
+    def went_along(self, user, name, receipts, done):
+        """A message that says nothing but a memory made from it is forgotten, and comes back, with it."""
+        for receipt in receipts:
+            assert receipt.id in self.model.items[user][name].sources
+            assert receipt.outcome == done(user, receipt.id), receipt
+        return [receipt.id for receipt in receipts]
+
+    def told_again(self, user, *names):
         """What tells of a message that was forgotten, or came back, tells of those that are left, and of none is archived."""
-        self.adopt(user, changed=lambda old, new: self.model.retold(user, name, old, new))
-        assert not [one for one in self.model.telling(user, name) if one.live and not self.model.left(user, one)]
+        self.adopt(user, changed=lambda old, new: any(self.model.retold(user, name, old, new) for name in names))
+        told = [one for name in names for one in self.model.telling(user, name)]
+        assert not [one for one in told if one.live and not self.model.left(user, one)]
 
     @precondition(anything)
     @rule(choice=CHOICE, other=st.sampled_from(USERS))

@@ -31,10 +31,10 @@ class MnemicRetriever(BaseRetriever):
     """Finds messages and memories that bear on a query.
 
     A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata is flat,
-    as vector stores want it: the record's own (nested values as JSON text), ``score`` and ``relevance`` (0 to 1), ``kind``, ``session``,
-    ``project``, ``speaker``, ``role``, ``source``, ``trust``, ``status``, ``type``, ``importance``, ``sent_at``, ``valid_at``
-    and, joined by commas, ``tags``, ``message_ids``, ``similar``, ``via`` (memories made from it that bear on the query) and
-    ``superseded_by`` (those that replaced it). What a hit has not is left out.
+    as vector stores want it: the record's own (nested values as JSON text), ``score`` and ``relevance`` (0 to 1), ``kind``,
+    ``session``, ``project``, ``speaker``, ``role``, ``source``, ``trust``, ``status``, ``type``, ``importance``, ``sent_at``,
+    ``valid_at`` and, joined by commas, ``tags``, ``message_ids``, ``similar``, ``via`` (memories made from it that bear on the
+    query) and ``superseded_by`` (those that replaced it). What a hit has not is left out.
 
     Filters and arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
 
