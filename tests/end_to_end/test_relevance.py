@@ -82,6 +82,14 @@ def test_an_embedder_of_unknown_scale_cuts_no_context():
         assert memory.search("Where does Ana live?", min_relevance=1)[0].relevance == 1  # all words are there
 
 
+def test_a_question_in_a_language_that_the_default_model_does_not_know_cuts_no_context():
+    with Memory(":memory:", user="ana") as memory:
+        memory.remember("Der Zahnarzt von Ana heißt Dr. Rossi.")
+        memory.remember("Die Katze von Ana ist sehr verfressen.")
+        context = memory.get_memory_context("Wie hieß denn noch mal der Arzt für die Zähne?")
+        assert len(context.hits) == 2
+
+
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, "much", True, float("nan")])
 def test_a_limit_is_a_number_from_0_to_1(facts, wrong):
     with pytest.raises(InvalidInput, match="min_relevance must be a number from 0 to 1"):

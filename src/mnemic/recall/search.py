@@ -273,10 +273,12 @@ def _result(
 
 
 def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:
-    """The relevance below which there are no hits; the limits of contexts hold for the embedders they were measured with."""
+    """The relevance below which there are no hits; the limits of contexts hold for the model and language they were measured
+    with.
+    """
     if not query.min_best:
         return query.min_relevance
-    if model not in DEFAULT_MODELS:
+    if model not in DEFAULT_MODELS or not is_english(query.text):
         return 0.0
     return query.min_relevance if first.relevance.max() >= query.min_best else math.inf
 
