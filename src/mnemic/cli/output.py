@@ -143,10 +143,10 @@ def size(count: float) -> str:
 
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
-    """One hit: a heading, then its text."""
+    """One hit: a heading with its relevance, then its text."""
     who = one_line(hit.speaker or hit.type or hit.kind)
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
-    head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.score:.3f}"
+    head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.relevance:.2f}"
     return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
 
 

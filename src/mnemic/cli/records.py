@@ -53,6 +53,7 @@ SEARCH_OPTIONS = (
     option(
         "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
     ),
+    option("--min-relevance", "minimum relevance of a hit, 0 to 1", type=float, metavar="N"),
     option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
     *MEMORY_FILTERS,
     *time_range("said"),
@@ -82,6 +83,7 @@ def search(given: Namespace) -> Answer:
       mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      true at that time
       mnemic search "which port?" --known-at 2026-01-01                        known at that time
       mnemic search "the lease" --session s5 --json
+      mnemic search "the lease" --min-relevance 0.1                            nothing that hardly bears on it
       mnemic search "the lease" --explain                                      what each signal adds
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
@@ -122,7 +124,18 @@ def context(given: Namespace) -> Answer:
 
 
 def _search_options(given: Namespace) -> dict[str, Any]:
-    names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
+    names = (
+        "recipe",
+        "kinds",
+        "min_relevance",
+        "emotion_weight",
+        "since",
+        "until",
+        "at",
+        "known_at",
+        "reach",
+        "session",
+    )
     return {"mood": given.mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
 
 
