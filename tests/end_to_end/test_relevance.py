@@ -71,7 +71,7 @@ def test_a_context_is_empty_where_nothing_bears_on_the_question(facts, text):
 def test_a_context_keeps_the_answer_and_little_else(facts, questions):
     contexts = [(facts.get_memory_context(question), wanted) for question, wanted in questions]
     assert np.mean([wanted in {hit.id for hit in context.hits} for context, wanted in contexts]) > 0.9
-    assert np.mean([len(context.hits) for context, _ in contexts]) < 6
+    assert np.mean([len(context.hits) for context, _ in contexts]) < 10  # of 43
 
 
 def test_an_embedder_of_unknown_scale_cuts_no_context():

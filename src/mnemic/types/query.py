@@ -68,7 +68,7 @@ class SearchFilters(Filters, total=False):
     Attributes:
         kinds: of ``message``, ``memory`` and ``episode``, those that may be hits; default: messages and memories.
         min_relevance: lowest ``relevance`` of a hit, 0 to 1. By default a search has no limit; a context leaves out what is
-            below 0.01, and is empty where nothing reaches 0.05.
+            below 0.005, and is empty where nothing reaches 0.05.
         min_similarity: lowest cosine with the query, -1 to 1.
         untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1; the default
             allows three of ten.
