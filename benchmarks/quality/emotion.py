@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import reporting
+from benchmarks.quality import regression
 from benchmarks.vectors import default_embedder
 from mnemic.emotion import emotions, has_affect
 from mnemic.emotion import estimate as reg
@@ -214,14 +215,8 @@ def estimates(arrays: Mapping[str, np.ndarray], found: Sentences) -> tuple[np.nd
 
 
 def logistic(seen: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Logistic regression by Newton's method."""
-    weights = np.zeros(seen.shape[1])
-    for _ in range(25):
-        chance = 1 / (1 + np.exp(-seen @ weights))
-        gradient = seen.T @ (right - chance) - CONFIDENCE_RIDGE * weights
-        curve = (seen * (chance * (1 - chance))[:, None]).T @ seen + CONFIDENCE_RIDGE * np.eye(len(weights))
-        weights = weights + np.linalg.solve(curve, gradient)
-    return weights
+    """Coefficients of a logistic regression."""
+    return regression.newton(seen, right, np.ones(len(seen)), np.full(seen.shape[1], CONFIDENCE_RIDGE))
 
 
 def right_sign(found: np.ndarray, ratings: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import lines, load
-from benchmarks.quality import talk, updates
+from benchmarks.quality import regression, talk, updates
 from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
@@ -203,7 +203,7 @@ def of_observations(file: Path, embedder: Any) -> Iterator[Asked]:
                         if (gold := {id_ for id_, turns in ids.items() if turns & {*question.gold}})
                     ]
                     for question, gold in draw.sample(asked, min(50, len(asked))):
-                        source = ("observations", conversation.name, f"observations, {min(size, 240)}")
+                        source = ("observations", conversation.name, "observations")
                         label = evidence(gold, set(), set())
                         yield from seen(memory, question, source, label, gold, {*ids} - gold, kinds=["memory"])
 
@@ -267,7 +267,7 @@ def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
 
 
 def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
-    """Weights of a logistic regression with a ridge on standardised columns, by Newton's method."""
+    """Weights of a logistic regression."""
     rows = np.vstack([one.rows for one in asked])[:, :-1].astype(float)  # the last column is the bias
     answers = np.concatenate([one.answers for one in asked])
     sources = np.repeat([one.source for one in asked], [len(one.answers) for one in asked])
@@ -278,17 +278,7 @@ def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
         for answer, mass in ((1.0, goes / 2), (0.0, stays / 2)):
             these = (sources == source) & (answers == answer)
             weights[these] = mass / max(these.sum(), 1)
-    mean, spread = rows.mean(0), rows.std(0) + 1e-6
-    design = np.hstack([(rows - mean) / spread, np.ones((len(rows), 1))])
-    ridge = np.append(np.full(rows.shape[1], RIDGE), 1e-6)
-    found = np.zeros(design.shape[1])
-    for _ in range(25):
-        likely = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
-        slope = design.T @ (weights * (likely - answers)) + ridge * found
-        bend = (design * (weights * likely * (1 - likely))[:, None]).T @ design + np.diag(ridge)
-        found -= np.linalg.solve(bend, slope)
-    scaled = found[:-1] / spread
-    values = [*scaled, found[-1] - scaled @ mean]
+    values = regression.standardised(rows, answers, weights, RIDGE)
     return {name: round(float(value), 2) for name, value in zip(names, values, strict=True)}
 
 

@@ -23,13 +23,13 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import Conversation, Question, lines, load
+from benchmarks.quality import regression
 from benchmarks.quality.evidence import auroc, exchanged, speakers
 from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
 from mnemic.recall import evidence, search
 
-NAMES = ("merit", "best", "rank", "rarest", "searched", "assisted", "bias")
 K, RIDGE, MASS = 20, 1.0, 20_000
 STRANGERS, SMALL_MEMORIES = 40, (2, 8, 35, 128)
 SMALL_TALK = (
@@ -54,28 +54,26 @@ class Judged:
 
 def judged(memory: Any, source: str, question: str, gold: Iterable[str], **options: Any) -> Iterator[Judged]:
     """Search, and keep the features of each hit."""
-    seen: list[tuple[np.ndarray, int]] = []
-    original, gold = search._Ranked.hit, {*gold}
+    wanted, by_place, by_id = {*gold}, list[np.ndarray](), dict[str, np.ndarray]()
+    relevances, make_hit = evidence.relevances, search._Ranked.hit
 
-    def hit(ranked: Any, place: int, stored: Any) -> Any:
-        seen.append((table[ranked.order[place]], place))
-        found = original(ranked, place, stored)
-        ids[found.id] = len(seen) - 1
-        return found
+    def relevances_spy(pool: Any, order: Any, *, model: Any, searched: int) -> Any:
+        by_place[:] = np.stack([*evidence.features(pool, order, searched).values()], axis=1)
+        return relevances(pool, order, model=model, searched=searched)
 
-    def kept(pool: Any, order: Any, *, model: Any, searched: int) -> Any:
-        table[:] = evidence.features(pool, order, searched).T
-        return original_relevances(pool, order, model=model, searched=searched)
+    def hit_spy(ranked: Any, place: int, stored: Any) -> Any:
+        hit = make_hit(ranked, place, stored)
+        by_id[hit.id] = by_place[ranked.order[place]]
+        return hit
 
-    table: list[Any] = []
-    ids: dict[str, int] = {}
-    original_relevances = evidence.relevances
-    with mock.patch.object(search._Ranked, "hit", hit), mock.patch.object(search.recall, "relevances", kept):
+    with (
+        mock.patch.object(search._Ranked, "hit", hit_spy),
+        mock.patch.object(search.recall, "relevances", relevances_spy),
+    ):
         hits = memory.search(question, k=K, **options)
     if hits:
-        rows = np.array([seen[ids[one.id]][0] for one in hits])
-        answers = np.array([float(bool({*(one.message_ids or (one.id,))} & gold)) for one in hits])
-        yield Judged(source, rows, answers)
+        answers = np.array([float(bool({*(hit.message_ids or (hit.id,))} & wanted)) for hit in hits])
+        yield Judged(source, np.array([by_id[hit.id] for hit in hits]), answers)
 
 
 def of_talk(source: str, conversations: Sequence[Conversation], embedder: Any) -> Iterator[Judged]:
@@ -170,23 +168,13 @@ def friends(file: Path) -> list[Conversation]:
 
 
 def fitted(parts: Sequence[Judged]) -> np.ndarray:
-    """Weights of a logistic regression with a ridge on standardised columns, every source of equal weight."""
+    """Weights of a logistic regression in which every source weighs the same."""
     rows = np.vstack([one.rows for one in parts])[:, :-1]
     answers = np.concatenate([one.answers for one in parts])
     sources = np.repeat([one.source for one in parts], [len(one.answers) for one in parts])
     counts = dict(zip(*np.unique(sources, return_counts=True), strict=True))
     weights = np.array([MASS / counts[source] for source in sources])
-    mean, spread = rows.mean(0), rows.std(0) + 1e-9
-    design = np.hstack([(rows - mean) / spread, np.ones((len(rows), 1))])
-    ridge = np.append(np.full(rows.shape[1], RIDGE), 1e-6)
-    found = np.zeros(design.shape[1])
-    for _ in range(30):
-        likely = 1 / (1 + np.exp(-design @ found))
-        slope = design.T @ (weights * (likely - answers)) + ridge * found
-        bend = (design * (weights * likely * (1 - likely))[:, None]).T @ design + np.diag(ridge)
-        found -= np.linalg.solve(bend, slope)
-    scaled = found[:-1] / spread
-    return np.append(scaled, found[-1] - scaled @ mean)
+    return regression.standardised(rows, answers, weights, RIDGE)
 
 
 def figures(parts: Sequence[Judged], weights: np.ndarray) -> dict[str, float]:
@@ -220,7 +208,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         weights = fitted([one for one in parts if one.source not in left_out])
         own = {source: [one for one in parts if one.source == source] for source in left_out}
         found |= {source: figures(some, weights) for source, some in own.items() if some}
-    weights = dict(zip(NAMES, fitted(parts).round(3).tolist(), strict=True))
+    weights = dict(zip(evidence.WEIGHTS, fitted(parts).round(3).tolist(), strict=True))
     reporting.print_table(
         "relevance, each source left out",
         ("source", *DEFINITIONS),

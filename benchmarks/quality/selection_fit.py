@@ -26,6 +26,7 @@ from unittest import mock
 
 import numpy as np
 
+from benchmarks.quality import regression
 from benchmarks.quality.talk import SMALL_TALK, matches, plain, spoken, told
 from mnemic import Message
 from mnemic.knowledge import selection
@@ -135,14 +136,7 @@ def fitted(found: Sequence[Example], threshold: float) -> Model:
     share = np.where(y > 0, 1 / y.sum(), 1 / (1 - y).sum()) * len(found) / 2
     ridge = np.full(x.shape[1], RIDGE)
     ridge[0] = 1e-6
-    at = np.zeros(x.shape[1])
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-x @ at))
-        slope = x.T @ (share * (y - p)) - ridge * at
-        step = np.linalg.solve((x.T * (share * p * (1 - p))) @ x + np.diag(ridge), slope)
-        at += step
-        if np.abs(step).max() < 1e-6:
-            break
+    at = regression.newton(x, y, share, ridge)
     return Model(float(at[0]), dict(zip(names, map(float, at[1:]), strict=True)), threshold)
 
 
