@@ -716,7 +716,7 @@ class Memory:
         checked = None if query is None else validation.query(
             query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=given, recipe=recipe, now=now,
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
-            min_relevance=assembly.MIN_RELEVANCE,
+            relevance_limits=assembly.RELEVANCE_LIMITS,
         )  # fmt: skip
         found = assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
         if checked is not None:

@@ -83,7 +83,7 @@ def search(given: Namespace) -> Answer:
       mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      true at that time
       mnemic search "which port?" --known-at 2026-01-01                        known at that time
       mnemic search "the lease" --session s5 --json
-      mnemic search "the lease" --min-relevance 0.1                            nothing that hardly bears on it
+      mnemic search "the lease" --min-relevance 0.1                            leave out what is unlikely to help
       mnemic search "the lease" --explain                                      what each signal adds
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """

@@ -1,9 +1,7 @@
 """Evidence: how likely each hit bears on the question, and how likely a result holds the answer.
 
-The relevance of a hit is a logistic regression on its sum of signals, the best one of the pool, its rank, the rarest
-word that it shares with the query, the number of records searched, and whether it is of a conversation with an
-assistant. Fitted by ``benchmarks.quality.relevance_fit`` on questions to their own and to another conversation: LoCoMo,
-its observations as remembered statements, FriendsQA, RealMem and BEAM.
+The relevance of a hit is a logistic regression on seven features of the hit and its pool, fitted on questions to their
+own and to another conversation: LoCoMo, its observations as remembered statements, FriendsQA, RealMem and BEAM.
 
 The grade says whether a result holds the answer, rather than only the best of what is there.
 
@@ -28,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +58,10 @@ class Grade:
 
 NOTHING = Grade("none", 0.0)
 
-_RELEVANCE = np.array([0.559, -0.194, -0.576, 1.043, -0.373, 1.091, -3.758], np.float32)
-"""Weights of the sum of signals, the best one, the logarithm of the rank, the rarest word shared with the query, the
-logarithm of the number of records searched, and of conversations with an assistant; and the log odds at 0.
-"""
+WEIGHTS: Mapping[str, float] = MappingProxyType({
+    "merit": 0.559, "best": -0.194, "rank": -0.576, "rarest": 1.043, "searched": -0.373, "assisted": 1.091, "bias": -3.758,
+})  # fmt: skip
+"""Weight of each feature in the log odds that a hit is evidence; fitted by ``benchmarks.quality.relevance_fit``."""
 
 
 def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: int) -> Floats:
@@ -76,20 +75,27 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
     """
     if model not in DEFAULT_MODELS or not len(pool):
         return own_coverage(pool)
-    return (1.0 / (1.0 + np.exp(-dot(_RELEVANCE, features(pool, order, searched))))).astype(np.float32)
+    sums = plain_sum(features(pool, order, searched), WEIGHTS)
+    return (1.0 / (1.0 + np.exp(-sums))).astype(np.float32)
 
 
-def features(pool: Pool, order: NDArray[np.intp], searched: int) -> Floats:
-    """(7, m) the features of each candidate's relevance, in the order of their weights."""
+def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
+    """The features of relevance, each (m,).
+
+    The sum of signals and the best one of the pool, the logarithm of the rank, the rarity of the rarest word shared with
+    the query, the logarithm of the number of records searched, and whether it is talk with an assistant.
+    """
     merit = _merit(pool, _plain_weights())
     if pool.assisted.any():
         merit = np.where(pool.assisted, _merit(pool, CONVERSATION.assisted), merit)
     rank = np.empty(len(pool), np.float32)
     rank[order] = np.log1p(np.arange(len(order)))
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
-    one = np.ones(len(pool), np.float32)
-    constant = (merit.max() * one, rank, rarest, math.log(max(searched, 1)) * one, pool.assisted, one)
-    return np.stack([merit, *constant]).astype(np.float32)
+    found = {
+        "merit": merit, "best": merit.max(), "rank": rank, "rarest": rarest, "searched": math.log(max(searched, 1)),
+        "assisted": pool.assisted, "bias": 1.0,
+    }  # fmt: skip
+    return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in found.items()}
 
 
 def _plain_weights() -> Mapping[str, float]:

@@ -1,10 +1,10 @@
 """Recency: among the first hits on the same matter, the latest comes first.
 
 One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead
-of it. What tells a new value from another fact is how the two stand out: hardly another hit is as near to the question
-as they are, and they are near to each other. The other features are the share of the question that both contain,
-whether the later one has other numbers, is about another person or thing, tells of an event, and is hypothetical or
-temporary. No hit is removed: hits only change places.
+of it. A new value is told from another fact by how near the two are to each other, and by how far the later one stands
+out: how much nearer it is to the question than the hits that are merely next. The other features are the share of the
+question that both contain, and whether the later one has other numbers, is about another person or thing, tells of an
+event, or is hypothetical or temporary. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Rows = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 4.79, "share": 3.3, "floor": -4.17, "kept": 2.09, "another": -1.04, "another_shared": -3.39, "numbers": 0.89,
-    "plain": -1.14, "passing": -1.86, "past": -2.73, "people": -4.47, "bias": -3.6,
+    "alike": 4.79, "prominence": 3.3, "floor": -4.17, "shared": 2.09, "another": -1.04, "another_shared": -3.39,
+    "numbers": 0.89, "event": 1.14, "passing": -1.86, "past": -2.73, "people": -4.47, "bias": -4.74,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -46,7 +46,7 @@ _QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|
 LOOKED_AT = 8
 """First hits whose order may change."""
 OUTSTANDING = 5
-"""Hits nearest to the question; the others looked at say how near any hit is."""
+"""The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 _SMOOTHING = 0.05
 _SHORT, _READ, _SENTENCES = 200, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
@@ -64,7 +64,7 @@ _SELF = _stems("i i'm im ive my me mine we our us")
 _KIN = _stems(
     "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
 )
-_DID = re.compile(  # tells of an event; "is called" and "are needed" tell of a state
+_EVENT = re.compile(  # "is called" and "are needed" tell of a state
     r"(?<!\bis )(?<!\bare )(?<!\bbe )\b\w+[^\We]ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit|sold)\b",
     re.IGNORECASE,
 )
@@ -112,7 +112,7 @@ class _Reading:
     terms: frozenset[str]
     numbers: frozenset[str]
     begins: frozenset[str]
-    did: bool
+    event: bool
     passing: bool
     own: bool
 
@@ -175,11 +175,11 @@ def features(
     shared = dot(said.held[old] & said.held[new], mass)
     cosines = np.maximum(said.cosines, 0)
     floor = _floor(cosines)
-    share = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
+    prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
     found = {
-        "alike": alike, "share": share, "floor": np.full(len(pairs), floor, np.float32), "kept": shared,
+        "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
         "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "numbers": text["numbers"], "plain": 1 - text["did"], "passing": text["passing"],
+        "numbers": text["numbers"], "event": text["event"], "passing": text["passing"],
         "past": np.full(len(pairs), past, np.float32),
         "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
@@ -187,12 +187,12 @@ def features(
 
 
 def _floor(cosines: Floats) -> np.float32:
-    """How near to the question the hits are that are not outstanding; 0 where there are none, as in a small memory."""
+    """The mean cosine of the hits that do not stand out; lower where there are fewer of them, 0 where there are none."""
     others = np.sort(cosines)[::-1][OUTSTANDING:]
     return np.float32(others.sum() / (LOOKED_AT - OUTSTANDING))
 
 
-_TEXT_FEATURES = ("numbers", "did", "another", "stranger", "passing")
+_TEXT_FEATURES = ("numbers", "event", "another", "stranger", "passing")
 
 
 def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
@@ -207,7 +207,7 @@ def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, in
         known = asked | a.terms
         rows[row] = (
             bool(a.numbers and b.numbers - a.numbers),
-            b.did,
+            b.event,
             _about_another(b.part, known) or bool((b.begins & _KIN) - known),
             (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
             b.passing,
@@ -226,7 +226,7 @@ def _read(text: str, weights: dict[str, float]) -> _Reading:
         terms=frozenset(terms),
         numbers=frozenset(_NUMBER.findall(part)),
         begins=frozenset(words[:3]),
-        did=_DID.search(part) is not None,
+        event=_EVENT.search(part) is not None,
         passing=asks or bool(said & _PASSING),
         own=bool(said & _SELF),
     )

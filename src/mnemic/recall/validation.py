@@ -217,10 +217,12 @@ def query(
     recent: object = (),
     mood: object = None,
     emotion_weight: object = 0.3,
-    min_relevance: tuple[float, float] = (0.0, 0.0),
+    relevance_limits: tuple[float, float] = (0.0, 0.0),
 ) -> Query:
-    """A checked query; ``filters`` are those of ``SearchFilters``, and ``min_relevance`` is the default of theirs, for
-    each hit and for the best one.
+    """A checked query.
+
+    ``filters`` are those of ``SearchFilters``; without a ``min_relevance`` among them, ``relevance_limits`` are those of
+    each hit and of the best one.
 
     Raises:
         InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown, a filter
@@ -235,7 +237,7 @@ def query(
     if "quarantined" in (_words("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
     given = filters.get("min_relevance")
-    least, best = min_relevance if given is None else (_number("min_relevance", given), 0.0)
+    least, best = relevance_limits if given is None else (_number("min_relevance", given), 0.0)
     moment, lowest = _micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,

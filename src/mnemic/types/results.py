@@ -70,7 +70,7 @@ class Hit:
     Attributes:
         text: the verbatim content.
         score: 0 to 1, descending: the result's ``probability`` times the hit's share of the best sum of signals.
-        relevance: 0 to 1, the probability that the hit bears on the query; 0.0 where it was not found by one.
+        relevance: 0 to 1, the probability that the hit is evidence for the query; 0 without a query.
         scores: the value of every signal by name (``dense`` is a cosine, ``bm25`` is unbounded).
         contributions: what each signal adds to the sum that ranks the hit, zeros left out; later stages (spread over
             conversations, recency, a reranker) may move it.

@@ -28,7 +28,7 @@ from mnemic.types import (
 )
 from mnemic.types.literals import PREFERENCE as KEY
 
-MIN_RELEVANCE = (0.005, 0.05)
+RELEVANCE_LIMITS = (0.005, 0.05)
 """Lowest relevance of a hit, and of the best one, that is worth its tokens: on LoCoMo, 89.1 instead of 90.7 % of the
 evidence in contexts of 1,000 tokens, with 706 tokens on average.
 """
