@@ -1,6 +1,6 @@
-"""What a limit of relevance leaves: statements of which few bear on a question, written by a hand that had no part in the fit.
+"""What a limit of relevance leaves: statements of which few bear on a question, written by another hand.
 
-    python -m benchmarks.quality.precision [--data FILE] [--json OUT]
+    python -m benchmarks.quality.precision [--data FILE] [--recipe NAME] [--json OUT]
 
 ``talk_by_others/beliefs.json`` holds three memories of 38 statements, each with 76 questions and requests that say which statements
 should stand before an agent; 101 of the 228 want none.
@@ -34,14 +34,17 @@ DEFINITIONS = {
 Case = tuple[Sequence[Hit], frozenset[str]]
 
 
-def asked(samples: Sequence[Mapping[str, Any]]) -> list[Case]:
+def asked(samples: Sequence[Mapping[str, Any]], recipe: str) -> list[Case]:
     """The first 20 hits of each case, and what it expects."""
     found: list[Case] = []
     for sample in samples:
         with Memory(":memory:", user="ana") as memory:
             for belief in sample["beliefs"]:
                 memory.remember(belief["text"], id=belief["id"])
-            found += [(memory.search(case["query"], k=K), frozenset(case["expected"])) for case in sample["cases"]]
+            found += [
+                (memory.search(case["query"], k=K, recipe=recipe), frozenset(case["expected"]))
+                for case in sample["cases"]
+            ]
     return found
 
 
@@ -63,9 +66,10 @@ def main(given: Sequence[str]) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.precision", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="a file in the shape of beliefs.json")
+    parser.add_argument("--recipe", default="conversation", help="a recipe by name")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
-    cases = asked(json.loads(options.data.read_text(encoding="utf-8")))
+    cases = asked(json.loads(options.data.read_text(encoding="utf-8")), options.recipe)
     found = {str(limit): figures(cases, limit) for limit in LIMITS}
     reporting.print_table(
         f"{len(cases)} cases", ("limit", *DEFINITIONS), [(limit, *figure.values()) for limit, figure in found.items()]

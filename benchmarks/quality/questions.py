@@ -58,6 +58,7 @@ def ask(
         processed: ask after ``Memory.process``; the evidence in budget is then also looked for in ``to_prompt()``.
     """
     options = {"now": conversation.asked_at} | ({"recipe": recipe} if recipe else {})
+    limits = {} if min_relevance is None else {"min_relevance": min_relevance}
     answers = Answers(conversation.name)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "memory"
@@ -65,8 +66,7 @@ def ask(
             memory.add(conversation.messages)
             if processed:
                 memory.process()
-            of = _Record(memory, conversation, options)
-            of.limits = {} if min_relevance is None else {"min_relevance": min_relevance}
+            of = _Record(memory, conversation, options, limits)
             for question in conversation.questions:
                 ranking = memory.search(question.text, k=DEPTH, **options)
                 answers.take(question, {**of.turns(question, ranking), **of.budgets(question, budgets)})
@@ -78,9 +78,10 @@ def ask(
 class _Record:
     """A store that holds one conversation."""
 
-    def __init__(self, memory: Memory, conversation: Conversation, options: Mapping[str, Any]) -> None:
-        self.memory, self.options = memory, dict(options)
-        self.limits: dict[str, Any] = {}
+    def __init__(
+        self, memory: Memory, conversation: Conversation, options: Mapping[str, Any], limits: Mapping[str, Any]
+    ) -> None:
+        self.memory, self.options, self.limits = memory, dict(options), limits
         self.session = {m.id: m.session for m in conversation.messages}
         self.text = {m.id: m.content for m in conversation.messages}
 
