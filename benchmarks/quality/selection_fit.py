@@ -1,6 +1,6 @@
 """Fits the weights of ``mnemic.knowledge.selection``, and judges them without the source that they are judged on.
 
-    python -m benchmarks.quality.selection_fit --talk FOLDER ... > src/mnemic/knowledge/selection_weights.py
+    python -m benchmarks.quality.selection_fit --talk FOLDER ... > src/mnemic/knowledge/selection.py
     python -m benchmarks.quality.selection_fit --talk FOLDER ... [--agents FILE] --judge [--show]
 
 What a person would note is read from ``selection_sentences.txt`` beside this file, and from ``conversations.json`` (a text

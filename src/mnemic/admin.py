@@ -8,11 +8,11 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import IO
 
-from mnemic.ingest import fields
+from mnemic import validation
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, quarantine, retention
 from mnemic.protocols import Embedder
-from mnemic.recall import mood, validation
+from mnemic.recall import mood
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
@@ -55,7 +55,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        return mood.mood_of(self._runtime, validation.string("text", text))
+        return mood.mood_of(self._runtime, validation.text("text", text))
 
     def quarantine(
         self,
@@ -106,7 +106,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        return self._runtime.secrets.redacted(validation.string("text", text))[0]
+        return self._runtime.secrets.redacted(validation.text("text", text))[0]
 
     def without_recalled(self, text: str) -> str:
         """A text without the contexts of this memory that were inserted into it; unchanged if it holds none.
@@ -116,7 +116,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        rest = without_recalled(validation.string("text", text), self._runtime.fence)
+        rest = without_recalled(validation.text("text", text), self._runtime.fence)
         return text if rest is None else rest
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
@@ -152,9 +152,9 @@ class Admin:
         found = self._runtime.store.lifecycle.log(
             self._scope.user,
             kinds=validation.kinds(kinds),
-            operations=None if operations is None else fields.words("operations", operations),
+            operations=None if operations is None else validation.words("operations", operations),
             before=2**53 if before is None else validation.whole("before", before, 0, 2**53),
-            limit=validation.most(limit),
+            limit=validation.limit(limit),
         )
         return [*found]
 

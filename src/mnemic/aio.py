@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Never
 from mnemic.memory import Memory
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.projects import Project
-from mnemic.services.arguments import method_hint, with_call_hints
 from mnemic.services.threads import OnWorkers, Workers, on_worker
 from mnemic.types import UNSET, Scope, Unset
+from mnemic.validation import method_hint, with_call_hints
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

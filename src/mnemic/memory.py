@@ -12,17 +12,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overload
 
-from mnemic import paths
+from mnemic import paths, validation
 from mnemic.errors import ConfigurationError, InvalidInput
-from mnemic.ingest import add, fields
+from mnemic.ingest import add
 from mnemic.ingest.messages import is_one_message
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
-from mnemic.recall import profile, search, validation
+from mnemic.recall import query as queries
+from mnemic.recall import search
 from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
 from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
-from mnemic.services.arguments import check_names, method_hint
 from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
@@ -52,6 +52,7 @@ from mnemic.types import (
     Stats,
     Unset,
 )
+from mnemic.validation import check_names, method_hint
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -240,12 +241,12 @@ class Memory:
         if isinstance(session := given.get("session"), str):
             found["session"] = self._runtime.secrets.name(session)
         if (category := given.get("category")) is not None:
-            found["category"] = validation.categories(category, lambda: self.stats().categories)
+            found["category"] = queries.categories(category, lambda: self.stats().categories)
         return found
 
     def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
         """The checked filters of a listing."""
-        return validation.filters_of(
+        return queries.filters_of(
             self._scope, self._zone, self._filters(method, given, Filters.__annotations__), kinds=(kind,)
         )
 
@@ -330,7 +331,7 @@ class Memory:
                 are ignored: they may come from a model.
         """
         turns = (("user", user), ("assistant", assistant))
-        named = fields.words("cited", cited)
+        named = validation.words("cited", cited)
         receipts = self.add(
             [Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session, agent=agent
         )
@@ -471,7 +472,7 @@ class Memory:
 
         meant = correction.meant(self._runtime, self._scope, wrong)
         if dry_run or not meant.ids:
-            fields.text("statement", statement, limit=fields.MAX_CONTENT)
+            validation.text("statement", statement, validation.MAX_CONTENT)
             return meant.receipts()
         return meant.receipts(self.remember(statement, replaces=meant.ids, key=meant.key, source=source))
 
@@ -537,7 +538,7 @@ class Memory:
         from mnemic.lifecycle import erasure, forgetting
 
         if ids is not None:
-            return erasure.erase(self._runtime, self._scope, fields.words("ids", ids), self._zone)
+            return erasure.erase(self._runtime, self._scope, validation.words("ids", ids), self._zone)
         meant = forgetting.to_erase(self._runtime, self._scope, description)
         named = [receipt.id for receipt in meant.clear]
         return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
@@ -612,7 +613,7 @@ class Memory:
         """
         from mnemic.lifecycle import consolidation
 
-        named = None if ids is None else fields.words("ids", ids)
+        named = None if ids is None else validation.words("ids", ids)
         given = {
             "importance_threshold": importance_threshold, "similarity_threshold": similarity_threshold,
             "min_age_hours": min_age_hours,
@@ -677,7 +678,7 @@ class Memory:
             InvalidInput: an argument is not valid.
             EmbeddingMismatch: the record holds vectors of another model.
         """
-        checked = validation.query(
+        checked = queries.query(
             query, k=k, scope=self._scope, zone=self._zone, recipe=recipe, now=now, min_evidence=min_evidence,
             expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             filters=self._filters(Memory.search, filters, SearchFilters.__annotations__),
@@ -711,9 +712,9 @@ class Memory:
             InvalidInput: an argument is not valid.
         """
         given = self._filters(Memory.get_memory_context, filters, SearchFilters.__annotations__)
-        wanted = validation.filters_of(self._scope, self._zone, given, kinds=("message", "memory"))
-        budget = validation.whole("max_tokens", max_tokens, 1, validation.MAX_TOKENS)
-        checked = None if query is None else validation.query(
+        wanted = queries.filters_of(self._scope, self._zone, given, kinds=("message", "memory"))
+        budget = validation.whole("max_tokens", max_tokens, 1, queries.MAX_TOKENS)
+        checked = None if query is None else queries.query(
             query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=given, recipe=recipe, now=now,
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             relevance_limits=assembly.RELEVANCE_LIMITS,
@@ -742,21 +743,21 @@ class Memory:
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
-        most = validation.most(limit)
+        most = validation.limit(limit)
         if order == "importance":
             count = sys.maxsize if most is None else most
-            return profile.most_important(self._runtime, self._scope, wanted, count, skip=skip)
+            return assembly.most_important(self._runtime, self._scope, wanted, count, skip=skip)
         self._runtime.uses.settle(self._scope.user)
         return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
         """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered(Memory.messages, filters, "message"), validation.most(limit)
+        wanted, most = self._filtered(Memory.messages, filters, "message"), validation.limit(limit)
         return [*self._runtime.store.list_messages(self._scope.user, wanted, limit=most, newest=most is not None)]
 
     def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
         """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered(Memory.episodes, filters, "episode"), validation.most(limit)
+        wanted, most = self._filtered(Memory.episodes, filters, "episode"), validation.limit(limit)
         return self._runtime.store.knowledge.episodes(self._scope.user, wanted, limit=most, newest=most is not None)
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mnemic
-from mnemic.services.arguments import _METHODS
+from mnemic.validation import _METHODS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for root in (ROOT, *ROOT.glob("integrations/*")) for path in root.glob("src/**/*.py")]

@@ -20,7 +20,7 @@ from mnemic import (
 from mnemic.lifecycle.sessions import summarise_quiet
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import ScriptedModel
-from mnemic.text.clock import now
+from mnemic.text.values import now
 
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 BIKE = "The bicycle stands in the cellar of the house."

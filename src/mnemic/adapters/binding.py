@@ -9,11 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from mnemic import paths
+from mnemic import paths, validation
 from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.memory import Memory
-from mnemic.recall import validation
+from mnemic.recall import query as queries
 from mnemic.runtime.factory import check_location
 from mnemic.types import Scope, SearchFilters
 
@@ -216,9 +216,9 @@ def _parameters(function: Callable[..., object]) -> frozenset[str]:
 def _check(values: Mapping[str, Any]) -> None:
     """Validate values as a search would."""
     if "max_tokens" in values:
-        validation.whole("max_tokens", values["max_tokens"], 1, validation.MAX_TOKENS)
+        validation.whole("max_tokens", values["max_tokens"], 1, queries.MAX_TOKENS)
     given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
     filters = {name: value for name, value in given.items() if name in _FILTERS}
     options: dict[str, Any] = {"k": 1, "recipe": "conversation"}
-    options |= {name: value for name, value in given.items() if name in _parameters(validation.query)}
-    validation.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **options)
+    options |= {name: value for name, value in given.items() if name in _parameters(queries.query)}
+    queries.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **options)

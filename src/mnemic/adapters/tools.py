@@ -14,7 +14,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted, quoted_speaker
-from mnemic.recall.profile import asks_for_profile
+from mnemic.recall.context.assembly import asks_for_profile
 from mnemic.types import Evidence, Hit, Mood, Receipt
 
 MAX_TEXT = 2_000

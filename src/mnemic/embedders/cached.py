@@ -12,8 +12,8 @@ import numpy as np
 from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import InputKind
-from mnemic.services.arguments import positive, whole
 from mnemic.services.processes import process_lock
+from mnemic.validation import option, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -53,8 +53,8 @@ class CachedEmbedder:
         self.inner = inner
         self.hits = 0
         self.misses = 0
-        self._max_items = whole("max_items", max_items, 1, 10_000_000)
-        self._ttl = None if ttl is None else positive("ttl", ttl)
+        self._max_items = option("max_items", max_items, 1, 10_000_000)
+        self._ttl = None if ttl is None else seconds("ttl", ttl, above=True)
         if not set(kinds) <= set(get_args(InputKind)):
             raise ConfigurationError(f"kinds={kinds!r} names more than 'query' and 'document'. Give some of these two.")
         self._kinds = frozenset(kinds)

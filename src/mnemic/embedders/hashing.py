@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from mnemic.embedders.checks import checked, prepared
-from mnemic.services.arguments import whole
+from mnemic.validation import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class HashingEmbedder:
     """
 
     def __init__(self, dimension: int = 256) -> None:
-        self._dimension = whole("dimension", dimension, 8, 65_536)
+        self._dimension = option("dimension", dimension, 8, 65_536)
 
     @property
     def id(self) -> str:

@@ -8,9 +8,9 @@ from mnemic import paths
 from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services import failures
-from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import Failure, RetryPolicy, retry
+from mnemic.validation import option, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -57,12 +57,14 @@ class RemoteEmbedder:
             raise MissingExtra("RemoteEmbedder", "remote")
         inner: Any = getattr(model, "model", model)  # an Embedder holds its model, or the name of it
         service = service_name(inner, "Embedder or EmbeddingModel")
-        self._dimensions = None if dimensions is None else whole("dimensions", dimensions, 1, 65_536)
+        self._dimensions = None if dimensions is None else option("dimensions", dimensions, 1, 65_536)
         self._dimension = self._dimensions
-        self._batch_size = whole("batch_size", batch_size, 1, 2048)
-        self._max_characters = whole("max_characters", max_characters, 1, 10_000_000)
+        self._batch_size = option("batch_size", batch_size, 1, 2048)
+        self._max_characters = option("max_characters", max_characters, 1, 10_000_000)
         self._patience = RetryPolicy(
-            positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff)
+            seconds("timeout", timeout, above=True),
+            option("retries", retries, 0, 10),
+            seconds("backoff", backoff),
         )
         self._id = name or service + (f"@{dimensions}" if dimensions else "")
         closed = f"The embedder {self._id} was closed. Create a new one."

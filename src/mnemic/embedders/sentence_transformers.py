@@ -13,8 +13,8 @@ from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.cache import sha256
 from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.services.arguments import whole
 from mnemic.services.processes import PerProcess
+from mnemic.validation import option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -72,13 +72,13 @@ class SentenceTransformerEmbedder:
     ) -> None:
         self._source = model
         self._device = device
-        self._batch_size = whole("batch_size", batch_size, 1, 4096)
+        self._batch_size = option("batch_size", batch_size, 1, 4096)
         self._prompts = checked_prompts(prompts)
         named = isinstance(model, (str, PathLike))
         self._usual = default_prompts(*([Path(model).name] if named and prompts is None else []))
         self._revision = revision
-        self._truncate_dim = None if truncate_dim is None else whole("truncate_dim", truncate_dim, 1, 65_536)
-        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 3, 1_000_000)
+        self._truncate_dim = None if truncate_dim is None else option("truncate_dim", truncate_dim, 1, 65_536)
+        self._max_tokens = None if max_tokens is None else option("max_tokens", max_tokens, 3, 1_000_000)
         self._offline = offline
         self._name = name
         self._dimension: int | None = None

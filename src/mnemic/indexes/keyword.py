@@ -13,12 +13,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
-from mnemic.text import bm25
 from mnemic.text.terms import index_terms
 from mnemic.vectors import dot
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
     from mnemic.types import CatalogDelta
+
+
+K1 = 1.5
+B = 0.75
+
+
+def idf(documents: int, containing: int) -> float:
+    """Inverse document frequency in Lucene's form, log(1 + (N - n + .5) / (n + .5)): never negative.
+
+    Args:
+        documents: number of documents N, those of the searched user.
+        containing: number of them with the term, 0 to N.
+    """
+    import math
+
+    return math.log(1.0 + (documents - containing + 0.5) / (containing + 0.5))
+
+
+def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float = K1, b: float = B) -> Floats:
+    """The factor of a term's idf for each document: tf (k1 + 1) / (tf + k1 (1 - b + b length / mean)).
+
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+
+    Args:
+        counts: occurrences of the term, one per document; shape (n,) or (n, terms) with ``lengths`` as (n, 1).
+        lengths: document lengths in terms, the same shape or broadcastable.
+        mean_length: mean length of the documents; 0 counts as 1.
+        k1: saturation of repeated terms.
+        b: strength of length normalisation, 0 to 1.
+
+    Returns:
+        Values in 0..k1+1.
+    """
+    return (counts * (k1 + 1.0) / (counts + k1 * (1.0 - b + b * lengths / (mean_length or 1.0)))).astype(
+        "f4", copy=False
+    )
+
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -90,8 +130,8 @@ class Occurrences:
 
     def __init__(self, columns: Columns, corpus: Corpus, rows: Rows, counts: Floats) -> None:
         self.common = len(rows) >= max(FEW, len(columns) // COMMON)
-        self.idf = bm25.idf(corpus.size, len(rows))
-        bm25_of = self.idf * bm25.saturation(counts, columns.length[rows], corpus.mean_length)
+        self.idf = idf(corpus.size, len(rows))
+        bm25_of = self.idf * saturation(counts, columns.length[rows], corpus.mean_length)
         self._rows: Rows | slice = slice(None) if self.common else rows
         self._counts = _scatter(len(columns) + 1, rows, counts) if self.common else counts
         self._bm25 = _scatter(len(columns), rows, bm25_of) if self.common else bm25_of
@@ -233,7 +273,7 @@ def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
             size = self.corpus_size
             self.idf = {term: math.log(1.0 + (size - n + 0.5) / (n + 0.5)) for term, n in nd.items()}
 
-    okapi: Any = Okapi(corpus, k1=bm25.K1, b=bm25.B)
+    okapi: Any = Okapi(corpus, k1=K1, b=B)
     okapi.doc_len = lengths.astype(np.float64)
     okapi.avgdl = float(lengths.mean()) or 1.0
     return okapi

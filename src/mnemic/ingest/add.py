@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any
 
+from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.ingest import fields
-from mnemic.ingest.fields import new_id
 from mnemic.ingest.messages import message_fields, role_of
 from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.clock import now
+from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank
 from mnemic.text.parts import join_parts
+from mnemic.text.values import now
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 from mnemic.types.literals import AGENT
+
+_lock = process_lock()
+_last = 0
+
+
+def new_id(prefix: str) -> str:
+    """A new id, such as ``msg_019aab...``.
+
+    Ids of one process sort in the order of creation, so that texts of the same millisecond keep their order. UUID version 7
+    of RFC 9562, with the twelve bits of ``rand_a`` as fractions of a millisecond.
+    """
+    global _last  # noqa: PLW0603 - the order holds for the whole process
+    with _lock:
+        _last = tick = max(_last + 1, time.time_ns() * 4096 // 1_000_000)
+    rest = int.from_bytes(os.urandom(8)) >> 2 | 1 << 63
+    return f"{prefix}{tick >> 12:012x}7{tick & 4095:03x}{rest:016x}"
+
 
 BATCH = 256
 ID_PREFIX = "msg_"
@@ -38,24 +57,24 @@ def _complete(
     else:
         given: dict[str, Any] = message_fields(value, place)[0]
         m, content = Message(**given), given["content"]
-    role = role_of(fields.name("role", m.role))
+    role = role_of(validation.name("role", m.role))
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
-    source = fields.source(fields.optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))
-    id_ = fields.optional("id", m.id)
+    source = validation.source(validation.optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))
+    id_ = validation.optional("id", m.id)
     if id_ == "":
         raise InvalidInput("id must not be empty; leave it out to have one made.")
     return replace(
         m,
         role=role,
-        content=fields.text("content", content, limit=fields.MAX_CONTENT),
-        name=fields.optional("name", m.name) or None,
-        sent_at=fields.moment("sent_at", m.sent_at, zone) or moment,
+        content=validation.text("content", content, validation.MAX_CONTENT),
+        name=validation.optional("name", m.name) or None,
+        sent_at=validation.moment("sent_at", m.sent_at, zone) or moment,
         id=id_ or new_id(ID_PREFIX),
-        session=fields.optional("session", m.session) or session or scope.session,
-        metadata=fields.json_object("metadata", m.metadata),
+        session=validation.optional("session", m.session) or session or scope.session,
+        metadata=validation.json_object("metadata", m.metadata),
         source=source,
-        trust=None if m.trust is None else fields.fraction("trust", m.trust),
+        trust=None if m.trust is None else validation.number("trust", m.trust),
     )
 
 
@@ -72,12 +91,12 @@ def add(
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
-    given_session = fields.optional("session", session)
+    given_session = validation.optional("session", session)
     complete = [
         _complete(message, f"messages[{number}]", scope, given_session, zone, moment)
         for number, message in enumerate(messages)
     ]
-    if agent := fields.optional("agent", agent):
+    if agent := validation.optional("agent", agent):
         complete = [replace(message, metadata={**message.metadata, AGENT: agent}) for message in complete]
     receipts: list[Receipt] = []
     for start in range(0, len(complete), BATCH):

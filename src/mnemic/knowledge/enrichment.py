@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.knowledge.candidates import ruled_fields, with_description
+from mnemic.knowledge.candidates import Neighbours, Snapshot, ruled_fields, with_description
 from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.reconciliation import link_changes, time_said
-from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.text.clock import now
+from mnemic.text.values import now
 from mnemic.types import Change, Indexing, MemoryRecord, Revise, Scope
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
-from mnemic.text.clock import now
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
+from mnemic.text.values import now
 from mnemic.types import Episode, Message, RecordFilter, Source
 
 if TYPE_CHECKING:

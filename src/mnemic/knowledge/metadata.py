@@ -12,9 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mnemic.text.dates import MONTHS
-from mnemic.text.grammar import is_past, is_verb
 from mnemic.text.keyphrases import keyphrases
-from mnemic.text.names import names
+from mnemic.text.names import is_past, is_verb, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryType

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
 from mnemic.knowledge import enrichment, episodes, segmentation
-from mnemic.knowledge.candidates import candidates
+from mnemic.knowledge.candidates import Snapshot, candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
-from mnemic.knowledge.snapshot import Snapshot
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime

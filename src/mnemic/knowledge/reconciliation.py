@@ -10,15 +10,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.knowledge.candidates import Batch, Candidate
+from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot
 from mnemic.knowledge.links import ProposedLink, propose_links
-from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.text.clock import aware, now
 from mnemic.text.differences import differs
 from mnemic.text.terms import content_terms
+from mnemic.text.values import aware, now
 from mnemic.types import (
     AddMemory,
     Change,

@@ -7,22 +7,19 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
+from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.ingest import fields
-from mnemic.ingest.add import storable, unstored
-from mnemic.ingest.fields import new_id
-from mnemic.knowledge.candidates import sentence_about, stated
+from mnemic.ingest.add import new_id, storable, unstored
+from mnemic.knowledge.candidates import Neighbours, Snapshot, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience, since
 from mnemic.knowledge.selection import worth
-from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
-from mnemic.text.clock import now
 from mnemic.text.terms import content_terms
-from mnemic.text.values import shown
+from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Message, Receipt, Scope, Stored, Supersede
 from mnemic.types.literals import AGENT
 
@@ -43,44 +40,42 @@ UNCHANGED_FIELDS = (
 def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo) -> MemoryRecord:
     """A validated memory from the arguments of remember()."""
     moment = now().astimezone(zone)
-    kind = options["type"]
-    if kind not in fields.TYPES:
-        raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(kind)}.")
-    source = fields.source(options["source"])
-    agent = fields.optional("agent", options.get("agent"))
+    kind = validation.memory_type(options["type"])
+    source = validation.source(options["source"])
+    agent = validation.optional("agent", options.get("agent"))
     importance = options["importance"]
     return MemoryRecord(
-        id=fields.optional("id", options["id"]) or new_id("mem_"),
+        id=validation.optional("id", options["id"]) or new_id("mem_"),
         content=content,
         type=kind,
-        category=fields.category(options["category"]),
-        importance=0.5 if importance is None else fields.fraction("importance", importance),
-        salience=0.5 if importance is None else fields.fraction("importance", importance),
+        category=validation.category(options["category"]),
+        importance=0.5 if importance is None else validation.number("importance", importance),
+        salience=0.5 if importance is None else validation.number("importance", importance),
         pinned=importance is not None,
-        key=fields.key(options["key"]),
-        tags=fields.words("tags", options["tags"]),
-        metadata=fields.json_object("metadata", options["metadata"]) | ({AGENT: agent} if agent else {}),
-        source_ids=fields.words("source_ids", options["source_ids"]),
+        key=validation.key(options["key"]),
+        tags=validation.words("tags", options["tags"]),
+        metadata=validation.json_object("metadata", options["metadata"]) | ({AGENT: agent} if agent else {}),
+        source_ids=validation.words("source_ids", options["source_ids"]),
         project=scope.project,
         session=scope.session if options["level"] == "session" else None,
         source=source,
         trust=TRUST_OF_SOURCE[source],
-        valid_at=fields.moment("valid_at", options["valid_at"], zone),
-        delete_after=fields.moment("delete_after", options.get("delete_after"), zone),
+        valid_at=validation.moment("valid_at", options["valid_at"], zone),
+        delete_after=validation.moment("delete_after", options.get("delete_after"), zone),
         created_at=moment,
         updated_at=moment,
-        **fields.description(options["description"]),
+        **validation.description(options["description"]),
     )
 
 
 def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Store one statement, unless it is known at this level."""
-    text = fields.text("content", content, limit=fields.MAX_CONTENT)
+    text = validation.text("content", content, validation.MAX_CONTENT)
     if options["level"] not in (None, "session"):
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
-    replaced = [runtime.store.get(scope.user, id_) for id_ in fields.words("replaces", options["replaces"])]
+    replaced = [runtime.store.get(scope.user, id_) for id_ in validation.words("replaces", options["replaces"])]
     one = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
     if not storable(one):
         return unstored(one)

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mnemic.errors import InvalidInput
-from mnemic.text.clock import to_micros
 from mnemic.text.terms import content_terms
+from mnemic.text.values import to_micros
 from mnemic.types import Message
 from mnemic.vectors import dot
 

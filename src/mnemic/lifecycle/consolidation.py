@@ -24,9 +24,8 @@ from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
-from mnemic.text.clock import now, to_micros
 from mnemic.text.differences import Difference, differs
-from mnemic.text.values import shown
+from mnemic.text.values import now, shown, to_micros
 from mnemic.types import (
     Candidates,
     ClusterSummary,

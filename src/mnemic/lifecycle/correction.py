@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mnemic.ingest import fields
+from mnemic import validation
 from mnemic.knowledge.candidates import sentence_about
 from mnemic.lifecycle import forgetting
 from mnemic.runtime.runtime import Runtime
@@ -43,7 +43,7 @@ def meant(runtime: Runtime, scope: Scope, wrong: object) -> Meant:
     Raises:
         InvalidInput: it is no string, or says nothing in particular.
     """
-    text = fields.text("wrong", wrong, limit=fields.MAX_CONTENT)
+    text = validation.text("wrong", wrong, validation.MAX_CONTENT)
     records = runtime.store.knowledge.records(scope.user, [text])
     if records:
         return Meant((text,), _key(records[text]))

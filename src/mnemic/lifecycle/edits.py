@@ -7,18 +7,17 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
+from mnemic import validation
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.ingest import fields
-from mnemic.ingest.add import storable, unstored
+from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.lifecycle.revision import update_derived
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
-from mnemic.text.clock import now
 from mnemic.text.markup import is_blank
-from mnemic.text.values import shown
+from mnemic.text.values import now, shown
 from mnemic.types import (
     UNSET,
     AddMemory,
@@ -39,23 +38,23 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
     """The validated new value of a field; ``None`` clears fields that may be empty."""
     match name:
         case "importance":
-            return None if value is None else fields.fraction(name, value)
+            return None if value is None else validation.number(name, value)
         case "category":
-            return fields.category(value)
+            return validation.category(value)
         case "tags":
-            return () if value is None else fields.words(name, value)
+            return () if value is None else validation.words(name, value)
         case "metadata":
-            return fields.json_object(name, value)
+            return validation.json_object(name, value)
         case "valid_at" | "invalid_at" | "delete_after":
-            return fields.moment(name, value, zone)
-        case "type" if value not in fields.TYPES:
-            raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(value)}.")
+            return validation.moment(name, value, zone)
+        case "type":
+            return validation.memory_type(value)
         case "source":
-            return fields.source(value)
+            return validation.source(value)
         case _ if name in Description.__annotations__:
-            return fields.description({name: value})[name]
+            return validation.description({name: value})[name]
         case _:
-            text = fields.text(name, value, limit=fields.MAX_CONTENT)
+            text = validation.text(name, value, validation.MAX_CONTENT)
             if name == "content" and is_blank(text):
                 raise InvalidInput("content must not be empty; to remove a memory call forget().")
             return text
@@ -73,7 +72,7 @@ def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
-    held = runtime.store.get(scope.user, fields.name("id", id)).value
+    held = runtime.store.get(scope.user, validation.name("id", id)).value
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
         raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")
@@ -128,7 +127,7 @@ def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | Non
     before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
     if held.said_at is None or any(other.source_ids == held.source_ids for other in before):
         return None
-    said = replace(held, id=fields.new_id("mem_"), key=None, version=1)
+    said = replace(held, id=new_id("mem_"), key=None, version=1)
     (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)
     return AddMemory(record=said, indexing=indexing)
 
@@ -136,13 +135,13 @@ def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | Non
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
     """Remove records from searches; receipts report ids that do not exist."""
     return _apply_and_follow(
-        runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason, everywhere=True), zone
+        runtime, scope, validation.words("ids", ids), lambda id_: Archive(id=id_, reason=reason, everywhere=True), zone
     )
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _apply_and_follow(runtime, scope, fields.words("ids", ids), lambda id_: Restore(id=id_), zone)
+    return _apply_and_follow(runtime, scope, validation.words("ids", ids), lambda id_: Restore(id=id_), zone)
 
 
 def _apply_and_follow(

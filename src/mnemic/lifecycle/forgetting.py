@@ -18,16 +18,15 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import recall
+from mnemic import recall, validation
 from mnemic.errors import InvalidInput, TooManyHits
+from mnemic.indexes.keyword import idf
 from mnemic.lifecycle.revision import update_derived
-from mnemic.recall import validation
 from mnemic.recall.context import quoted
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.bm25 import idf
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -369,7 +368,7 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
     """A description: no list, and no id."""
     if not isinstance(description, str):
         raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
-    text = validation.string("description", description)
+    text = validation.text("description", description)
     if runtime.store.knowledge.records(scope.user, [text]):
         raise InvalidInput(
             f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."

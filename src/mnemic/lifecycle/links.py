@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast, get_args
 
+from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.recall import validation
+from mnemic.recall import query as queries
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.text.clock import now
-from mnemic.text.values import shown
+from mnemic.text.values import now, shown
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
 
 __all__ = ["Links"]
@@ -98,7 +98,7 @@ class Links:
         if isinstance(types, str) or (types is not None and not isinstance(types, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"types must be a list of {list(get_args(LinkType))}.")
         chosen: Sequence[LinkType] = get_args(LinkType) if types is None else [_type(value) for value in types]
-        steps = validation.whole("depth", depth, 0, validation.MAX_DEPTH)
+        steps = validation.whole("depth", depth, 0, queries.MAX_DEPTH)
         start = validation.identifier(id)
         return self._runtime.store.relations.graph(self._scope.user, start, depth=steps, types=chosen, most=MOST)
 
@@ -110,5 +110,5 @@ def _checked_link(source: object, target: object, type: object, strength: object
         raise InvalidInput(f"reason must be a string of at most {MAX_REASON} characters.")
     return Link(
         source=validation.identifier(source), target=validation.identifier(target), type=_type(type), strength=float(strength),
-        reason=validation.string("reason", reason),
+        reason=validation.text("reason", reason),
     )  # fmt: skip

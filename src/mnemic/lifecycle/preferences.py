@@ -7,14 +7,13 @@ from datetime import tzinfo
 from typing import Any, cast
 
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.ingest.fields import new_id
+from mnemic.ingest.add import new_id
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
-from mnemic.text.clock import now
 from mnemic.text.terms import clean
-from mnemic.text.values import shown, to_json
+from mnemic.text.values import now, shown, to_json
 from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
 

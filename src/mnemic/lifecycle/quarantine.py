@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import NoneType
 
+from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.ingest import fields
 from mnemic.runtime.runtime import Runtime
 from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release
 
@@ -31,7 +31,7 @@ def quarantine(
         if not isinstance(value, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput(f"{name} must be a string.")
     place = None if session is None else runtime.secrets.name(session)
-    named = fields.words("ids", ids) if ids is not None else _records_of(runtime, user, source, place)
+    named = validation.words("ids", ids) if ids is not None else _records_of(runtime, user, source, place)
     if not named:
         return Receipts()
     lifecycle = runtime.store.lifecycle
@@ -43,7 +43,7 @@ def quarantine(
 
 def release(runtime: Runtime, user: str, ids: Iterable[str]) -> Receipts:
     """Release records from quarantine; see ``Admin.release``."""
-    named = fields.words("ids", ids)
+    named = validation.words("ids", ids)
     if not named:
         return Receipts()
     before = runtime.store.lifecycle.quarantined(user)

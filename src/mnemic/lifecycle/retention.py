@@ -9,7 +9,7 @@ from mnemic.errors import StoreError, StoreReadOnly
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import RetentionPolicy
 from mnemic.runtime.usage import is_counted
-from mnemic.text.clock import now, to_micros
+from mnemic.text.values import now, to_micros
 from mnemic.types import Archive, Emotion, KeepQuestions, Query, Question, Scope
 
 BATCH = 500

@@ -17,7 +17,7 @@ from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
-from mnemic.text.clock import now, to_micros
+from mnemic.text.values import now, to_micros
 from mnemic.types import (
     AddMemory,
     Kind,

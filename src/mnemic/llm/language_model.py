@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mnemic import paths
-from mnemic.errors import LanguageModelError, LanguageModelUnavailable, MissingExtra
+from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.failures import RequestFailure, classify
 from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.llm.task import Answer, Task
-from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import RetryPolicy, retry
 from mnemic.types import LanguageModelStats, StageUsage
+from mnemic.validation import number, option, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -78,12 +79,17 @@ class LanguageModel:
         request_settings = _RequestSettings(
             service=service,
             patience=RetryPolicy(
-                positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff), JITTER
+                seconds("timeout", timeout, above=True),
+                option("retries", retries, 0, 10),
+                seconds("backoff", backoff),
+                JITTER,
             ),
-            concurrency=whole("concurrency", concurrency, 1, 100),
-            max_tokens=whole("max_tokens", max_tokens, 1, 1_000_000),
-            max_characters=whole("max_characters", max_characters, 1, 100_000_000),
-            temperature=None if temperature is None else seconds("temperature", temperature),
+            concurrency=option("concurrency", concurrency, 1, 100),
+            max_tokens=option("max_tokens", max_tokens, 1, 1_000_000),
+            max_characters=option("max_characters", max_characters, 1, 100_000_000),
+            temperature=None
+            if temperature is None
+            else number("temperature", temperature, 0, inf, error=ConfigurationError),
             settings=dict(settings or {}),
             sleep=sleep or asyncio.sleep,
         )

@@ -10,15 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.indexes import keyword
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
 from mnemic.stores.sql.importance import importances
-from mnemic.text import bm25, cues
-from mnemic.text.clock import from_micros
+from mnemic.text import cues
 from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import index_terms, query_terms
+from mnemic.text.values import from_micros
 from mnemic.types import Query, RecordFilter
 from mnemic.vectors import among
 
@@ -281,7 +282,7 @@ def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> t
     counts = np.zeros((*at.shape, len(terms)), np.float32)
     in_session = np.zeros((len(rows), len(terms)), np.bool_)
     idf = np.zeros(len(terms), np.float32)
-    buffer, group, most = np.zeros(len(c) + 1, np.float32), c.group[rows], bm25.idf(question.corpus.size, 0)
+    buffer, group, most = np.zeros(len(c) + 1, np.float32), c.group[rows], keyword.idf(question.corpus.size, 0)
     for t, term in enumerate(terms):
         occurrences: Occurrences = view.keyword.occurrences(c, term, question.corpus)
         idf[t] = occurrences.idf / most

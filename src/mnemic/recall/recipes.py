@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
+from mnemic.indexes import keyword as scoring
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.text import bm25 as scoring
 from mnemic.text import cues
 from mnemic.text.values import shown
 from mnemic.vectors import dot

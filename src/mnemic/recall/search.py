@@ -21,16 +21,16 @@ from mnemic.recall.graph import proximities
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
 from mnemic.recall.naming import named_first
 from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
+from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recency import by_recency
 from mnemic.recall.recipes import quality_unit
-from mnemic.recall.validation import MAX_TOKENS
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
-from mnemic.text.clock import now, to_micros
 from mnemic.text.language import is_english
 from mnemic.text.terms import clean, content_terms
+from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Emotion,
     Episode,

@@ -9,8 +9,8 @@ import numpy as np
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.onnx import Network, model_folder
-from mnemic.services.arguments import whole
 from mnemic.services.processes import PerProcess
+from mnemic.validation import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,9 @@ class OnnxReranker:
         progress: bool | None = None,
     ) -> None:
         self._source = model
-        self._threads = whole("threads", threads, 1, 256)
-        self._batch_size = whole("batch_size", batch_size, 1, 4096)
-        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, LONGEST)
+        self._threads = option("threads", threads, 1, 256)
+        self._batch_size = option("batch_size", batch_size, 1, 4096)
+        self._max_tokens = None if max_tokens is None else option("max_tokens", max_tokens, 8, LONGEST)
         self._offline = offline
         self._progress = progress
         self._network = PerProcess(self._load)

@@ -14,7 +14,6 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
-from mnemic.services.arguments import explain
 from mnemic.text.markup import is_unverified
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -33,6 +32,7 @@ from mnemic.types import (
     Revise,
     Scope,
 )
+from mnemic.validation import explain
 
 if TYPE_CHECKING:
     from mnemic.stores import Store

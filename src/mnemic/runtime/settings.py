@@ -8,6 +8,7 @@ from math import inf
 
 from mnemic.errors import ConfigurationError
 from mnemic.text.values import shown
+from mnemic.validation import number, option
 
 __all__ = ["Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"]
 
@@ -15,21 +16,8 @@ LONGEST = 1e6
 """Days."""
 
 
-def _number(settings: object, name: str, least: float, most: float, *, above: bool = False) -> None:
-    """Require a number from ``least`` (exclusive with ``above``) to ``most``."""
-    value = getattr(settings, name)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not least <= value <= most or (above and value == least):
-        upper = "" if most == inf else f" to {most:g}"
-        limits = f"above {least:g}{upper and f', up{upper}'}" if above else f"from {least:g}{upper}"
-        raise ConfigurationError(f"{name} must be a number {limits}, not {shown(value)}.")
-
-
-def _whole(settings: object, name: str, least: int, most: int) -> None:
-    """Require a whole number in a range."""
-    value = getattr(settings, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}.")
+def _number(settings: object, name: str, low: float, high: float, *, above: bool = False) -> None:
+    number(name, getattr(settings, name), low, high, above=above, error=ConfigurationError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +54,9 @@ class Processing:
     def __post_init__(self) -> None:
         _number(self, "merge_similarity_threshold", 0, 1)
         _number(self, "knowledge_dedup_threshold", 0, 1)
-        _whole(self, "max_statements_for_prediction", 1, 100)
+        option("max_statements_for_prediction", self.max_statements_for_prediction, 1, 100)
         if self.batch_threshold is not None:
-            _whole(self, "batch_threshold", 1, 2**31)
+            option("batch_threshold", self.batch_threshold, 1, 2**31)
         if not isinstance(self.time_gap, timedelta) or self.time_gap <= timedelta():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(f"time_gap must be a timedelta above zero, not {shown(self.time_gap)}.")
 
@@ -100,9 +88,9 @@ class Consolidator:
         _number(self, "importance_threshold", 0, 1)
         _number(self, "similarity_threshold", 0, 1)
         _number(self, "min_age_hours", 0, 1e9)
-        _whole(self, "max_batch_size", 1, 10_000)
-        _whole(self, "buffer_threshold", 0, 2**31)
-        _whole(self, "min_cluster_size", 1, 100)
+        option("max_batch_size", self.max_batch_size, 1, 10_000)
+        option("buffer_threshold", self.buffer_threshold, 0, 2**31)
+        option("min_cluster_size", self.min_cluster_size, 1, 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +143,9 @@ class RetentionPolicy:
         if self.message_days is not None:
             _number(self, "message_days", 0, LONGEST, above=True)
         _number(self, "session_summary_days", 0, LONGEST, above=True)
-        _whole(self, "questions", 0, 1_000)
+        option("questions", self.questions, 0, 1_000)
         if self.memory_limit is not None:
-            _whole(self, "memory_limit", 1, 2**53)
+            option("memory_limit", self.memory_limit, 1, 2**53)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError, StoreReadOnly
 from mnemic.services.processes import process_lock, reset_after_fork
-from mnemic.text.clock import now, to_micros
+from mnemic.text.values import now, to_micros
 from mnemic.types import Scope, Touch
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mnemic.text.dates import MONTHS
-from mnemic.text.grammar import is_verb
+from mnemic.text.names import is_verb
 from mnemic.text.terms import STOP_WORDS
 
 LONGEST = 20_000

@@ -10,13 +10,12 @@ from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.fields import MAX_CONTENT, json_object
 from mnemic.runtime.scopes import scope
 from mnemic.safety.trust import least_trust
-from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
-from mnemic.text.values import check_name, shown
+from mnemic.text.values import check_name, shown, to_micros
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message
+from mnemic.validation import MAX_CONTENT, json_object
 
 _SIGNED = {"valence", "arousal"}
 

@@ -3,7 +3,6 @@
 No heavy imports: these classes are loaded by ``import mnemic``.
 """
 
-from mnemic.types.catalogs import CatalogDelta, CatalogRows, CatalogVectors, Coded
 from mnemic.types.changes import (
     AddEpisode,
     AddMemory,
@@ -31,18 +30,27 @@ from mnemic.types.changes import (
 )
 from mnemic.types.erasure import Absorption, Erasure, Lineage, LineageNode, Purge
 from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
-from mnemic.types.query import Description, Filters, Mood, Query, RecordFilter, SearchFilters
 from mnemic.types.records import (
     Candidates,
+    CatalogDelta,
+    CatalogRows,
+    CatalogVectors,
+    Coded,
+    Description,
     Emotion,
     Episode,
     Event,
+    Filters,
     Graph,
     Link,
     MemoryRecord,
     Message,
+    Mood,
+    Query,
     Question,
+    RecordFilter,
     Scope,
+    SearchFilters,
     Stored,
     StoredVector,
     Waiting,

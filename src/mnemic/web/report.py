@@ -9,7 +9,7 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from mnemic.memory import Memory
-from mnemic.text.clock import now as present
+from mnemic.text.values import now as present
 from mnemic.web.drawings import plane
 from mnemic.web.explorer import environment
 from mnemic.web.pages import consolidations, emotions, now, timeline

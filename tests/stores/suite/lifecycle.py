@@ -13,7 +13,7 @@ from tests.stores.suite.knowledge import everything, memory_of, number_of, put_l
 from mnemic import errors
 from mnemic.stores.sql.importance import UNUSED, importances
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.text.clock import from_micros, now, to_micros
+from mnemic.text.values import from_micros, now, to_micros
 from mnemic.types import (
     Archive,
     Candidates,

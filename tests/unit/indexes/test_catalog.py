@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mnemic.indexes.catalog import LIVE
 from mnemic.indexes.keyword import corpus_of
 from mnemic.testing.fakes import MOMENT
-from mnemic.text.clock import to_micros
 from mnemic.text.dates import mentioned_periods
+from mnemic.text.values import to_micros
 from mnemic.types import MemoryRecord, Message, RecordFilter
 
 RUN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

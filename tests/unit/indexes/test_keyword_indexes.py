@@ -11,7 +11,6 @@ from rank_bm25 import BM25Okapi
 from mnemic.indexes import keyword
 from mnemic.indexes import keyword as corpora
 from mnemic.indexes.keyword import corpus_of
-from mnemic.text import bm25
 from mnemic.text.terms import content_terms, index_terms, query_terms
 from mnemic.types import searchable
 
@@ -63,7 +62,7 @@ def reference(world, columns, terms, corpus):
     if len(rows) and terms:
         stored = world.store.fetch(world.user, columns.doc.tolist())
         texts = [searchable(stored[int(columns.doc[row])].value) for row in rows]
-        okapi = Okapi([list(index_terms(text)) for text in texts], k1=bm25.K1, b=bm25.B)
+        okapi = Okapi([list(index_terms(text)) for text in texts], k1=keyword.K1, b=keyword.B)
         okapi.doc_len = np.array([len(content_terms(text)) for text in texts], float)
         okapi.avgdl = okapi.doc_len.mean() or 1.0
         found[rows] = okapi.get_scores(list(terms))
@@ -108,7 +107,7 @@ def check(world, query):
             assert counts[0] == 0
             told = {int(group) for group in columns.group[rows[inside]]} - {0}
             assert np.flatnonzero(conversations).tolist() == sorted(told)
-            assert idf == bm25.idf(corpus.size, int(inside.sum()))
+            assert idf == keyword.idf(corpus.size, int(inside.sum()))
             assert where(world.rank_bm25, columns, term, corpus) == (counts, conversations, idf)
     for term in terms:
         rows, counts = world.fts5.postings(columns, term)

@@ -124,7 +124,7 @@ def test_the_arrays_and_the_database_hide_the_same():
     from itertools import product
 
     from mnemic.testing.fakes import MOMENT, add_memory
-    from mnemic.text.clock import to_micros
+    from mnemic.text.values import to_micros
 
     days = [None, *(MOMENT + timedelta(days=n) for n in (1, 3))]
     store = InMemoryStore()

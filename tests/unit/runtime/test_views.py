@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 import pytest
 from tests.internals import cached, runtime_of, store_of
 
-from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
+from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message, validation
 from mnemic.lifecycle import consolidation
-from mnemic.recall import RECIPES, validation
+from mnemic.recall import RECIPES
+from mnemic.recall import query as queries
 from mnemic.recall.recipes import CONVERSATION
 from mnemic.runtime import views
 from mnemic.types import Scope
@@ -179,7 +180,7 @@ class TestAsking:
 
     def test_no_argument_changes_the_place(self):
         scope = Scope(user="ana", project="p", session="s")
-        made = validation.filters_of(
+        made = queries.filters_of(
             scope, UTC, {"reach": "user", "session": "t", "metadata": {1: "x"}}, kinds=("message",)
         )
         assert (made.project, made.session, made.in_session, made.metadata) == ("p", "s", "t", {"1": "x"})

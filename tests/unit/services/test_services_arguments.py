@@ -1,7 +1,7 @@
 import pytest
 
 from mnemic.errors import ConfigurationError
-from mnemic.services.arguments import positive, seconds, whole
+from mnemic.validation import positive, seconds, whole
 
 
 def test_good_values_come_back():

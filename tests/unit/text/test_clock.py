@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.text.clock import aware, from_micros, now, offset_minutes, to_micros
+from mnemic.text.values import aware, from_micros, now, offset_minutes, to_micros
 
 RUN = settings(max_examples=200, deadline=None)
 OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemic.indexes import keyword
 from mnemic.testing.fakes import memory_record, message
-from mnemic.text import bm25, cues
+from mnemic.text import cues
 from mnemic.types import searchable
 
 RUN = settings(max_examples=150, deadline=None)
@@ -71,10 +72,10 @@ def test_what_a_question_asks_for(query, bits):
 @given(st.integers(0, 10_000), st.integers(0, 10_000))
 def test_idf_falls_with_use_and_is_never_negative(documents, containing):
     containing = min(containing, documents)
-    value = bm25.idf(documents, containing)
+    value = keyword.idf(documents, containing)
     assert value >= 0
     if containing:
-        assert value < bm25.idf(documents, containing - 1)
+        assert value < keyword.idf(documents, containing - 1)
 
 
 @RUN
@@ -84,21 +85,21 @@ def test_idf_falls_with_use_and_is_never_negative(documents, containing):
 )
 def test_saturation_by_hand(documents, mean):
     counts, lengths = (np.array(column, np.float32) for column in zip(*documents, strict=True))
-    found = bm25.saturation(counts, lengths, mean)
+    found = keyword.saturation(counts, lengths, mean)
     assert found.dtype == np.float32
     by_hand = [
         tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * length / (mean or 1.0))) for tf, length in documents
     ]  # k1 = 1.5, b = .75
     np.testing.assert_allclose(found, by_hand, rtol=1e-5)
-    assert ((found >= 0) & (found <= bm25.K1 + 1)).all()
+    assert ((found >= 0) & (found <= keyword.K1 + 1)).all()
 
 
 def test_saturation_takes_a_table_of_terms():
     counts = np.array([[1, 0], [2, 3]], np.float32)
     lengths = np.array([4, 8], np.float32)
-    table = bm25.saturation(counts, lengths[:, None], 5.0)
+    table = keyword.saturation(counts, lengths[:, None], 5.0)
     for column in range(2):
-        np.testing.assert_array_equal(table[:, column], bm25.saturation(counts[:, column], lengths, 5.0))
+        np.testing.assert_array_equal(table[:, column], keyword.saturation(counts[:, column], lengths, 5.0))
 
 
 def test_a_record_is_found_by_its_name_and_its_labels():

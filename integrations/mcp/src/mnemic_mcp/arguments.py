@@ -21,10 +21,10 @@ from pydantic import (
 )
 
 from mnemic import Emotion, InvalidInput, types
-from mnemic.ingest.fields import category
 from mnemic.text.dates import named_time
 from mnemic.types import LinkType, MemoryType, Reach, Status
 from mnemic.types.literals import CATEGORIES
+from mnemic.validation import category
 
 
 def _moment(given: object, info: ValidationInfo) -> object:

@@ -17,8 +17,8 @@ from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, default_model, 
 from mnemic.embedders.prompts import Prompts, checked_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 from mnemic.onnx.folder import is_hub_name, model_folder
-from mnemic.services.arguments import whole
 from mnemic.services.processes import PerProcess
+from mnemic.validation import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,10 +84,10 @@ class OnnxEmbedder:
         self._source = model
         self._name = name
         self._prompts = None if prompts is None else checked_prompts(prompts)
-        self._threads = whole("threads", threads, 1, 256)
-        self._batch_size = 1 if int8 else whole("batch_size", batch_size, 1, 4096)
+        self._threads = option("threads", threads, 1, 256)
+        self._batch_size = 1 if int8 else option("batch_size", batch_size, 1, 4096)
         longest = LONGEST_DEFAULT if model is None else LONGEST
-        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, longest)
+        self._max_tokens = None if max_tokens is None else option("max_tokens", max_tokens, 8, longest)
         if int8 and model is not None:
             raise ConfigurationError("int8 is a form of the default model. Leave out model, or int8.")
         self._default_name = INT8_NAME if int8 else MODEL_NAME

@@ -13,8 +13,7 @@ from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG
-from mnemic.text.clock import now, to_micros
-from mnemic.text.values import to_json
+from mnemic.text.values import now, to_json, to_micros
 from mnemic.types import Receipt
 from mnemic.types.literals import TRANSITIONS
 

@@ -14,7 +14,7 @@ from mnemic.stores.sql import changes, rows
 from mnemic.stores.sql.changes import Found, Transaction
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
-from mnemic.text.clock import from_micros
+from mnemic.text.values import from_micros
 from mnemic.types import (
     Consolidate,
     Link,

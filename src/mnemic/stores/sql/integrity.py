@@ -15,7 +15,7 @@ from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
-from mnemic.text.clock import now, to_micros
+from mnemic.text.values import now, to_micros
 from mnemic.types import VerifyReport, searchable
 
 PAGE = 500

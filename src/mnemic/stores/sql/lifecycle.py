@@ -19,7 +19,7 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import previous, promotions
 from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
-from mnemic.text.clock import from_micros, now, to_micros
+from mnemic.text.values import from_micros, now, to_micros
 from mnemic.types import Candidates, Emotion, Event, KeepQuestions, Kind, MemoryRecord, Question, Receipt
 
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.

@@ -21,8 +21,8 @@ from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.importance import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
-from mnemic.text.clock import LATEST, from_micros, now, to_micros
 from mnemic.text.differences import without_sentences
+from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
     CatalogRows,

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql.connection import Connection
-from mnemic.text.clock import from_micros, offset_minutes, to_micros
-from mnemic.text.values import to_json
+from mnemic.text.values import from_micros, offset_minutes, to_json, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, Kind, MemoryRecord, Message
 
 Row = Mapping[str, Any]

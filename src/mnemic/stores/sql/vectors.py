@@ -10,7 +10,7 @@ from mnemic.stores.schema import RECORDS
 from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.text.clock import now, to_micros
+from mnemic.text.values import now, to_micros
 from mnemic.types import searchable
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.fields import MAX_CONTENT, json_object
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 from mnemic.text.values import MAX_NAME
 from mnemic.transfer.importers.fields import Fields
 from mnemic.types import MemoryType
+from mnemic.validation import MAX_CONTENT, json_object
 
 
 @dataclass(frozen=True, slots=True)

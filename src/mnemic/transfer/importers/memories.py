@@ -11,7 +11,7 @@ from mnemic.errors import InvalidInput
 from mnemic.knowledge import remember
 from mnemic.lifecycle import maintenance
 from mnemic.runtime import redaction, scopes
-from mnemic.text.clock import aware, now
+from mnemic.text.values import aware, now
 from mnemic.transfer.importers.found import Damage, Found
 from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 

@@ -16,6 +16,7 @@ from mnemic.indexes.vector.chroma.collections import LOCK, ChromaUnavailable, Co
 from mnemic.indexes.vector.chroma.outbox import Outbox
 from mnemic.protocols import RecordFeed
 from mnemic.services.processes import FileLock, PerProcess
+from mnemic.validation import option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,9 +61,7 @@ class Chroma:
         if self.client is not None:
             _check_client(self.client)
         for name, least, most in (("exact_below", 0, 2**53), ("batch", 1, 5_000), ("most_results", 10, 2**31)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-                raise ConfigurationError(f"{name} must be a whole number from {least} to {most:,}, not {value!r:.40}.")
+            option(name, getattr(self, name), least, most)
 
     @property
     def embedded(self) -> bool:

@@ -1,0 +1,327 @@
+"""Checks of arguments: numbers, texts, names, times and moods, and the names of the arguments themselves.
+
+An error names the argument and says what it takes; nothing was changed then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from difflib import get_close_matches
+from functools import wraps
+from itertools import islice
+from math import inf, nan
+from typing import Any, TypeVar, cast, get_args
+
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, UnknownArgument
+from mnemic.text.terms import clean
+from mnemic.text.values import aware, check_name, shown, to_json, to_micros
+from mnemic.types import Emotion, Kind, MemoryType, Source
+from mnemic.types.literals import CATEGORIES
+
+MAX_CONTENT = 1_000_000
+"""Characters of a record."""
+MAX_KEY = 200
+MAX_WORDS = 10_000
+"""Most ids, tags or other words of one call."""
+MAX_NESTING = 100
+"""Levels of metadata; each takes a few stack frames."""
+
+
+def whole(what: str, value: object, low: int, high: int, *, error: type[MnemicError] = InvalidInput) -> int:
+    """A whole number in a range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise error(f"{what} must be a whole number from {low:,} to {high:,}, not {shown(value)}.")
+    return value
+
+
+def option(name: str, value: object, low: int, high: int) -> int:
+    """A whole number in a range, among the options of a handle or a model."""
+    return whole(name, value, low, high, error=ConfigurationError)
+
+
+def number(
+    what: str,
+    value: object,
+    low: float = 0,
+    high: float = 1,
+    *,
+    above: bool = False,
+    error: type[MnemicError] = InvalidInput,
+) -> float:
+    """A number in a range, whose lower end is excluded with ``above``."""
+    found = value if isinstance(value, (int, float)) and not isinstance(value, bool) else nan
+    if not low <= found <= high or found == inf or (above and found == low):  # NaN fails too
+        upper = "" if high == inf else f" to {high:g}"
+        limits = f"above {low:g}{upper and f', up{upper}'}" if above else f"from {low:g}{upper}"
+        raise error(f"{what} must be a number {limits}, not {shown(value)}.")
+    return float(found)
+
+
+def seconds(what: str, value: object, *, above: bool = False) -> float:
+    """Seconds of an option of a handle, from 0, or above it."""
+    return number(f"{what}, in seconds,", value, 0, inf, above=above, error=ConfigurationError)
+
+
+def limit(value: object) -> int | None:
+    """A limit of records; None for all."""
+    return None if value is None else whole("limit", value, 0, 2**53)
+
+
+def text(what: str, value: object, most: int | None = None) -> str:
+    """A text, cleaned, of at most so many characters."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
+    if most is not None and len(value) > most:
+        raise InvalidInput(f"{what} has {len(value):,} characters, more than {most:,}. Split it; nothing was stored.")
+    return clean(value)
+
+
+def name(what: str, value: object) -> str:
+    """A name or an id that can be stored, cleaned."""
+    cleaned = text(what, value)
+    check_name(what, cleaned)
+    return cleaned
+
+
+def optional(what: str, value: object) -> str | None:
+    """A name or None."""
+    return None if value is None else name(what, value)
+
+
+def identifier(value: object) -> str:
+    """An id, cleaned."""
+    return name("An id", value)
+
+
+def key(value: object) -> str | None:
+    """The key of a statement or None."""
+    given = None if value is None else text("key", value, MAX_KEY)
+    if given is not None and not given.strip():
+        raise InvalidInput("key must not be empty; leave it out for a statement without one.")
+    return given
+
+
+def words(what: str, values: object) -> tuple[str, ...]:
+    """Distinct names or ids; one is a list of one."""
+    if isinstance(values, (bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InvalidInput(
+            f"{what} must be a string or a list of strings, not {type(cast('object', values)).__name__}."
+        )
+    given = [values] if isinstance(values, str) else cast("Iterable[object]", values)
+    found = tuple(dict.fromkeys(name(what, value) for value in islice(given, MAX_WORDS + 1)))
+    if len(found) > MAX_WORDS:
+        raise InvalidInput(f"{what} has more than {MAX_WORDS:,} entries. Split it; nothing was done.")
+    return found
+
+
+def words_or_none(what: str, values: object) -> tuple[str, ...] | None:
+    """Distinct names or ids, or None."""
+    return None if values is None else words(what, values)
+
+
+def choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
+    """Known words, or None."""
+    found = words_or_none(what, values)
+    if found is not None and (unknown := sorted(set(found) - set(allowed))):
+        raise InvalidInput(f"{what} must be among {list(allowed)}, not {shown(unknown[0])}.")
+    return found
+
+
+def kinds(value: object) -> tuple[Kind, ...]:
+    """Kinds of records, at least one."""
+    found = choice("kinds", value, get_args(Kind))
+    if not found:
+        raise InvalidInput(f"kinds must name at least one of {list(get_args(Kind))}.")
+    return cast("tuple[Kind, ...]", found)
+
+
+def one_of(what: str, value: Any, allowed: Sequence[str]) -> Any:
+    """A known word."""
+    if value not in allowed:
+        raise InvalidInput(f"{what} must be one of {list(allowed)}, not {shown(value)}.")
+    return value
+
+
+def source(value: object) -> Source:
+    """A known source."""
+    return one_of("source", value, get_args(Source))
+
+
+def memory_type(value: object) -> MemoryType:
+    """A known type of memory."""
+    return one_of("type", value, get_args(MemoryType))
+
+
+def category(value: object) -> str | None:
+    """A category or None; one that Mnemic gives may be written in another way: ``ArchitectureDecision``, ``preferences``."""
+    given = optional("category", value)
+    word = re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", given or "")).lower()
+    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), given)
+
+
+def json_object(what: str, value: object) -> dict[str, Any]:
+    """A metadata object with storable text; it must be plain JSON."""
+    if value is None:
+        return {}
+    given = shown(value, 60)
+    items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
+    if not all(isinstance(key, str) for key in items):
+        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {given}.")
+    try:
+        cleaned = {clean(str(key)): _json_value(item, 1) for key, item in items.items()}
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{what} is nested deeper than {MAX_NESTING} levels, or within itself. Store a flatter value."
+        ) from error
+    to_json(cleaned)
+    return cleaned
+
+
+def _json_value(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if depth > MAX_NESTING:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _json_value(v, depth + 1) for k, v in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item, depth + 1) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
+    """A time with its zone, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
+    to_micros(value, zone)
+    return aware(value, zone)
+
+
+def micros(what: str, value: object, zone: tzinfo) -> int | None:
+    """A time in microseconds since 1970 UTC, or None."""
+    found = moment(what, value, zone)
+    return None if found is None else to_micros(found)
+
+
+def emotion(what: str, value: object) -> Emotion:
+    """A mood on the plane of valence and arousal."""
+    if not isinstance(value, Emotion):
+        raise InvalidInput(f"{what} must be an Emotion(valence=..., arousal=...), not {shown(value)}.")
+    for part, low in (("valence", -1), ("arousal", -1), ("confidence", 0)):
+        number(f"{what}.{part}", getattr(value, part), low)
+    return value
+
+
+def description(given: Mapping[str, object]) -> dict[str, Any]:
+    """The checked fields of ``Description``; None empties one.
+
+    Raises:
+        InvalidInput: a value is not valid.
+    """
+    found: dict[str, Any] = {}
+    for field, value in given.items():
+        match field:
+            case "summary" | "context":
+                found[field] = None if value is None else text(field, value, MAX_CONTENT)
+            case "confidence":
+                found[field] = 1.0 if value is None else number(field, value)
+            case "emotion":
+                found[field] = None if value is None else emotion(field, value)
+            case _:
+                found[field] = () if value is None else words(field, value)
+    return found
+
+
+M = TypeVar("M", bound="Callable[..., Any]")
+
+_COUNT = "k limit max_tokens"
+_ARGUMENTS: Mapping[str, str] = {
+    **dict.fromkeys(("k", "top_k", "n", "n_results", "num_results", "similarity_top_k", "limit", "max_results"), _COUNT),
+    "user_id": "user", "project_id": "project", "session_id": "session", "run_id": "session", "thread_id": "session",
+    "agent_id": "agent",
+    "filter": "metadata", "filters": "metadata", "threshold": "min_relevance", "score_threshold": "min_relevance",
+    "type": "types", "memory_type": "type", "text": "content", "path": "location", "folder": "location",
+    "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",
+    "end": "until",
+}  # fmt: skip
+"""Argument names of other libraries, and ours, of which a method takes the first it has."""
+
+_METHODS: Mapping[str, str] = {
+    "delete": "forget(ids=[...])", "remove": "forget(ids=[...])", "delete_all": "admin.erase_user()",
+    "clear": "admin.erase_user()", "reset": "admin.erase_user()", "get_all": "list()", "query": "search()",
+    "retrieve": "search()", "recall": "search()", "get_context": "get_memory_context()",
+    "context": "get_memory_context()", "save": "remember()", "store": "remember()", "put": "remember()",
+    "add_memory": "remember()", "add_message": "add()", "add_messages": "add()", "session": "sessions.current()",
+    "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "graph": "links.graph()",
+    "trust": "admin.quarantine()", "quarantine": "admin.quarantine()", "verify": "admin.verify()",
+    "flush": "admin.flush()", "log": "admin.log()",
+    "backup": "admin.backup()", "export": "admin.export()", "reembed": "admin.reembed()", "erase_user": "admin.erase_user()",
+    "emotion": "admin.emotion()", "location": "admin.location",
+}  # fmt: skip
+"""Method names of other libraries, and our equivalent."""
+
+_PLACES = ("user", "project", "session")
+
+
+def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, Any]) -> TypeError:
+    """The error to raise for a TypeError: an UnknownArgument with a suggestion, if the call did not reach the method."""
+    at = error.__traceback__
+    if at is None or at.tb_next is not None:
+        return error
+    taken = _named(method)
+    unknown = next((name for name in given if name not in taken), None)
+    return error if unknown is None else _unknown_argument(method, unknown, taken)
+
+
+def check_names(method: Callable[..., Any], given: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse arguments that a method takes as ``**given`` and does not know.
+
+    Raises:
+        UnknownArgument: one is unknown; with the one that was probably meant.
+    """
+    if unknown := next((name for name in given if name not in known), None):
+        raise _unknown_argument(method, unknown, [*_named(method), *sorted(known)])
+
+
+def _named(method: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(method).parameters
+    return [name for name, one in parameters.items() if name != "self" and one.kind is not one.VAR_KEYWORD]
+
+
+def _unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[str]) -> UnknownArgument:
+    """The error for an unknown argument of a method that takes others."""
+    ours = _ARGUMENTS.get(unknown, unknown).split() or [unknown]
+    meant = next((name for name in ours if name in taken), ours[0])
+    if meant not in taken:
+        nearest = get_close_matches(unknown, taken, n=1)
+        meant = f"scoped({meant}=...)" if meant in _PLACES else nearest[0] if nearest else ""
+    hint = f"Did you mean {meant}?" if meant else f"It takes {', '.join(taken)}."
+    owner = method.__qualname__.removesuffix(".__init__").rsplit(".", 1)[-1]
+    return UnknownArgument(f"{owner}() has no argument {unknown!r}. {hint} Nothing was done.")
+
+
+def method_hint(face: type, name: str) -> str:
+    """A suggestion for an unknown attribute of a class; empty if no name is similar."""
+    public: dict[str, str] = {known: known for known in dir(face) if not known.startswith("_")}
+    calls = {**public, **_METHODS}
+    near = get_close_matches(name, calls, n=1)
+    meant = calls[near[0]] if near else ""
+    return f" Did you mean {meant}?" if meant else ""
+
+
+def with_call_hints(method: M) -> M:
+    """Method decorator: an unknown argument raises UnknownArgument with a suggestion."""
+
+    @wraps(method)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except TypeError as error:
+            raise explain(error, method, kwargs) from error.__cause__
+
+    return cast("M", called)
