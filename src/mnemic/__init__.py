@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
     from mnemic.protocols import Embedder, Reranker, TokenCounter
-    from mnemic.recall import Recipe
     from mnemic.recall.context import quoted
+    from mnemic.recall.recipes import Recipe
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.runtime.projects import Project, project
     from mnemic.runtime.scopes import new_session
@@ -139,7 +139,7 @@ _HOME = {
     "mnemic.runtime.projects": ("Project", "project"),
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
-    "mnemic.recall": ("Recipe",),
+    "mnemic.recall.recipes": ("Recipe",),
     "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
     "mnemic.runtime.scopes": ("new_session",),
     "mnemic.types": (

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.lifecycle.sessions import Sessions
     from mnemic.llm import LanguageModel
-    from mnemic.recall import Recipe
+    from mnemic.recall.recipes import Recipe
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
     from mnemic.safety.secrets import SecretAction, SecretPolicy

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Rows = NDArray[np.intp]
+"""Numbers of rows."""
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
 
 DEFAULT_MODELS = ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-int8")
 """The embedder whose cosines the thresholds are calibrated for, in both forms; those of others are scaled to it."""
@@ -96,3 +102,17 @@ def base_cosine(vectors: NDArray[Any]) -> float:
 def eased(cosines: NDArray[np.float64], base: float) -> NDArray[np.float64]:
     """Cosines on the scale of the default embedder: those of some embedders all lie between .7 and 1."""
     return cosines if base <= _DEFAULT_BASE else 1 - (1 - cosines) * ((1 - _DEFAULT_BASE) / (1 - base))
+
+
+def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
+    """The rows of the k highest allowed scores above a floor, best first; ties go to the lower row."""
+    rows = among(scores, allowed, k, above=above)
+    return rows[np.argsort(-scores[rows], kind="stable")]
+
+
+def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
+    """The union of several lists of rows, ascending; all are below ``size``."""
+    among = np.zeros(size, np.bool_)
+    for rows in parts:
+        among[rows] = True
+    return np.flatnonzero(among)

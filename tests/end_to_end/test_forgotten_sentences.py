@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.recall import RECIPES
+from mnemic.recall.recipes import RECIPES
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 FACTS = (

@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mnemic import InvalidInput, Message, NotFound, StoreClosed, UnknownArgument
-from mnemic.recall import RECIPES, Recipe
 from mnemic.recall.context import assembly
-from mnemic.recall.recipes import CONVERSATION
+from mnemic.recall.recipes import CONVERSATION, RECIPES, Recipe
 from mnemic.testing import FailingEmbedder
 
 PLAIN = replace(CONVERSATION, quality={})

@@ -19,7 +19,7 @@ from tests.battery import PARTS
 import mnemic
 from mnemic import AsyncMemory, Memory
 from mnemic.cli.parser import make_parser
-from mnemic.recall import RECIPES
+from mnemic.recall.recipes import RECIPES
 
 sybil = pytest.importorskip("sybil")
 markdown = pytest.importorskip("sybil.parsers.markdown")

@@ -12,8 +12,8 @@ from mnemic.adapters.calls import blocking
 from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.memory import Memory
-from mnemic.recall import Recipe
 from mnemic.recall.context import quoted_speaker
+from mnemic.recall.recipes import Recipe
 from mnemic.types import Evidence, Hit, MemoryContext, Mood
 
 logger = logging.getLogger(__name__)

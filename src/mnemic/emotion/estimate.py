@@ -6,6 +6,7 @@ import importlib
 import math
 import re
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -15,7 +16,7 @@ from mnemic.emotion.weights import DIMENSION, EMBEDDER, FEATURES, load
 from mnemic.errors import InvalidInput
 from mnemic.services.processes import process_lock
 from mnemic.text.terms import STOP_WORDS
-from mnemic.types import Emotion
+from mnemic.types import Emotion, MemoryRecord
 from mnemic.vectors import DEFAULT_MODELS, dot
 
 if TYPE_CHECKING:
@@ -301,3 +302,18 @@ def similarity(a: Emotion, b: Emotion) -> float:
 def has_affect(mood: Emotion) -> bool:
     """Whether a mood is usable: its confidence is above 0, and valence or arousal at least 0.3 from neutral."""
     return mood.confidence > 0 and max(abs(mood.valence), abs(mood.arousal)) >= FLOOR
+
+
+def emotions_of(texts: Sequence[str], vectors: Sequence[Floats | None], model: str) -> list[Emotion]:
+    """The emotion of texts, using their vectors where there are any."""
+    width = next((len(vector) for vector in vectors if vector is not None), 0)
+    rows = np.zeros((len(texts), width), np.float32)
+    for row, vector in zip(rows, vectors, strict=True):
+        if vector is not None and np.isfinite(vector).all():
+            row[:] = vector
+    return emotions(texts, rows if width else None, model)
+
+
+def with_emotion(record: MemoryRecord, vector: Floats | None, model: str) -> MemoryRecord:
+    """Set the emotion of a memory from its text."""
+    return replace(record, emotion=emotions_of([record.content], [vector], model)[0])

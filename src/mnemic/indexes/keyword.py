@@ -14,13 +14,9 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.text.terms import index_terms
-from mnemic.vectors import dot
+from mnemic.vectors import Floats, Rows, dot
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
     from mnemic.types import CatalogDelta
 
 
@@ -35,8 +31,6 @@ def idf(documents: int, containing: int) -> float:
         documents: number of documents N, those of the searched user.
         containing: number of them with the term, 0 to N.
     """
-    import math
-
     return math.log(1.0 + (documents - containing + 0.5) / (containing + 0.5))
 
 
@@ -59,9 +53,6 @@ def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float
         "f4", copy=False
     )
 
-
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float32]
 
 COMMON, FEW = 16, 1_000
 """A term is common if at least one of ``COMMON`` rows contains it, and at least ``FEW`` rows do."""

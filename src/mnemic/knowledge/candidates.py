@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import recall
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
 from mnemic.knowledge.metadata import describe
@@ -26,13 +25,12 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import MemoryRecord, Message, Source
 from mnemic.types.literals import AGENT
-from mnemic.vectors import dot, eased
+from mnemic.vectors import Floats, dot, eased, top
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
 
-Vector = NDArray[np.float32]
 Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
 """Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""
 
@@ -64,7 +62,7 @@ class Snapshot:
 
     def _load(self) -> None:
         """Load the stored state."""
-        self._added: dict[str, tuple[MemoryRecord, Vector | None]] = {}
+        self._added: dict[str, tuple[MemoryRecord, Floats | None]] = {}
         self._added_ids: list[str] = []
         self._added_matrix = np.empty((0, 0), np.float32)
         self._ended: dict[str, datetime] = {}
@@ -82,7 +80,7 @@ class Snapshot:
         ended[c.rows_of(c.validity.doc[c.validity.expired < FOREVER])] = True
         self._live_rows, self._ended_rows = here & ~ended, here & ended
 
-    def nearest(self, vector: Vector | None, most: int) -> Neighbours:
+    def nearest(self, vector: Floats | None, most: int) -> Neighbours:
         """The nearest believed memories, nearest first, then as many ended ones.
 
         Stored memories and those about to be stored are treated alike, so that an interrupted run gives the same
@@ -105,20 +103,20 @@ class Snapshot:
         cosines = np.array([cosine for _, cosine in (*live, *over)], np.float64)
         return [record for record, _ in (*live, *over)], eased(cosines, self.base)
 
-    def _nearest_stored(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
+    def _nearest_stored(self, vector: Floats, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
         if view is None or view.vectors.dimension != len(vector) or not among.any():
             return []
         cosines = view.vectors.cosines([vector], plain=True)
         cosines.settle(among)
-        rows = recall.top(cosines.values, among, most, above=-1.0)
+        rows = top(cosines.values, among, most, above=-1.0)
         docs = [int(doc) for doc in view.columns.doc[rows]]
         records = self._fetched(docs)
         return [
             (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
         ]
 
-    def _nearest_added(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, float]]:
+    def _nearest_added(self, vector: Floats, most: int) -> list[tuple[MemoryRecord, float]]:
         if not self._added_ids or self._added_matrix.shape[1] != len(vector):
             return []
         cosines = dot(self._added_matrix[: len(self._added_ids)], vector)
@@ -140,14 +138,14 @@ class Snapshot:
         ended = self._ended.get(record.id)
         return record if ended is None else replace(record, expired_at=ended)
 
-    def add(self, record: MemoryRecord, vector: Vector | None) -> None:
+    def add(self, record: MemoryRecord, vector: Floats | None) -> None:
         """Add a memory that is about to be stored."""
         fits = vector is not None and (not self._added_ids or self._added_matrix.shape[1] == len(vector))
         if fits and vector is not None and record.id not in self._added:
             self._stack(record.id, vector)
         self._added[record.id] = (record, vector)
 
-    def _stack(self, id_: str, vector: Vector) -> None:
+    def _stack(self, id_: str, vector: Floats) -> None:
         """Append a vector; the matrix doubles as it grows, to avoid a copy per memory."""
         count = len(self._added_ids)
         if count == len(self._added_matrix):
@@ -198,8 +196,7 @@ class Snapshot:
         self._records.clear()
 
 
-Vector = NDArray[np.float32]
-EpisodePart = tuple[Sequence[Message], EpisodeDraft, Vector | None]
+EpisodePart = tuple[Sequence[Message], EpisodeDraft, Floats | None]
 """Messages, their episode, and the vector of the episode."""
 
 MIN_COVERAGE = 0.3

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict, NotFound
 from mnemic.knowledge import enrichment, episodes, segmentation
 from mnemic.knowledge.candidates import Snapshot, candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
-from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.processes import cached_property

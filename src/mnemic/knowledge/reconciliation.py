@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.emotion.estimate import emotions_of
 from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot
 from mnemic.knowledge.links import ProposedLink, propose_links
-from mnemic.recall.mood import emotions_of
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import differs

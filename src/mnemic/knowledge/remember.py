@@ -8,13 +8,13 @@ from datetime import tzinfo
 from typing import Any
 
 from mnemic import validation
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import Neighbours, Snapshot, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience, since
 from mnemic.knowledge.selection import worth
-from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
-from mnemic.recall.mood import with_emotion
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.gate import Throttle
 from mnemic.runtime.runtime import Runtime

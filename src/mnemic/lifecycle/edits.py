@@ -8,11 +8,11 @@ from datetime import tzinfo
 from typing import Any
 
 from mnemic import validation
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.lifecycle.revision import update_derived
-from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted

@@ -18,11 +18,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import recall, validation
+from mnemic import validation
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.lifecycle.revision import update_derived
 from mnemic.recall.context import quoted
+from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
@@ -32,9 +33,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
 from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.intp]
+from mnemic.vectors import Floats, Rows, ascending, top
 
 HARD = 5
 """Most records that a description alone may erase."""
@@ -203,15 +202,15 @@ def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Fl
     Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
     the first few records of a user are not measured by each other alone.
     """
-    rows = recall.top(worth, allowed, SHARING, above=0.0)
+    rows = top(worth, allowed, SHARING, above=0.0)
     vector = runtime.indexer.query(text, view.model, view.vectors.dimension)
     if vector is None:
-        rows = recall.ascending(len(view.columns), rows)
+        rows = ascending(len(view.columns), rows)
         return rows, np.zeros(len(rows), np.float32)
     cosines = view.vectors.cosines([vector])
     cosines.settle(allowed)
-    near = recall.top(cosines.values, allowed, NEAREST, above=-2.0)
-    rows = recall.ascending(len(view.columns), rows, near)
+    near = top(cosines.values, allowed, NEAREST, above=-2.0)
+    rows = ascending(len(view.columns), rows, near)
     cosines.sharpen(rows)
     others = cosines.values[near[worth[near] < ALL - 1e-6]]
     usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
@@ -408,7 +407,7 @@ def _id(record: Stored) -> str:
 
 
 def _quote(record: Stored) -> str:
-    return quoted(recall.hit_from(record, 0.0, {}), QUOTED)
+    return quoted(hit_from(record, 0.0, {}), QUOTED)
 
 
 def _has_other_matter(record: Stored, request: _Request) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from datetime import tzinfo
 from typing import Any, cast
 
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.ingest.add import new_id
-from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED

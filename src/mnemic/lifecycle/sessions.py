@@ -10,10 +10,10 @@ from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
 from typing import cast
 
+from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
-from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust

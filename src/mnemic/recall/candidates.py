@@ -21,10 +21,7 @@ from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import index_terms, query_terms
 from mnemic.text.values import from_micros
 from mnemic.types import Query, RecordFilter
-from mnemic.vectors import among
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.intp]
+from mnemic.vectors import Floats, Rows, ascending, top
 
 WINDOW = 3
 HERE = WINDOW
@@ -91,20 +88,6 @@ class Pool:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
-    """The rows of the k highest allowed scores above a floor, best first; ties go to the lower row."""
-    rows = among(scores, allowed, k, above=above)
-    return rows[np.argsort(-scores[rows], kind="stable")]
-
-
-def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
-    """The union of several lists of rows, ascending; all are below ``size``."""
-    among = np.zeros(size, np.bool_)
-    for rows in parts:
-        among[rows] = True
-    return np.flatnonzero(among)
 
 
 def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.int32]) -> Rows:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
-from mnemic.recall.provenance import Visibility
+from mnemic.recall.results import Visibility
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 

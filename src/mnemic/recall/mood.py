@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import emotion
+from mnemic.emotion.estimate import emotions_of
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope, searchable
-
-Vector = NDArray[np.float32]
-
-
-def emotions_of(texts: Sequence[str], vectors: Sequence[Vector | None], model: str) -> list[Emotion]:
-    """The emotion of texts, using their vectors where there are any."""
-    width = next((len(vector) for vector in vectors if vector is not None), 0)
-    rows = np.zeros((len(texts), width), np.float32)
-    for row, vector in zip(rows, vectors, strict=True):
-        if vector is not None and np.isfinite(vector).all():
-            row[:] = vector
-    return emotion.emotions(texts, rows if width else None, model)
-
-
-def with_emotion(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRecord:
-    """Set the emotion of a memory from its text."""
-    return replace(record, emotion=emotions_of([record.content], [vector], model)[0])
+from mnemic.types import Emotion, Query, RecordFilter, Scope, searchable
+from mnemic.vectors import Floats
 
 
 def mood_of(runtime: Runtime, text: str) -> Emotion:
@@ -65,7 +49,7 @@ LEAST_SHOWN = 0.05
 """Similarity to a mood below which nothing is said to suit it."""
 
 
-def among_equals(near: Vector, scores: Vector, weight: float) -> Vector:
+def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
     """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
 
     Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.

@@ -11,15 +11,12 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.text.dates import may_name_a_date, named_periods
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
-
-Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from mnemic.vectors import Mask, Rows
 
 FIRST = 100
 """First hits whose order may change."""

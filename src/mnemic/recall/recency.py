@@ -24,11 +24,7 @@ from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, Query
-from mnemic.vectors import dot, eased
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.intp]
-Mask = NDArray[np.bool_]
+from mnemic.vectors import Floats, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
     "alike": 4.79, "prominence": 3.3, "floor": -4.17, "shared": 2.09, "another": -1.04, "another_shared": -3.39,

@@ -19,9 +19,8 @@ from mnemic.indexes import keyword as scoring
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.text import cues
 from mnemic.text.values import shown
-from mnemic.vectors import dot
+from mnemic.vectors import Floats, dot
 
-Floats = NDArray[np.float32]
 Signal = Callable[[Pool], Floats]
 
 # Credit of a term in a nearby turn, from three before to three after, and anywhere in the session.

@@ -11,19 +11,36 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import recall
 from mnemic.errors import EmbedderUnavailable
 from mnemic.indexes.vector.exact import Cosines
-from mnemic.recall import Pool, hit_from
-from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
+from mnemic.recall import evidence, recipes
+from mnemic.recall.candidates import (
+    TURNS,
+    AnalysedQuery,
+    Pool,
+    analyse_query,
+    blend_turns,
+    build_pool,
+    candidates,
+    turn_weight,
+)
 from mnemic.recall.context import Frame, render_hits
+from mnemic.recall.evidence import cap_at_weak, relevances
 from mnemic.recall.graph import proximities
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
 from mnemic.recall.naming import named_first
-from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recency import by_recency
 from mnemic.recall.recipes import quality_unit
+from mnemic.recall.results import (
+    FoldedHits,
+    Provenance,
+    Visibility,
+    current_first,
+    descending_scores,
+    hit_from,
+    visibility,
+)
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
@@ -44,10 +61,7 @@ from mnemic.types import (
     Stored,
     searchable,
 )
-from mnemic.vectors import DEFAULT_MODELS
-
-Rows = NDArray[np.intp]
-Floats = NDArray[np.float32]
+from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending
 
 GRADES = ("none", "weak", "strong")
 
@@ -128,11 +142,11 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
         runtime, scope, embedded_query, view
     )
     if runtime.indexer.embedder.id in DEFAULT_MODELS and not _in_english(query, result):
-        graded = recall.cap_at_weak(result.evidence, result.probability)
+        graded = cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
-    return replace(result, hits=recall.descending_scores(result.hits, result.probability))
+    return replace(result, hits=descending_scores(result.hits, result.probability))
 
 
 def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View) -> list[Floats]:
@@ -146,13 +160,9 @@ def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View
         ]
 
     vectors = embedded((query.text, *wordings))
-    share = recall.turn_weight(len(content_terms(query.text))) if query.recent else 0.0
-    if (
-        vectors
-        and share
-        and (before := embedded(text[:READ_CHARS] for text in query.recent[-recall.TURNS :] if text.strip()))
-    ):
-        vectors[0] = recall.blend_turns(vectors[0], before, share)
+    share = turn_weight(len(content_terms(query.text))) if query.recent else 0.0
+    if vectors and share and (before := embedded(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
+        vectors[0] = blend_turns(vectors[0], before, share)
     return vectors
 
 
@@ -226,7 +236,7 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     visible_records = visibility(view, allowed)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
-    rows = recall.ascending(len(view.columns), rows, provenance.rows())
+    rows = ascending(len(view.columns), rows, provenance.rows())
     if not len(rows):
         return None
     scale = query.recipe.weights.get("dense", 1.0)
@@ -244,7 +254,7 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
             runtime, view, visible_records, pool.rows[first.order].tolist(), provenance.via, depth, query.now
         )
     ):
-        rows = recall.ascending(len(view.columns), rows, list(near))
+        rows = ascending(len(view.columns), rows, list(near))
         row_moods = _mood_by_row(runtime, view, query, rows, mood)
         pool = build_pool(view, question, rows, boosted=provenance.boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
@@ -257,8 +267,8 @@ def _result(
 ) -> SearchResult:
     query, pool, first = embedded_query.query, found.pool, found.first
     searched = int(np.count_nonzero(found.visible_records.visible))
-    grade = recall.grade(pool, first.order, model=found.model, searched=searched)
-    first = replace(first, relevance=recall.relevances(pool, first.order, model=found.model, searched=searched))
+    grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
+    first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
@@ -330,11 +340,11 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     groups = view.columns.group[rows]
     if (weight := query.emotion_weight) and pool.mood.any():
         if isinstance(query.mood, Emotion):
-            plain, _, _ = recall.score(pool, recipe, groups)
+            plain, _, _ = recipes.score(pool, recipe, groups)
             pool = replace(pool, mood=among_equals(pool.mood, plain, weight * quality_unit(recipe)))
             weight *= DECIDES
         recipe = replace(recipe, quality={**recipe.quality, "emotion": weight})
-    scores, signals, parts = recall.score(pool, recipe, groups)
+    scores, signals, parts = recipes.score(pool, recipe, groups)
     order = np.lexsort((rows, -scores))
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:
@@ -392,7 +402,7 @@ class _HitCollector:
     """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown."""
 
     quota: SourceQuota
-    folded: recall.FoldedHits = field(default_factory=recall.FoldedHits)
+    folded: FoldedHits = field(default_factory=FoldedHits)
     docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
     folded_docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
@@ -16,9 +13,9 @@ from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import analyse
 from mnemic.types import Episode, Indexing, MemoryRecord, Message, searchable
+from mnemic.vectors import Floats
 
 Record = Message | Episode | MemoryRecord
-Vector = NDArray[np.float32]
 
 
 class Indexer:
@@ -37,7 +34,7 @@ class Indexer:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
 
-    def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Vector | None]:
+    def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed: it is embedded later."""
         if embedder is None or not texts:
             return [None] * len(texts)
@@ -54,7 +51,7 @@ class Indexer:
             # one bad text must not fail the others
             return [self.documents([text], embedder)[0] for text in texts]
 
-    def query(self, text: str, model: str | None, dimension: int) -> Vector | None:
+    def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
         """The vector of a query, or None without an embedder: the search then uses keywords alone.
 
         Raises:
@@ -104,7 +101,7 @@ def _day(record: Record) -> int:
     return moment.toordinal()
 
 
-def _indexing(record: Record, text: str, vector: Vector | None) -> Indexing:
+def _indexing(record: Record, text: str, vector: Floats | None) -> Indexing:
     terms, length = analyse(text)
     mentioned = tuple(mentioned_periods(record.content, _day(record)))
     return Indexing(terms=terms, length=length, traits=traits(record.content), periods=mentioned, vector=vector)

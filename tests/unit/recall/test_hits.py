@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory
-from mnemic.recall import descending_scores
+from mnemic.recall.results import descending_scores
 from mnemic.types import SearchResult
 
 SCORES = st.lists(st.floats(-1e6, 1e6).map(lambda score: round(score, 6)), max_size=40)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.recall.provenance import current_first
+from mnemic.recall.results import current_first
 
 RUN = settings(max_examples=300, deadline=None)
 

@@ -9,21 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.recall import (
-    RECIPES,
-    Pool,
-    Recipe,
-    evidence,
-    grade,
-    neighbours,
-    recipe_named,
-    recipes,
-    relevances,
-    score,
-    top,
-)
-from mnemic.recall.recipes import SIGNALS, own_coverage
+from mnemic.recall import evidence, recipes
+from mnemic.recall.candidates import Pool, neighbours
+from mnemic.recall.evidence import grade, relevances
+from mnemic.recall.recipes import RECIPES, SIGNALS, Recipe, own_coverage, recipe_named, score
 from mnemic.text import cues
+from mnemic.vectors import top
 
 RUN = settings(max_examples=100, deadline=None)
 SEED = st.integers(0, 2**32 - 1)

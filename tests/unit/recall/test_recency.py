@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.recall import FirstHits, latest_first
-from mnemic.recall.recency import WEIGHTS, features, ordered
+from mnemic.recall.recency import WEIGHTS, FirstHits, features, latest_first, ordered
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 

@@ -8,7 +8,6 @@ import pytest
 
 import mnemic.text.differences as statements
 from mnemic import Memory
-from mnemic.recall import folding
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
@@ -29,6 +28,7 @@ TEXTS = {
     "dates": "'in may ' * {n}",
 }
 ANALYSED = """
+from mnemic.recall import results
 from mnemic.recall.context import Frame, pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit
@@ -133,7 +133,7 @@ def test_two_long_messages_are_not_compared_word_by_word(memory, monkeypatch, en
     def counted(first, second):
         compared.append((first, second))
 
-    monkeypatch.setattr(folding, "restates", counted)
+    monkeypatch.setattr(results, "restates", counted)
     for n, end in enumerate(ends):
         memory.add("word " * 6_000 + end, id=f"m{n}")
     assert {hit.id for hit in memory.search("word")} == {"m0", "m1"}

@@ -11,9 +11,9 @@ from tests.internals import runtime_of, store_of
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.keyword import Corpus, RankBM25Index, corpus_of
-from mnemic.recall import Recipe
 from mnemic.recall.context import Frame
 from mnemic.recall.context import pack as packed_lines
+from mnemic.recall.recipes import Recipe
 from mnemic.types import Hit
 
 MOMENT = datetime(2024, 1, 1, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic import Memory
-from mnemic.recall import Recipe
+from mnemic.recall.recipes import Recipe
 from mnemic.text.terms import content_terms, index_terms, query_terms
 
 BY_WORDS = Recipe(weights={"bm25": 1.0})

@@ -13,9 +13,8 @@ from tests.internals import cached, runtime_of, store_of
 
 from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message, validation
 from mnemic.lifecycle import consolidation
-from mnemic.recall import RECIPES
 from mnemic.recall import query as queries
-from mnemic.recall.recipes import CONVERSATION
+from mnemic.recall.recipes import CONVERSATION, RECIPES
 from mnemic.runtime import views
 from mnemic.types import Scope
 

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from mnemic.indexes.catalog import Columns
 from mnemic.protocols import VectorIndex
 from mnemic.types import CatalogDelta
-from mnemic.vectors import among, dot, unpacked
-
-Floats = NDArray[np.float32]
+from mnemic.vectors import Floats, Rows, among, dot, unpacked
 
 LONG, LONGEST = 0.5, 0.99
 """Squared length of the mean vector (the average cosine of any two texts): it is removed from vectors in this range. In
@@ -177,7 +175,6 @@ def _by_angle(signs: Signs, query: Floats) -> Floats:
     return np.take(table, differ)
 
 
-Rows = NDArray[np.intp]
 Fetch = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 """Returns (doc, float16 bytes) of docs; those without a vector are left out."""
 

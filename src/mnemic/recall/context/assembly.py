@@ -11,7 +11,7 @@ import numpy as np
 from mnemic.recall import context
 from mnemic.recall.context import Background, Frame, StyledPrompt
 from mnemic.recall.context.packing import cannot_fit, preference_text, summary_of
-from mnemic.recall.folding import hit_from
+from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
