@@ -3,6 +3,8 @@
 No heavy imports: these classes are loaded by ``import mnemic``.
 """
 
+# pyright: reportUnusedImport=false
+
 from mnemic.types.changes import (
     AddEpisode,
     AddMemory,
