@@ -27,7 +27,7 @@ from benchmarks.conversations import load
 from benchmarks.vectors import default_embedder
 from mnemic import LanguageModel, Memory, MemoryRecord, Message
 from mnemic.llm import extraction, links
-from mnemic.llm.schema import json_schema
+from mnemic.llm.answers import json_schema
 from mnemic.testing import memory_record
 from mnemic.testing.language_models import ScriptedModel, ScriptedRequest
 from mnemic.text.tokens import token_counter

@@ -10,14 +10,14 @@ from typing import IO
 
 from mnemic import validation
 from mnemic.knowledge import pipeline
-from mnemic.lifecycle import erasure, maintenance, quarantine, retention
+from mnemic.lifecycle import erasure, maintenance, quarantine
 from mnemic.protocols import Embedder
 from mnemic.recall import mood
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
-from mnemic.safety.fences import without_recalled
+from mnemic.safety.trust import without_recalled
 from mnemic.transfer import backup, export
 from mnemic.types import Emotion, Erasure, Event, Kind, Question, Receipts, Scope, StoredVector, VerifyReport
 
@@ -238,7 +238,7 @@ class Admin:
 
         Idle work does this too. Messages that a live memory cites are kept.
         """
-        return retention.retire(self._runtime, self._scope, self._runtime.settings.retention)
+        return maintenance.retire(self._runtime, self._scope, self._runtime.settings.retention)
 
     def erase_user(self) -> Erasure:
         """Erase all records of the handle's user, at every level, and the user's name, for good.

@@ -468,9 +468,9 @@ class Memory:
         Raises:
             InvalidInput: an argument is not valid.
         """
-        from mnemic.lifecycle import correction
+        from mnemic.lifecycle import edits
 
-        meant = correction.meant(self._runtime, self._scope, wrong)
+        meant = edits.meant(self._runtime, self._scope, wrong)
         if dry_run or not meant.ids:
             validation.text("statement", statement, validation.MAX_CONTENT)
             return meant.receipts()
@@ -726,9 +726,9 @@ class Memory:
 
     def _keep(self, query: Query) -> None:
         if self._runtime.settings.retention.questions:
-            from mnemic.lifecycle import retention
+            from mnemic.lifecycle import maintenance
 
-            retention.keep_question(self._runtime, self._scope, query)
+            maintenance.keep_question(self._runtime, self._scope, query)
 
     def list(
         self,

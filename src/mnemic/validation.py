@@ -33,7 +33,7 @@ MAX_NESTING = 100
 def whole(what: str, value: object, low: int, high: int, *, error: type[MnemicError] = InvalidInput) -> int:
     """A whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise error(f"{what} must be a whole number from {low:,} to {high:,}, not {shown(value)}.")
+        raise error(f"{what} must be a whole number from {low} to {high}, not {shown(value)}.")
     return value
 
 

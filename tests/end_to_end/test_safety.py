@@ -23,7 +23,7 @@ from mnemic import (
     SecretPolicy,
     quoted,
 )
-from mnemic.safety.fences import parsed
+from mnemic.safety.trust import parsed
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import unmarked, visible
 

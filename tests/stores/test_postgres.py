@@ -22,8 +22,11 @@ from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter
 psycopg = pytest.importorskip("psycopg")
 
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
-from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
-from mnemic.stores.postgres.connection import to_postgres  # noqa: E402
+from mnemic.stores.postgres.connection import (  # noqa: E402
+    address_of,
+    scrubbed,
+    to_postgres,
+)
 from mnemic.stores.postgres.dialect import escaped, unescaped  # noqa: E402
 from mnemic.stores.schema import LATEST  # noqa: E402
 from mnemic.stores.sql.changes import lock_user  # noqa: E402

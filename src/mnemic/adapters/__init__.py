@@ -17,18 +17,20 @@ the conformance suite.
 """
 
 from mnemic.adapters.binding import (
+    Binding,
     Handle,
     ScopeSource,
     as_async,
+    bind,
     bound,
     checked_filters,
     checked_location,
     checked_memory,
     checked_options,
+    location_of,
 )
 from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
 from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
-from mnemic.adapters.handles import Binding, bind, location_of
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
     Clean,

@@ -1,17 +1,25 @@
-"""The settings of a command, from its options, ``mnemic.toml`` and the environment; and the command ``config``."""
+"""The settings of a command, and the commands ``config`` and ``keys``.
+
+Settings come from options, ``mnemic.toml`` and the environment; keys are in the keyring of the operating system.
+"""
 
 from __future__ import annotations
 
+import getpass
+import sys
+import warnings
 from typing import TYPE_CHECKING
 
 from mnemic import paths
 from mnemic.cli.output import Answer, plain_value, table, warn
-from mnemic.cli.parser import command
+from mnemic.cli.parser import command, option
+from mnemic.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.runtime.config import Setting
+
 
 HOOKS = "~/.mnemic"
 """The folder of hooks, which is that of ``mnemic-mcp``."""
@@ -58,7 +66,7 @@ def _shown(place: str) -> str:
     if not paths.is_address(place):
         return place
     try:
-        from mnemic.stores.postgres.address import address_of
+        from mnemic.stores.postgres.connection import address_of
     except ImportError:  # without the extra
         return "postgresql://..."
     return address_of(place).name
@@ -83,3 +91,43 @@ def _lines(settings: list[Setting]) -> list[str]:
     values = ["-" if one.value is None else plain_value(one.value) for one in settings]
     width = max(map(len, values))
     return table((one.name, f"{value:<{width}}  {one.origin}") for one, value in zip(settings, values, strict=True))
+
+
+@command(
+    "store API keys",
+    option("action", "store a key, replacing an existing one", choices=("set",), metavar="set"),
+    option("provider", "openai, anthropic, mistral ...", metavar="PROVIDER"),
+)
+def keys(given: Namespace) -> Answer:
+    """Store the API key of a provider of language models in the keyring of this machine. The key is entered without
+    echo, or read from a pipe; it is never written to a file, logged or shown. A key in the environment
+    (OPENAI_API_KEY etc.) takes precedence. Needs: pip install "mnemic[keyring]"
+
+    examples:
+      mnemic keys set anthropic
+      pass show openai | mnemic keys set openai
+    """
+    from mnemic.llm.keys import store_key
+
+    provider = str(given.provider)
+    store_key(provider, _read_secret(provider))
+    return Answer({"provider": provider, "stored": True}, [f"The key for {provider} is in the keyring."])
+
+
+def _read_secret(provider: str) -> str:
+    """The secret from the terminal without echo, or the first line of piped input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
+        try:
+            return getpass.getpass(f"API key for {provider} (not shown): ")
+        except getpass.GetPassWarning:
+            shown = True
+        except EOFError:
+            shown = False
+    raise ConfigurationError(
+        "This terminal cannot hide the input. Nothing was stored: pipe the key in."
+        if shown
+        else "No key was entered. Nothing was stored."
+    )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
     from mnemic.transfer.importers import memories
+    from mnemic.transfer.importers.fields import Damage, Found
     from mnemic.transfer.importers.files import Parsed
-    from mnemic.transfer.importers.found import Damage, Found
 
 FORMATS = (
     "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",

@@ -1,4 +1,4 @@
-"""Valence, arousal and confidence from words, punctuation and the vector of a text; and how alike two moods are."""
+"""Valence, arousal and confidence from words, punctuation and the vector of a text; and how like two moods are."""
 
 from __future__ import annotations
 

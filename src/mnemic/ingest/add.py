@@ -11,13 +11,12 @@ from typing import Any
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.ingest.messages import message_fields, role_of
+from mnemic.ingest.messages import join_parts, message_fields, role_of
 from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank
-from mnemic.text.parts import join_parts
 from mnemic.text.values import now
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 from mnemic.types.literals import AGENT

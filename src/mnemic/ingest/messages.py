@@ -1,14 +1,163 @@
-"""Reads a message in the forms in which chat APIs and their clients hold one."""
+"""Reads a message in the forms in which chat APIs and their clients hold one, and its content parts as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import fields as dataclass_fields
+from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.text.parts import join_parts, mapping_of
 from mnemic.text.values import json_type
 from mnemic.types import Message
+
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""Kinds of parts that are said, and the field that holds the words."""
+_MEDIA = {
+    "audio": "audio", "audio_url": "audio", "document": "file", "file": "file", "file_data": "file", "image": "image",
+    "image_url": "image", "inline_data": "file", "input_audio": "audio", "input_file": "file", "input_image": "image",
+    "media": "file", "video": "video", "video_url": "video",
+}  # fmt: skip
+_HIDDEN_KINDS = frozenset(
+    {
+        "function_call",
+        "function_response",
+        "reasoning",
+        "redacted_thinking",
+        "server_tool_use",
+        "thinking",
+        "tool_call",
+        "tool_result",
+        "tool_use",
+    }
+)
+"""Kinds of parts without spoken text."""
+
+_ADDRESS = ("url", "uri", "image_url", "audio_url", "video_url", "file_url", "file_uri", "fileUri")
+_NAME = ("filename", "file_name", "name", "path", "file_id")
+_DATA = ("data", "base64", "bytes", "file_data", "image")
+_TYPE = ("media_type", "mime_type", "mimeType", "image_mimetype", "format")
+_CAPTION = ("caption", "alt", "alt_text", "description")
+LONGEST = 500
+"""Most characters of a reference."""
+
+
+def mapping_of(value: object) -> Mapping[str, object] | None:
+    """A mapping, or the fields of an object of a client's; None for any other value."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, object]", value)
+    dump = getattr(value, "model_dump", None)
+    fields = dump(exclude_none=True) if callable(dump) else None
+    return cast("Mapping[str, object]", fields) if isinstance(fields, Mapping) else None
+
+
+def join_parts(content: object, place: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
+    """The content of a message as text; also returns the kinds of parts that are not text.
+
+    An image, a recording or a file becomes its reference and caption, such as ``[image: https://...]``; inline data its
+    type and size, such as ``[image: image/png, 34 kB]``. Reasoning and tool calls are dropped; a part of another kind
+    becomes the name of its kind.
+
+    Args:
+        content: a text, a part, a list of parts, or None for nothing. A part is a string or an object with a kind, or with
+            one field named by its kind.
+        place: path of the content, for errors.
+        kind: the field with the kind.
+        joint: separator of texts; other parts are on their own line.
+
+    Raises:
+        InvalidInput: it is none of these, or a text part has no text.
+    """
+    if content is None or isinstance(content, str):
+        return content or "", ()
+    if isinstance(content, (list, tuple)):
+        parts = cast("Sequence[object]", content)
+    elif mapping_of(content) is not None:
+        parts = [content]
+    else:
+        raise InvalidInput(f"{place} must be a string or a list of parts, not {json_type(content)}.")
+    text_so_far = ""
+    others: dict[str, None] = {}
+    broken = False
+    for number, item in enumerate(parts):
+        part = _part(item, f"{place}[{number}]", kind)
+        name = _kind(part, kind)
+        is_text = name in _TEXTS
+        if is_text:
+            text = _words(part, _TEXTS[name], f"{place}[{number}]")
+        else:
+            others[name] = None
+            text = "" if name in _HIDDEN_KINDS else _placeholder(name, part)
+        if text or is_text:
+            between = "\n" if broken or not is_text else joint
+            text_so_far, broken = (f"{text_so_far}{between}{text}" if text_so_far else text), not is_text
+    return text_so_far, tuple(others)
+
+
+def _part(item: object, place: str, kind: str) -> Mapping[str, object]:
+    if isinstance(item, str):
+        return {kind: "text", "text": item}
+    part = mapping_of(item)
+    if part is None:
+        raise InvalidInput(f"{place} must be an object, not {json_type(item)}.")
+    return part
+
+
+def _kind(part: Mapping[str, object], kind: str) -> str:
+    """The kind of a part: what it says, or the name of its one field."""
+    if kind in part:
+        return str(part[kind])
+    if part.get("thought") is True:
+        return "thinking"
+    if isinstance(part.get("text"), str):
+        return "text"
+    names = [name for name, value in part.items() if isinstance(value, Mapping)]
+    return re.sub("([a-z])([A-Z])", r"\1_\2", names[0]).lower() if names else "part"
+
+
+def _words(part: Mapping[str, object], field: str, place: str) -> str:
+    text = part.get(field)
+    if not isinstance(text, str):
+        problem = "is missing" if text is None else f"must be a string, not {json_type(text)}"
+        raise InvalidInput(f"{place}.{field} {problem}.")
+    return text
+
+
+def _placeholder(name: str, part: Mapping[str, object]) -> str:
+    """The placeholder of a part that is not text."""
+    inside = _mappings(part)
+    values = [part, *inside, *(deeper for value in inside for deeper in _mappings(value))]
+    reference, caption = _reference(values) if name in _MEDIA else "", _first(values, _CAPTION)
+    placeholder = f"[{_MEDIA.get(name, name[:LONGEST])}{f': {reference}' if reference else ''}]"
+    return f"{placeholder} {caption}" if caption else placeholder
+
+
+def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
+    return [cast("Mapping[str, object]", item) for item in value.values() if isinstance(item, Mapping)]
+
+
+def _reference(values: Sequence[Mapping[str, object]]) -> str:
+    address = _first(values, _ADDRESS)
+    if address.startswith("data:"):
+        head, _, data = address.partition(",")
+        return _data_summary(head.removeprefix("data:").partition(";")[0], data)
+    data = next((value[key] for value in values for key in _DATA if isinstance(value.get(key), (str, bytes))), None)
+    if not address and isinstance(data, (str, bytes)):
+        return _data_summary(_first(values, _TYPE), data)
+    return (address or _first(values, _NAME))[:LONGEST]
+
+
+def _first(values: Sequence[Mapping[str, object]], keys: Sequence[str]) -> str:
+    """The first non-empty string under one of the keys."""
+    found = (value.get(key) for key in keys for value in values)
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def _data_summary(media_type: str, data: str | bytes) -> str:
+    """Type and size of inline data; strings are base64."""
+    size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
+    return ", ".join(filter(None, (media_type[:LONGEST], f"{-(-size // 1000):,} kB")))
+
 
 _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 _ROLES = {

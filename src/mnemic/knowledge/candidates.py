@@ -1,4 +1,4 @@
-"""Candidate memories: sentences worth noting, and statements of a language model."""
+"""Candidate memories (sentences worth noting, statements of a language model) and the known ones they are compared with."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class IdleTrigger:
 
     def _maintain(self) -> None:
         """Summaries, retention and consolidation, in an idle period only."""
-        from mnemic.lifecycle import consolidation, retention, sessions
+        from mnemic.lifecycle import consolidation, maintenance, sessions
 
         while (scope := next(iter(self._sessions), None)) is not None and not self._interrupted():
             sessions.summarise(self._runtime, scope, self._zone)
@@ -173,7 +173,7 @@ class IdleTrigger:
         sessions.summarise_quiet(self._runtime, self._scope, self._zone, self._interrupted)
         if self._interrupted():
             return
-        retention.retire(self._runtime, self._scope, self._runtime.settings.retention)
+        maintenance.retire(self._runtime, self._scope, self._runtime.settings.retention)
         if self._clock() - self._last_check < self._idle.check_interval:
             return
         self._last_check = self._clock()

@@ -8,10 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from mnemic.errors import LanguageModelError
-from mnemic.llm.checks import lost_values, numbers_supported
-from mnemic.llm.fences import DATA_RULE, fenced, moment, numbered_list
-from mnemic.llm.schema import Number, Schema
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import DATA_RULE, Number, Schema, fenced, lost_values, moment, numbered_list, numbers_supported
+from mnemic.llm.language_model import Answer, Task
 from mnemic.types import MemoryRecord
 
 LONGEST_CONTENT = 1_000

@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import distinct, numbers_supported, shortened, supported
-from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
-from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import (
+    DATA_RULE,
+    Items,
+    Name,
+    Number,
+    Schema,
+    Share,
+    Text,
+    distinct,
+    fenced,
+    numbered_list,
+    numbers_supported,
+    shortened,
+    supported,
+)
+from mnemic.llm.language_model import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from mnemic.errors import LanguageModelError
-from mnemic.llm.answers import find_objects, plain_values
-from mnemic.llm.schema import json_schema, validate_leniently
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import find_objects, json_schema, plain_values, validate_leniently
+from mnemic.llm.language_model import Answer, Task
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

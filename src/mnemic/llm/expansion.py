@@ -8,11 +8,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.answers import plain
-from mnemic.llm.checks import distinct, numbers_supported
-from mnemic.llm.fences import DATA_RULE, fenced
-from mnemic.llm.schema import Items, Schema
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
+from mnemic.llm.language_model import Answer, Task
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000

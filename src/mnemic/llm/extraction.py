@@ -14,13 +14,28 @@ from typing import Literal
 from pydantic import Field
 
 from mnemic.errors import InvalidInput
-from mnemic.llm.checks import distinct, numbers_supported, sources_of, supported, topic_supported
+from mnemic.llm.answers import (
+    DATA_RULE,
+    Items,
+    Name,
+    Number,
+    Schema,
+    Share,
+    Text,
+    distinct,
+    episode_ranges,
+    fenced,
+    numbered_list,
+    numbers_supported,
+    sources_of,
+    supported,
+    topic_supported,
+    transcript,
+)
 from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
-from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
+from mnemic.llm.language_model import Answer, Task
 from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
-from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
-from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 from mnemic.types.literals import CATEGORIES
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.answers import plain
-from mnemic.llm.fences import DATA_RULE, fenced, numbered_list, speaker
-from mnemic.llm.schema import Items, Number, Schema
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
+from mnemic.llm.language_model import Answer, Task
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30

@@ -1,34 +1,116 @@
-"""The language model behind every task: any of pydantic-ai, behind a synchronous API."""
+"""The language model behind every task: any of pydantic-ai, behind a synchronous API; its tasks and its errors."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
-from mnemic.llm.failures import RequestFailure, classify
 from mnemic.llm.keys import environment_key, keyring_key
-from mnemic.llm.task import Answer, Task
+from mnemic.services import failures
 from mnemic.services.connections import Connection, Connections, service_name
-from mnemic.services.failures import RetryPolicy, retry
+from mnemic.services.failures import Failure, RetryPolicy, retry
 from mnemic.types import LanguageModelStats, StageUsage
 from mnemic.validation import number, option, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
 
+    from mnemic.llm.answers import Schema
     from mnemic.llm.exchange import Form, FormSelector
 
-A = TypeVar("A", bound=Answer)
+
+A = TypeVar("A", bound="Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The base of validated answers.
+
+    Attributes:
+        dropped: number of invalid parts of the model's answer that were left out.
+    """
+
+    dropped: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was found; an answer that is empty only because parts were dropped is rejected."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[A]):
+    """A prompt, and how to validate the answer.
+
+    Attributes:
+        stage: name of the task, for usage counts and as the name of the answer.
+        instructions: the same for every prompt of a stage.
+        prompt: the fenced data.
+        schema: the typed answer.
+        read: validates the answer; raises LanguageModelError if nothing of it is valid.
+    """
+
+    stage: str
+    instructions: str
+    prompt: str
+    schema: type[Schema]
+    read: Callable[[Any], A]
+
+
+_FAILED = "The language model {service} failed ({label}): {detail}"
+_TEXTS: failures.ErrorTexts = {
+    "refused": (
+        "The language model {service} does not let us in or is not there ({label}). Check the "
+        "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
+    ),
+    "rejected": _FAILED,
+    "transient": (
+        "The language model {service} did not answer ({label}): {detail} Check the network and the "
+        "service, or raise timeout and retries. It can be asked again later."
+    ),
+    "other": _FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailure(Failure):
+    """A failed request.
+
+    ``concerns``: ``form`` if the request form is not supported, ``answer`` if the answer is unreadable, ``final`` if
+    another form will not help. ``sent`` tells whether a request left this machine.
+    """
+
+    concerns: Literal["form", "answer", "final"] = "final"
+    sent: bool = True
+
+
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
+    """Classify an error of the language model `service`; `secrets` are removed from the message."""
+    failure = failures.classify(error, service, _TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets)
+    names = {base.__name__ for base in type(error).__mro__}
+    unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
+    concerns: Literal["form", "answer", "final"] = "final"
+    if failure.meaning in ("rejected", "other") and not names & {
+        "ModelContextWindowExceededError",
+        "ContentFilterError",
+    }:
+        if unsent or failure.meaning == "rejected":
+            concerns = "form"
+        elif "UnexpectedModelBehavior" in names:
+            concerns = "answer"
+    return RequestFailure(failure.error, failure.meaning, failure.wait, concerns, sent=not unsent)
+
 
 JITTER = 0.5
 SHORTEST_SECRET = 8

@@ -9,10 +9,19 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import shortened, sources_of, supported
-from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, transcript
-from mnemic.llm.schema import Items, Number, Schema
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.answers import (
+    DATA_RULE,
+    Items,
+    Number,
+    Schema,
+    episode_ranges,
+    fenced,
+    shortened,
+    sources_of,
+    supported,
+    transcript,
+)
+from mnemic.llm.language_model import Answer, Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 

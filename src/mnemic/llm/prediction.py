@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput
-from mnemic.llm.answers import plain
-from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
+from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Text, fenced, numbered_list, plain
+from mnemic.llm.language_model import Answer, Task
 from mnemic.llm.narration import MOST_EPISODES
-from mnemic.llm.schema import Items, Number, Schema, Text
-from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
 
 INSTRUCTIONS = f"""\

@@ -1,4 +1,4 @@
-"""Provenance in a search: derived memories and their evidence, superseded records and their successors.
+"""Results: records as hits, restatements folded into one, derived memories with their evidence, successors first.
 
 The verbatim message is the hit and lists the memories derived from it: a derived memory is a hit itself only where its
 evidence may not be shown. Superseded records rank after their successors.

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
 from mnemic.runtime.indexer import Indexer
-from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
-from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
+from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE, is_cut_off, without_recalled
 from mnemic.text.markup import is_unverified
 from mnemic.text.values import shown
 from mnemic.types import (

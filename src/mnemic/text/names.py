@@ -1,4 +1,7 @@
-"""Proper names in a text, by rule: people, places, products and quoted titles; precision comes first."""
+"""Proper names in a text, by rule, verbs in all their forms, and the first person in several languages.
+
+Names are people, places, products and quoted titles; precision comes first.
+"""
 
 from __future__ import annotations
 

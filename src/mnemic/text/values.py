@@ -1,4 +1,7 @@
-"""Values as text: canonical JSON, and values of callers in error messages."""
+"""Values of callers: canonical JSON, names, values in error messages, and times.
+
+Times are aware datetimes in the API, and microseconds since 1970 UTC plus an offset in storage.
+"""
 
 from __future__ import annotations
 

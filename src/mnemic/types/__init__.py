@@ -30,7 +30,6 @@ from mnemic.types.changes import (
     Touch,
     Undo,
 )
-from mnemic.types.erasure import Absorption, Erasure, Lineage, LineageNode, Purge
 from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
 from mnemic.types.records import (
     Candidates,
@@ -59,11 +58,16 @@ from mnemic.types.records import (
     searchable,
 )
 from mnemic.types.reports import (
+    Absorption,
     ClusterSummary,
     ConsolidationAdvice,
     ConsolidationReport,
+    Erasure,
     LanguageModelStats,
+    Lineage,
+    LineageNode,
     ProcessReport,
+    Purge,
     SessionView,
     StageUsage,
     Stats,

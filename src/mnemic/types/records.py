@@ -1,4 +1,4 @@
-"""Records: messages, episodes, memories, links and events."""
+"""Records, queries and filters for them, and the columns that caches read."""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ from tests.faults.fuzzing.oracle import told
 
 from mnemic import LanguageModelError, MemoryRecord, Message
 from mnemic.llm import decision, enrichment, expansion, extraction, forgetting, links, narration, segmentation
-from mnemic.llm.answers import find_objects, plain, plain_values
+from mnemic.llm.answers import find_objects, plain, plain_values, validate_leniently
 from mnemic.llm.exchange import read
-from mnemic.llm.schema import validate_leniently
 from mnemic.types.literals import CATEGORIES
 
 LIMIT = 100_000

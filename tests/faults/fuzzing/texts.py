@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mnemic import Episode, Hit, Message, SecretPolicy
-from mnemic.llm import fences
+from mnemic.llm import answers
 from mnemic.llm.answers import plain
 from mnemic.recall.context import packing
-from mnemic.safety.fences import parsed, without_recalled
+from mnemic.safety.trust import parsed, without_recalled
 from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
 
 FENCE = "5f0c1a9e77b2"
@@ -64,15 +64,15 @@ def prompted(texts: Sequence[str], names: Sequence[str]) -> None:
     messages = [
         Message(role="user", content=text, name=name, sent_at=SAID) for text, name in zip(texts, names, strict=False)
     ]
-    told, title = fences.transcript(messages), plain(texts[0]) if texts else ""
+    told, title = answers.transcript(messages), plain(texts[0]) if texts else ""
     assert [int(n) for n in re.findall(r"^\[(\d+)\]", told, re.MULTILINE)] == list(range(1, len(messages) + 1))
-    prompt = fences.fenced(conversation=told, title=title)
+    prompt = answers.fenced(conversation=told, title=title)
     first, *_, last = prompt.split("\n")
     code = first.split()[-1][:-1]
     assert prompt.count(code) == 4
     assert first == f"<conversation {code}>"
     assert last == f"</title {code}>"
-    assert fences.fenced(conversation=told, title=title) == prompt
+    assert answers.fenced(conversation=told, title=title) == prompt
 
 
 def plain_once(text: str) -> None:

@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from mnemic.cli.keys import keys
+from mnemic.cli.config import keys
 from mnemic.cli.parser import make_parser
 from mnemic.errors import ConfigurationError, InvalidInput
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.knowledge.metadata import CATEGORIES, Description, describe
-from mnemic.text.keyphrases import keyphrases
+from mnemic.knowledge.metadata import CATEGORIES, Description, describe, keyphrases
 from mnemic.text.sentences import sentences
 from mnemic.types import literals
 

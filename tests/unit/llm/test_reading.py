@@ -13,10 +13,23 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.profiles import ModelProfile
 
 from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
-from mnemic.llm.answers import find_objects, plain, plain_values
-from mnemic.llm.checks import lost_values, numbers_supported, shortened, topic_supported
-from mnemic.llm.fences import LONGEST_PROMPT, fenced, numbered_list, speaker, transcript
-from mnemic.llm.schema import Schema, json_schema, validate_leniently
+from mnemic.llm.answers import (
+    LONGEST_PROMPT,
+    Schema,
+    fenced,
+    find_objects,
+    json_schema,
+    lost_values,
+    numbered_list,
+    numbers_supported,
+    plain,
+    plain_values,
+    shortened,
+    speaker,
+    topic_supported,
+    transcript,
+    validate_leniently,
+)
 from mnemic.types import Message
 from mnemic.types.literals import CATEGORIES
 

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 import mnemic.text.differences as statements
+from mnemic.recall import results
 from mnemic import Memory
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
@@ -28,7 +29,6 @@ TEXTS = {
     "dates": "'in may ' * {n}",
 }
 ANALYSED = """
-from mnemic.recall import results
 from mnemic.recall.context import Frame, pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit

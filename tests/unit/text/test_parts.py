@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic import InvalidInput, Memory
-from mnemic.text.parts import join_parts
+from mnemic.ingest.messages import join_parts
 
 PIXELS = "A" * 45_000
 

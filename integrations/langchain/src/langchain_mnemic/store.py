@@ -297,7 +297,7 @@ def _opened_postgres(
         from psycopg.rows import dict_row
         from psycopg_pool import ConnectionPool
 
-        from mnemic.stores.postgres.address import address_of, scrubbed
+        from mnemic.stores.postgres.connection import address_of, scrubbed
         from mnemic.stores.postgres.database import prepare, search_path
     except ModuleNotFoundError as error:
         raise MissingExtra("MnemicStore in PostgreSQL", "postgres", package="langchain-mnemic") from error

@@ -1,4 +1,4 @@
-"""Assembles the context of a prompt from hits."""
+"""Assembles the context of a prompt from hits, or from the profile for a question about the user as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Packs hits into prompt text within a token budget. Pure: the same hits, budget and counter give the same text."""
+"""Packs hits, or the relevant passage of a long one, into prompt text within a token budget.
+
+Pure: the same hits, budget and counter give the same text.
+"""
 
 from __future__ import annotations
 

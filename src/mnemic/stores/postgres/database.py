@@ -19,8 +19,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from mnemic import errors
 from mnemic.services.processes import process_lock
 from mnemic.stores import schema
-from mnemic.stores.postgres.address import Address, address_of, scrubbed
-from mnemic.stores.postgres.connection import Driver, PostgresConnection, run
+from mnemic.stores.postgres.connection import Address, Driver, PostgresConnection, address_of, run, scrubbed
 from mnemic.stores.postgres.dialect import POSTGRES, adapters, create_record
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import cast
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
 from mnemic.transfer.importers import chats, graph, langgraph, mem0, messages, texts, transcripts
-from mnemic.transfer.importers.fields import Fields, fields_of, mapping
-from mnemic.transfer.importers.found import Damage, Found
+from mnemic.transfer.importers.fields import Damage, Fields, Found, fields_of, mapping
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 

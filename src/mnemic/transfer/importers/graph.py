@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import cast
 
-from mnemic.transfer.importers.fields import Fields
-from mnemic.transfer.importers.found import Found, identifier, statement
+from mnemic.transfer.importers.fields import Fields, Found, identifier, statement
 
 
 def memories(item: Fields) -> Iterator[Found]:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from mnemic.text.values import json_type
-from mnemic.transfer.importers.fields import Fields, mapping
-from mnemic.transfer.importers.found import Found, identifier, metadata_of, statement
+from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, statement
 from mnemic.types import MemoryType
 
 _TEXTS = ("content", "text", "memory", "data", "fact", "statement")

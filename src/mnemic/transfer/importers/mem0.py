@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Fields
-from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
+from mnemic.transfer.importers.fields import Damage, Fields, Found, identifier, metadata_of, statement
 
 NAMES = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
 """Fields that may name the user of a memory."""

@@ -12,7 +12,7 @@ from mnemic.knowledge import remember
 from mnemic.lifecycle import maintenance
 from mnemic.runtime import redaction, scopes
 from mnemic.text.values import aware, now
-from mnemic.transfer.importers.found import Damage, Found
+from mnemic.transfer.importers.fields import Damage, Found
 from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 
 if TYPE_CHECKING:
