@@ -31,7 +31,6 @@ for _module in (
     "doctor",
     "config",
     "hooks",
-    "keys",
     "web",
 ):  # in the order of the help
     import_module(f"mnemic.cli.{_module}")

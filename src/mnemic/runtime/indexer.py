@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
-from mnemic.runtime.runtime import Notices
+from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods

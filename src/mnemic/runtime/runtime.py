@@ -1,8 +1,7 @@
-"""The runtime behind every handle: the parts that all handles on one record share, and warnings given once."""
+"""The runtime behind every handle: the parts that all handles on one record share."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,10 +9,11 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from mnemic.errors import MnemicError, StoreError
+from mnemic.errors import StoreError
 from mnemic.protocols import Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.notices import Notices
 from mnemic.runtime.scheduler import Scheduler, Triggers
 from mnemic.runtime.settings import Settings
 from mnemic.runtime.usage import Delivered, Uses
@@ -25,22 +25,6 @@ from mnemic.text.tokens import count_tokens
 if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.stores import Store
-
-
-class Notices:
-    """Warnings of missing services, each given once, without secrets."""
-
-    def __init__(self, secrets: SecretPolicy) -> None:
-        self._secrets = secrets
-        self._given = set[str]()
-
-    def warn(self, what: str, error: MnemicError) -> None:
-        """Warn once per subject."""
-        if what not in self._given:
-            self._given.add(what)
-            why = self._secrets.redacted(str(error))[0]
-            warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)
-
 
 PATIENCE = 1.0
 """Seconds that ``close`` waits for readers that still see erased rows."""

@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 import mnemic.text.differences as statements
-from mnemic.recall import results
 from mnemic import Memory
+from mnemic.recall import results
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from mnemic import HashingEmbedder, InvalidInput, Memory
 from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.notices import Notices
 from mnemic.runtime.redaction import RedactingStore, redact_record
-from mnemic.runtime.runtime import Notices
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.types import Change, Episode, Indexing, Link, MemoryRecord, Message, Question
 
