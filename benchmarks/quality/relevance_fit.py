@@ -68,7 +68,7 @@ def judged(memory: Any, source: str, question: str, gold: Iterable[str], **optio
 
     with (
         mock.patch.object(search._Ranked, "hit", hit_spy),
-        mock.patch.object(search.recall, "relevances", relevances_spy),
+        mock.patch.object(search, "relevances", relevances_spy),
     ):
         hits = memory.search(question, k=K, **options)
     if hits:
