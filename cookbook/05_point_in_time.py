@@ -1,6 +1,6 @@
 """Questions about then and now: what changed, what held at a date, and what was believed before the news came.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 No model is asked and nothing leaves this machine: the model is a script that answers as one might. With your own it is
 ``Memory(..., llm="anthropic:claude-haiku-4-5")``.
 
-Install: pip install "mnemic[llm]" pytest
+Install: pip install "mnemic[llm,minilm]" pytest
 """
 
 import re

@@ -5,7 +5,7 @@ real one, say where it is and what its model is called:
 
     MNEMIC_LLM_SERVER=http://localhost:11434/v1 MNEMIC_LLM_MODEL=qwen3:4b python cookbook/07_a_local_llm_server.py
 
-Install: pip install "mnemic[llm]" httpx
+Install: pip install "mnemic[llm,minilm]" httpx
 """
 
 import json

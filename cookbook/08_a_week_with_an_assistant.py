@@ -4,7 +4,7 @@ Every evening what was said is made into knowledge, as an idle trigger would do 
 consolidation is taken back, and done again. With matplotlib two pictures are drawn, into the folder that is named on the
 command line, else into one that is removed again.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 import logging

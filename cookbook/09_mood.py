@@ -1,6 +1,6 @@
 """Recall in a mood: what was said in a like mood comes up first, as it does with people.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from mnemic import Emotion, Memory

@@ -3,7 +3,7 @@
 The dump is what Memory().get_all(filters={"user_id": ...}, top_k=100_000, show_expired=True) gives, for two users. One of
 its items is damaged on purpose, and two contradict each other, as they do in a store that only adds.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 import json

@@ -1,6 +1,6 @@
 """What never enters a memory, and what enters it without being believed.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from datetime import UTC, datetime, timedelta

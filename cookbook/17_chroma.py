@@ -2,7 +2,7 @@
 
 Users with few records are searched exactly, which is faster; exact_below=0 asks Chroma for everybody, to show that it works.
 
-Install: pip install mnemic[chroma]
+Install: pip install "mnemic[chroma,minilm]"
 """
 
 import json

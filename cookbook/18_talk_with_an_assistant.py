@@ -2,7 +2,7 @@
 
 A user builds a web shop with an assistant over three weeks. Answers are long, facts stand in requests, and some of them change.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from datetime import UTC, datetime

@@ -1,6 +1,6 @@
 """What is kept without a language model: sentences as they were said, values under a key, and forgetting with a preview.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from datetime import UTC, datetime, timedelta

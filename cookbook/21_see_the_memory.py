@@ -1,6 +1,6 @@
 """See a memory: the explorer inside an application of your own, and the same views as one file.
 
-Install: pip install "mnemic[web]" httpx
+Install: pip install "mnemic[minilm,web]" httpx
 
 On your machine the command is enough: ``mnemic ui --user ana`` opens a browser.
 """

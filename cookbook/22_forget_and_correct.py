@@ -1,6 +1,6 @@
 """What is forgotten or corrected leaves recall wherever it was said, and can come back.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,6 +1,6 @@
 """The history that people have already: exports of ChatGPT and WhatsApp, imported with the command line and asked about.
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 import json

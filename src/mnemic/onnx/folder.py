@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -121,3 +122,9 @@ def is_folder(source: str | PathLike[str]) -> bool:
 
 def _first_file(folder: Path, names: tuple[str, ...]) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

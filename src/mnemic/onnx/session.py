@@ -55,7 +55,7 @@ class Network:
 
     outputs: Mapping[str, int | None]
 
-    def __init__(self, model: Path | bytes, tokenizer: Path, *, threads: int, max_tokens: int) -> None:
+    def __init__(self, model: Path, tokenizer: Path, *, threads: int, max_tokens: int) -> None:
         try:
             self._tokenizer = _tokenizer(tokenizer, max_tokens)
             self._session = _session(model, threads)
@@ -117,7 +117,7 @@ def imported_onnxruntime() -> Any:
     return runtime
 
 
-def _session(model: Path | bytes, threads: int) -> _Session:
+def _session(model: Path, threads: int) -> _Session:
     runtime = imported_onnxruntime()
     options = runtime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
@@ -126,8 +126,7 @@ def _session(model: Path | bytes, threads: int) -> _Session:
     # Spinning threads would take CPU time from the rest of the program.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
-    source = model if isinstance(model, bytes) else str(model)
-    return cast("_Session", runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"]))
+    return cast("_Session", runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]))
 
 
 def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:

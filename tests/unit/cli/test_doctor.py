@@ -6,7 +6,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-import mnemic.embedders.onnx.weights as weights
 from mnemic import EmbedderUnavailable, HashingEmbedder, Memory, paths
 from mnemic.cli.doctor import weights_of
 
@@ -193,29 +192,16 @@ class TestWeights:
         monkeypatch.delenv("HF_HUB_OFFLINE")
         assert weights_of(None) == ("missing: downloaded on first use", False)
 
-    def test_the_package(self, monkeypatch, tmp_path):
+    @pytest.mark.parametrize("embedder", [None, "minilm-int8"])
+    def test_the_package(self, monkeypatch, tmp_path, embedder):
         monkeypatch.setattr(paths, "wheel_folder", lambda module: tmp_path)
-        where, missing = weights_of(None)
-        assert where.startswith(f"the installed package {weights.WHEEL}, to be converted into ")
-        assert not missing
+        assert weights_of(embedder) == ("the installed package mnemic-minilm", False)
 
-    def test_the_cache(self, tmp_path):
-        from mnemic.embedders.onnx.cache import save
-        from mnemic.embedders.onnx.convert import CONVERTERS
-
-        tokenizer = tmp_path / "tokenizer.json"
-        tokenizer.write_text("{}")
-        folder = paths.cache_dir("models", weights.MODEL_NAME)
-        save(folder, CONVERTERS[weights.MODEL_NAME], [b"model"], tokenizer)
-        where, missing = weights_of(None)
-        assert where.startswith(f"the cache folder {folder}")
-        assert not missing
-
-    def test_weights_of_one_byte(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(paths, "wheel_folder", lambda module: tmp_path)
-        where, missing = weights_of("minilm-int8")
-        assert where.endswith(f"to be converted into {paths.cache_dir('models', weights.INT8_NAME)} at first use")
-        assert not missing
+    def test_weights_of_one_byte_are_not_on_the_hub(self):
+        assert weights_of("minilm-int8") == (
+            'missing: pip install "mnemic[minilm]" installs the package mnemic-minilm',
+            True,
+        )
 
     def test_other_embedders(self, tmp_path):
         assert weights_of(str(tmp_path)) == (f"the folder {tmp_path}", False)

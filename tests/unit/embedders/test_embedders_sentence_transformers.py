@@ -127,13 +127,16 @@ def test_minilm_shares_its_id_with_the_onnx_embedder(library, name):
     assert SentenceTransformerEmbedder(name, truncate_dim=128).id == "all-MiniLM-L6-v2/128"
 
 
-def test_a_folder_is_named_by_its_weights(library, tmp_path, wheel):
+def test_a_folder_is_named_by_its_weights(library, tmp_path):
     for name, content in (("a", b"weights"), ("b", b"weights"), ("c", b"others")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "model.safetensors").write_bytes(content)
     first, moved, other = (SentenceTransformerEmbedder(tmp_path / name).id for name in "abc")
     assert first == moved != other
-    assert SentenceTransformerEmbedder(wheel).id == "all-MiniLM-L6-v2"
+
+
+def test_a_folder_with_minilm_is_recognised(library, published):
+    assert SentenceTransformerEmbedder(published).id == "all-MiniLM-L6-v2"
 
 
 def test_a_folder_without_a_model(library, tmp_path):

@@ -35,10 +35,10 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def theirs(wheel):
+def theirs(published):
     pytest.importorskip("torch")
     library = pytest.importorskip("sentence_transformers")
-    return library.SentenceTransformer(str(wheel), device="cpu")
+    return library.SentenceTransformer(str(published), device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def test_two_hundred_texts(minilm, theirs, texts):
     assert cosines(alone, expected).min() >= 0.9999
 
 
-def test_the_adapter_of_the_library(minilm, theirs, wheel, texts):
+def test_the_adapter_of_the_library(minilm, theirs, published, texts):
     ready = SentenceTransformerEmbedder(theirs)
-    assert ready.id == SentenceTransformerEmbedder(wheel).id == minilm.id
-    for embedder in (ready, SentenceTransformerEmbedder(wheel, device="cpu", batch_size=8)):
+    assert ready.id == SentenceTransformerEmbedder(published).id == minilm.id
+    for embedder in (ready, SentenceTransformerEmbedder(published, device="cpu", batch_size=8)):
         for kind in ("query", "document"):
             assert cosines(embedder.embed(texts[:30], kind=kind), minilm.embed(texts[:30])).min() >= 0.9999
         assert embedder.dimension == 384

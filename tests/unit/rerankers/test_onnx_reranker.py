@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from integrations.minilm.network import FLOAT, INT64, Graph
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from mnemic import ConfigurationError, EmbedderError, EmbedderUnavailable, Memory, OnnxReranker
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
 
 WORDS = ["[UNK]", "[CLS]", "[SEP]", "tea", "green", "milk", "garden", "sugar", "in", "the", "with"]
 
@@ -29,7 +29,7 @@ def cross_encoder(folder, *, classes=1, output="logits", value=1.0, **settings):
     graph.node("Identity", score, name=output)
     graph.output(output, FLOAT, ["batch", classes])
     folder.mkdir(exist_ok=True)
-    (folder / "model.onnx").write_bytes(b"".join(graph.model("test")))
+    (folder / "model.onnx").write_bytes(graph.content("test"))
     tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))

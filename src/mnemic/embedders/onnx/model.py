@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mnemic.embedders.onnx.cache import ModelFiles, Pooling
+    from mnemic.embedders.onnx.weights import ModelFiles, Pooling
 
 VECTOR_OUTPUTS = ("embedding", "sentence_embedding")
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")

@@ -1,25 +1,22 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation, in float32 or int8.
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation.
 
 Only standard operators of opset 20 are used. The numbers are the published weights, with two constants folded in: the token
-type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights.
+type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights. Tables are
+stored in two bytes a number, from which onnxruntime makes float32 once, when it loads the model; or in one byte.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
-from mnemic.vectors import DEFAULT_MODELS
-
-MODEL_NAME, INT8_NAME = DEFAULT_MODELS
-CONVERTERS = MappingProxyType({MODEL_NAME: "mnemic-minilm-1", INT8_NAME: "mnemic-minilm-int8-1"})
-"""By model; changed whenever the output of `minilm` changes: cached files of another converter are not used."""
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+IR_VERSION, OPSET = 9, 20
 
 OUTPUT = "embedding"
 """Name of the output: one unit vector per text."""
@@ -38,16 +35,68 @@ without VNNI, and vectors would depend on the machine."""
 Weights: TypeAlias = Mapping[str, NDArray[np.float32]]
 
 
+class Graph:
+    """An ONNX graph under construction; values are known by their names.
+
+    The names of nodes are counted, so the same calls always give the same file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._graph = helper.make_graph([], name, [], [])
+        self._constants: set[str] = set()
+
+    def input(self, name: str, element_type: int, shape: Sequence[int | str]) -> str:
+        """Declare an input; a string in its shape is a free dimension of that name."""
+        self._graph.input.append(_declaration(name, element_type, shape))
+        return name
+
+    def output(self, name: str, element_type: int, shape: Sequence[int | str]) -> None:
+        """Declare an output: the value that a node of that name gives."""
+        self._graph.output.append(_declaration(name, element_type, shape))
+
+    def constant(self, name: str, values: NDArray[Any]) -> str:
+        """Add a constant and return its name; an existing name is not added again."""
+        if name not in self._constants:
+            self._constants.add(name)
+            self._graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def node(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
+        """Add a node with one result and return the result's name."""
+        return self.nodes(operator, *inputs, results=1, name=name, **attributes)[0]
+
+    def nodes(self, operator: str, *inputs: str, results: int, name: str | None = None, **attributes: Any) -> list[str]:
+        """Add a node with several results and return their names."""
+        name = name or f"{operator}_{len(self._graph.node)}"
+        outputs = [name] if results == 1 else [f"{name}_{number}" for number in range(results)]
+        self._graph.node.append(helper.make_node(operator, inputs, outputs, name, **attributes))
+        return outputs
+
+    def model(self, producer: str) -> ModelProto:
+        """The finished model."""
+        opsets = [helper.make_opsetid("", OPSET)]
+        return helper.make_model(self._graph, producer_name=producer, ir_version=IR_VERSION, opset_imports=opsets)
+
+    def content(self, producer: str) -> bytes:
+        """The finished model as the content of a file; equal graphs give equal bytes."""
+        return self.model(producer).SerializeToString(deterministic=True)
+
+
+def _declaration(name: str, element_type: int, shape: Sequence[int | str]) -> ValueInfoProto:
+    return helper.make_tensor_value_info(name, element_type, shape)
+
+
 class _Network(Graph):
-    """A graph with lookups and linear layers in float32."""
+    """A graph with lookups and linear layers whose weights are stored in two bytes."""
 
     def lookup(self, name: str, table: NDArray[np.float32], ids: str) -> str:
-        """The rows of a table."""
-        return self.node("Gather", self.constant(name, table), ids)
+        """The rows of a table, in float32."""
+        return self.node("Cast", self.node("Gather", self.constant(name, table.astype(np.float16)), ids), to=FLOAT)
 
     def product(self, name: str, matrix: NDArray[np.float32], values: str) -> str:
         """`values @ matrix.T`; the matrix is transposed here once instead of in every run."""
-        return self.node("MatMul", values, self.constant(name, matrix.T))
+        stored = self.constant(name, matrix.T.astype(np.float16))
+        return self.node("MatMul", values, self.node("Cast", stored, to=FLOAT))
 
 
 class _Int8Network(_Network):
@@ -55,8 +104,9 @@ class _Int8Network(_Network):
 
     def lookup(self, name: str, table: NDArray[np.float32], ids: str) -> str:
         rows, scales = _quantised(table, WORD_LEVELS)
-        found = self.node("Cast", super().lookup(name, rows, ids), to=FLOAT)
-        return self.node("Mul", found, super().lookup(f"{name}.scale", scales[:, None], ids))
+        found = self.node("Cast", self.node("Gather", self.constant(name, rows), ids), to=FLOAT)
+        scale = self.node("Gather", self.constant(f"{name}.scale", scales[:, None]), ids)
+        return self.node("Mul", found, scale)
 
     def product(self, name: str, matrix: NDArray[np.float32], values: str) -> str:
         rows, scales = _quantised(matrix, LAYER_LEVELS)
@@ -72,18 +122,18 @@ def _quantised(rows: NDArray[np.float32], levels: int) -> tuple[NDArray[Any], ND
     return np.rint(rows / scales[:, None]).astype(np.int8), scales
 
 
-def minilm(weights: Weights, name: str = MODEL_NAME) -> Message:
-    """Build the network as an ONNX model file.
+def minilm(weights: Weights, *, int8: bool = False) -> bytes:
+    """Build the network as the content of an ONNX file.
 
     Args:
         weights: the tensors of the published `model.safetensors`, by their names.
-        name: a key of `CONVERTERS`: ``all-MiniLM-L6-v2-int8`` stores them as integers of one byte and multiplies these.
+        int8: store them as integers of one byte, and multiply these.
 
     Returns:
         The file's content. Inputs `input_ids` and `attention_mask` (int64, [batch, tokens]), output `OUTPUT`
         (float32, [batch, 384]).
     """
-    graph = (_Int8Network if name == INT8_NAME else _Network)("all-MiniLM-L6-v2")
+    graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
     hidden = _embeddings(graph, weights, ids)
@@ -93,7 +143,7 @@ def minilm(weights: Weights, name: str = MODEL_NAME) -> Message:
         hidden = _attention(graph, weights, prefix + "attention.", hidden, padding)
         hidden = _feed_forward(graph, weights, prefix, hidden)
     _pooling(graph, hidden, mask)
-    return graph.model(producer=CONVERTERS[name])
+    return graph.content("mnemic-minilm")
 
 
 def _embeddings(graph: _Network, weights: Weights, ids: str) -> str:
