@@ -1,17 +1,16 @@
-"""The history that people have already: exports of ChatGPT and WhatsApp, imported with the command line and asked about.
+"""The history that people have already: exports of ChatGPT and WhatsApp, imported as they were downloaded and asked about.
+
+The same with the command line: ``mnemic --dir ./memory --user ana import export.zip``.
 
 Install: pip install "mnemic[minilm]"
 """
 
 import json
 import zipfile
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mnemic import Memory
-from mnemic.cli import main as mnemic
 
 WHATSAPP = """\
 [31/08/2026, 21:03:11] Ana: The landlord of the flat in Alfama is Senhor Matos.
@@ -36,15 +35,6 @@ def chatgpt() -> list[dict[str, object]]:
     return [{"title": "Birthday", "conversation_id": "birthday", "current_node": "c", "mapping": tree}]
 
 
-def imported(folder: Path, file: Path) -> str:
-    """What the command says; importing the same file again stores nothing twice."""
-    told = StringIO()
-    with redirect_stdout(told):
-        assert mnemic(["--dir", str(folder / "memory"), "--user", "ana", "import", str(file)]) == 0
-    print(told.getvalue().strip())
-    return told.getvalue()
-
-
 def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -52,11 +42,16 @@ def main() -> None:
             archive.writestr("conversations.json", json.dumps(chatgpt()))
         (folder / "chat.txt").write_text(WHATSAPP, encoding="utf-8")
 
-        assert "(chatgpt): 3 messages: 3 stored" in imported(folder, folder / "export.zip")
-        assert "0 stored, 3 already stored" in imported(folder, folder / "export.zip")
-        assert "dates are read as day/month/year" in imported(folder, folder / "chat.txt")
-
         with Memory(folder / "memory", user="ana") as memory:
+            report = memory.admin.import_file(folder / "export.zip")
+            print(f"{report.format}: {report.stored} messages stored")
+            assert (report.format, report.stored) == ("chatgpt", 3)
+            assert memory.admin.import_file(folder / "export.zip").duplicate == 3  # nothing is stored twice
+            report = memory.admin.import_file(folder / "chat.txt", dry_run=True)  # look first
+            print(f"{report.format}: {report.remarks[0]}")
+            assert report.remarks == ("dates are read as day/month/year",)
+            assert memory.admin.import_file(folder / "chat.txt").stored == 2
+
             landlord = memory.search("Who is my landlord?")[0]
             print(f"{landlord.sent_at:%d %B %Y}, {landlord.speaker}: {landlord.text}")
             assert "Senhor Matos" in landlord.text

@@ -18,8 +18,20 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.safety.trust import without_recalled
-from mnemic.transfer import backup, export
-from mnemic.types import Emotion, Erasure, Event, Kind, Question, Receipts, Scope, StoredVector, VerifyReport
+from mnemic.transfer import backup, export, imports
+from mnemic.types import (
+    Emotion,
+    Erasure,
+    Event,
+    ImportFormat,
+    ImportReport,
+    Kind,
+    Question,
+    Receipts,
+    Scope,
+    StoredVector,
+    VerifyReport,
+)
 
 __all__ = ["Admin"]
 
@@ -222,6 +234,53 @@ class Admin:
             StoreUnavailable: the file cannot be written.
         """
         return export.export(self._runtime, self._scope, file, vectors=vectors)
+
+    def import_file(
+        self,
+        path: str | Path,
+        *,
+        format: ImportFormat = "auto",
+        session: str | None = None,
+        user_from: str | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ImportReport:
+        """Import the history or the memories of another product, or an export of Mnemic, into this user's memory.
+
+        Importing a file again stores nothing twice, and goes on where an import was interrupted: a missing message id is
+        derived from text, speaker, time and session. Roles, names, times and sessions are those of the file.
+
+        Args:
+            path: a file, or the folder or ZIP archive that a product hands out.
+            format: ``chatgpt``, ``claude``, ``claude-code``, ``whatsapp``, ``telegram``, ``slack``, ``transcript``, ``csv``,
+                ``messages``, ``langchain``, ``llama-index``, ``locomo``, ``mem0``, ``langgraph``, ``memory-graph`` or
+                ``mnemic``; by default it is recognised.
+            session: of messages without one; default the handle's, else the name of the file.
+            user_from: for memories, the field of the file that names their user, such as ``user_id``: those of this user
+                are taken. ``"none"`` takes all of them.
+            strict: refuse a file with a damaged part, instead of naming the part in the report.
+            dry_run: report what would be stored, and store nothing.
+            progress: called with (done, total).
+
+        Raises:
+            InvalidInput: the file cannot be read, its format is unknown, it holds the memories of several users and no
+                ``user_from`` is given, or it is an export and this user has records.
+            StoreError: the record cannot be written; what was stored before stays.
+
+        Example:
+            >>> from mnemic import Memory
+            >>> import json, pathlib, tempfile
+            >>> chat = pathlib.Path(tempfile.mkdtemp(), "chat.json")
+            >>> _ = chat.write_text(json.dumps([{"role": "user", "content": "I moved to Lisbon."}]))
+            >>> report = Memory(":memory:", user="ana", embedder="hashing").admin.import_file(chat)
+            >>> report.format, report.stored
+            ('messages', 1)
+        """
+        return imports.import_file(
+            self._runtime, self._scope, path, self._zone, format=format, session=session, user_from=user_from,
+            strict=strict, dry_run=dry_run, progress=progress,
+        )  # fmt: skip
 
     def import_from(
         self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None

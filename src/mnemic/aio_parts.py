@@ -58,6 +58,7 @@ class AsyncAdmin(OnWorkers):
     reembed = on_worker(Admin.reembed)
     backup = on_worker(Admin.backup)
     export = on_worker(Admin.export)
+    import_file = on_worker(Admin.import_file)
     import_from = on_worker(Admin.import_from)
     vector = on_worker(Admin.vector)
     retire = on_worker(Admin.retire)

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import itertools
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import MemoryType, Message, ProcessReport, Receipt, Receipts, Source
+from mnemic.types import ImportFormat, ImportReport, MemoryType, Message, ProcessReport, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.transfer.importers import memories
-    from mnemic.transfer.importers.fields import Damage, Found
-    from mnemic.transfer.importers.files import Parsed
-
-FORMATS = (
-    "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
-    "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "mnemic",
-)  # fmt: skip
-
-BATCH = 64
-"""Messages per step of the progress bar; each batch is one transaction."""
+    from mnemic.transfer.imports import Reading, Tally
 
 SHOWN = 20
 """Maximum number of listed rejections; ``--json`` lists all."""
@@ -136,12 +123,13 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
 @command(
     "import a file of messages or memories",
     option("file", "a file, or the folder or ZIP archive of an export; - is stdin", metavar="FILE"),
-    option("--format", "the format of the file (default: auto)", choices=FORMATS, default="auto"),
+    option("--format", "the format of the file (default: auto)", choices=get_args(ImportFormat), default="auto"),
     option(
         "--user-from", "for memories: the field that names their user, such as user_id or namespace.1; none: all belong "
         "to --user", metavar="FIELD",
     ),
     option("--only", "with --user-from: import only this user", metavar="NAME"),
+    flag("--strict", "refuse a file with a damaged part"),
     flag("--dry-run", "preview without changes"),
     name="import",
 )  # fmt: skip
@@ -179,44 +167,105 @@ def import_file(given: Namespace) -> Answer:
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
-    from mnemic.transfer.importers import files, sources
+    from mnemic.transfer import imports
+    from mnemic.transfer.importers.files import MEMORY_FORMATS
+    from mnemic.transfer.importers.memories import by_user
 
-    read = sources.export_of(given.file)
-    if read is None:
-        content = sources.text_of(given.file)
-        if given.format == "mnemic" or (given.format == "auto" and _is_export(content)):
-            return _import_export(given, content)
-        read = files.parse_lines(content)
-    name = files.detect(read.data) if given.format == "auto" else given.format
-    if name in files.MEMORY_FORMATS:
-        return _import_memories(given, read, name)
-    if given.user_from or given.only:
-        raise InvalidInput(f"--user-from and --only are for {', '.join(files.MEMORY_FORMATS)}; this file is {name}.")
-    return _import_messages(given, read, name)
+    reading = imports.read(given.file, format=given.format, session=given.session, strict=given.strict)
+    if reading.format not in MEMORY_FORMATS:
+        if given.user_from or given.only:
+            raise InvalidInput(
+                f"--user-from and --only are for {', '.join(MEMORY_FORMATS)}; this file is {reading.format}."
+            )
+        return _imported(given, reading, {given.user: reading})
+    mine, nobodys, others = by_user(reading.memories, user=given.user, field=given.user_from, only=given.only)
+    found = [one for several in mine.values() for one in several]
+    reading = replace(reading, memories=found, damaged=[*reading.damaged, *nobodys])
+    return _imported(given, reading, {user: replace(reading, memories=one) for user, one in mine.items()}, others)
 
 
-def _is_export(content: str) -> bool:
-    """Whether a text begins with the header of an export."""
+def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading], others: int = 0) -> Answer:
+    """Store the part of each user, or count what would become of it.
+
+    Args:
+        given: the options.
+        whole: what the file holds.
+        parts: the same by user.
+        others: number of memories of users that were not asked for.
+    """
+    from mnemic.transfer import imports
+    from mnemic.transfer.importers.files import MEMORY_FORMATS
+
+    if not (whole.export or whole.messages or whole.memories or whole.damaged):
+        warn(f"{given.file} contains no {'memories' if whole.format in MEMORY_FORMATS else 'messages'}.")
+        return Answer(None, fine=False)
+    tallies = {user: imports.Tally() for user in parts}
     try:
-        header = json.loads(content.split("\n", 1)[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
+        _store(given, parts, tallies)
+    except (MnemicError, KeyboardInterrupt):
+        stored = any(tally.stored or tally.duplicate for tally in tallies.values())
+        if stored and not given.dry_run:
+            warn(f"stopped early. {_summary(imports.sum_of(tallies.values()).report(whole, dry_run=False))}. {AGAIN}")
+        raise
+    report = imports.sum_of(tallies.values()).report(whole, dry_run=given.dry_run)
+    lines = [_summary(report, given.user)]
+    if [*parts] != [given.user]:
+        lines += _shown([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
+    lines += [*_shown(report.damaged), *_rejections(report.rejected), *_remarks(report, others)]
+    document = {
+        **plain(report), "others": others, "users": {user: plain(tally) for user, tally in tallies.items()},
+    }  # fmt: skip
+    return Answer(document, lines, fine=not report.damaged and not report.rejected)
 
 
-def _import_export(given: Namespace, content: str) -> Answer:
-    """Import an export into a user without records; a dry run into a temporary record in RAM."""
-    document = {"file": given.file, "format": "mnemic"}
-    if given.dry_run:
-        from mnemic.memory import Memory
+def _store(given: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
+    from mnemic.runtime import factory, scopes
+    from mnemic.runtime.redaction import redact_scope
+    from mnemic.transfer import imports
 
-        with Memory(":memory:", embedder="hashing") as memory:
-            counts = memory.admin.import_from(io.StringIO(content))
-        line = f"{given.file} (mnemic): {counted(counts)} would be stored for {given.user}; nothing was."
-        return Answer({**document, "counts": counts, "dry_run": True}, [line])
-    with open_memory(given, make=True) as memory, progress_bar("record") as step:
-        counts = memory.admin.import_from(io.StringIO(content), progress=step)
-    return Answer({**document, "counts": counts}, [f"{given.file} (mnemic): {counted(counts)} stored for {given.user}"])
+    if not parts:
+        return
+
+    def step(_: int, records: int) -> None:
+        bar(next(done), total or records)  # an export says itself how many it has
+
+    total = sum(len(part.messages) + len(part.memories) for part in parts.values())
+    zone, done = factory.time_zone(given.timezone), itertools.count(1)
+    place = ":memory:" if given.dry_run and not has_record(given.dir) else None
+    with closing(open_runtime(given, place=place)) as runtime, progress_bar("record") as bar:
+        for user, part in parts.items():
+            scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
+            imports.store(runtime, scope, part, zone, tallies[user], dry_run=given.dry_run, progress=step)
+
+
+def _summary(report: ImportReport, user: str = "") -> str:
+    """One line on a file."""
+    counts = counted(report.counts) or "nothing"
+    if report.format == "mnemic":
+        what = f"would be stored for {user}; nothing was." if report.dry_run else f"stored for {user}"
+        return f"{report.file} (mnemic): {counts} {what}"
+    empty = f", {report.without_text} without text" if report.without_text else ""
+    damaged = f", {len(report.damaged)} not imported" if report.damaged else ""
+    return (
+        f"{report.file} ({report.format}): {counts}: {report.stored} stored, {report.duplicate} already stored, "
+        f"{len(report.rejected)} rejected{empty}{damaged}"
+    )
+
+
+def _remarks(report: ImportReport, others: int) -> list[str]:
+    """What else a person should know of an import."""
+    left_out = ", ".join(f"{what} ({count})" for what, count in report.left_out.items())
+    said = [
+        *report.remarks,
+        f"{others} of other users left out, as --only says" if others else "",
+        f"{report.undated} have no time and are dated now" if report.undated else "",
+        f"not text, left out: {left_out}" if left_out else "",
+        f"{report.pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor"
+        if report.pending.get("embed")
+        else "",
+        "nothing was stored: this was a dry run" if report.dry_run and report.format != "mnemic" else "",
+    ]
+    return [f"  {line}" for line in said if line]
 
 
 def _shown(lines: Sequence[str]) -> list[str]:
@@ -227,168 +276,6 @@ def _shown(lines: Sequence[str]) -> list[str]:
 
 def _rejections(receipts: Sequence[Receipt]) -> list[str]:
     return _shown([f"rejected {receipt.id}: {receipt.reason}" for receipt in receipts])
-
-
-def _remarks(given: Namespace, pending: Mapping[str, int]) -> list[str]:
-    waiting = f"  {pending.get('embed')} have no vector yet and are found by keyword until then: see mnemic doctor"
-    dry_run = "  nothing was stored: this was a dry run"
-    return [*([waiting] if pending.get("embed") else []), *([dry_run] if given.dry_run else [])]
-
-
-# import: messages
-
-
-def _import_messages(given: Namespace, read: Parsed, name: str) -> Answer:
-    from mnemic.transfer.importers import files
-
-    session = given.session or ("stdin" if given.file == "-" else Path(given.file).stem)
-    messages = files.read_messages(files.undamaged(read), format=name, session=session)
-    if not messages:
-        warn(f"{Path(given.file)} contains no messages.")
-        return Answer(None, fine=False)
-    if given.dry_run:
-        return _messages_answer(given, name, messages, _expected(given, messages), {}, files.remarks(read.data, name))
-    receipts: list[Receipt] = []
-    with open_memory(given, make=True) as memory:
-        try:
-            with progress_bar("message") as step:
-                for start in range(0, len(messages), BATCH):
-                    receipts += memory.add(messages[start : start + BATCH])
-                    step(len(receipts), len(messages))
-            memory.admin.flush(process=False)
-        except (MnemicError, KeyboardInterrupt):
-            warn(f"stopped early. {_messages_answer(given, name, messages, receipts, {}).lines[0]}. {AGAIN}")
-            raise
-        remarks = files.remarks(read.data, name)
-        return _messages_answer(given, name, messages, receipts, memory.stats().pending, remarks)
-
-
-def _expected(given: Namespace, messages: Sequence[Message]) -> list[Receipt]:
-    """The expected outcomes of the messages, without storing them."""
-    known: dict[str | None, str] = {}
-    if has_record(given.dir):
-        with open_memory(given) as memory:
-            known = {message.id: message.content for message in memory.messages(reach="user")}
-    receipts: list[Receipt] = []
-    for message in messages:
-        held = known.setdefault(message.id, message.content)
-        refusal = Receipt(id=str(message.id), outcome="rejected", reason="another message has this id")
-        expected = Receipt(id=str(message.id), outcome="stored" if held is message.content else "duplicate")
-        receipts.append(expected if held == message.content and message.content.strip() else refusal)
-    return receipts
-
-
-def _messages_answer(
-    given: Namespace, name: str, messages: Sequence[Message], receipts: Sequence[Receipt], pending: Mapping[str, int],
-    remarks: Sequence[str] = (),
-) -> Answer:  # fmt: skip
-    from mnemic.transfer.importers.fields import LEFT_OUT
-
-    outcomes = Counter(receipt.outcome for receipt in receipts)
-    refused = [
-        (message, receipt)
-        for message, receipt in zip(messages, receipts, strict=False)
-        if receipt.outcome == "rejected"
-    ]
-    rejected = [receipt for message, receipt in refused if message.content.strip()]
-    undated = sum(message.sent_at is None for message in messages)
-    partial = Counter(what for message in messages for what in message.metadata.get(LEFT_OUT, ()))
-    document = {
-        "file": str(Path(given.file)), "format": name, "messages": len(messages), "stored": outcomes["stored"],
-        "duplicate": outcomes["duplicate"], "without_text": len(refused) - len(rejected),
-        "rejected": [{"id": receipt.id, "reason": receipt.reason} for receipt in rejected], "undated": undated,
-        "left_out": partial, "remarks": remarks, "pending": pending, "dry_run": given.dry_run,
-    }  # fmt: skip
-    parts = f"{outcomes['stored']} stored, {outcomes['duplicate']} already stored, {len(rejected)} rejected"
-    empty = f", {len(refused) - len(rejected)} without text" if len(refused) > len(rejected) else ""
-    lines = [f"{document['file']} ({name}): {len(messages)} messages: {parts}{empty}", *_rejections(rejected)]
-    lines += [f"  {remark}" for remark in remarks]
-    if undated:
-        lines.append(f"  {undated} have no time and are dated now")
-    if partial:
-        lines.append("  not text, left out: " + ", ".join(f"{what} ({count})" for what, count in partial.items()))
-    return Answer(document, [*lines, *_remarks(given, pending)], fine=not rejected)
-
-
-# import: memories
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """The result of importing a file of memories."""
-
-    file: str
-    format: str
-    users: dict[str, memories.Tally]
-    damaged: list[Damage]
-    others: int
-    undated: int
-
-    def total(self) -> memories.Tally:
-        from mnemic.transfer.importers import memories
-
-        return sum(self.users.values(), memories.Tally())
-
-    def line(self) -> str:
-        total = self.total()
-        damaged = f", {len(self.damaged)} not imported" if self.damaged else ""
-        return f"{self.file} ({self.format}): {counted({'memory': total.memories})}: {total.line()}{damaged}"
-
-
-def _import_memories(given: Namespace, read: Parsed, name: str) -> Answer:
-    from mnemic.transfer.importers import files, memories
-
-    found, damaged = files.read_memories(read, name)
-    owned, nobodys, others = memories.by_user(found, user=given.user, field=given.user_from, only=given.only)
-    undated = sum(one.changed is None for mine in owned.values() for one in mine)
-    outcome = _Outcome(given.file, name, {}, [*damaged, *nobodys], others, undated)
-    if not found and not outcome.damaged:
-        warn(f"{given.file} contains no memories.")
-        return Answer(None, fine=False)
-    return _memories_answer(given, outcome, _store_memories(given, owned, outcome))
-
-
-def _store_memories(given: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> Mapping[str, int]:
-    """Store the memories of each user, or count the expected outcomes of a dry run; returns the pending tasks."""
-    from mnemic.runtime import factory, scopes
-    from mnemic.runtime.redaction import redact_scope
-    from mnemic.transfer.importers import memories
-
-    if not owned:
-        return {}
-    total, zone, done = sum(map(len, owned.values())), factory.time_zone(given.timezone), itertools.count(1)
-    place = ":memory:" if given.dry_run and not has_record(given.dir) else None
-    with closing(open_runtime(given, place=place)) as runtime:
-        try:
-            with progress_bar("memory") as bar:
-                for user, mine in owned.items():
-                    scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
-                    tally = outcome.users[user] = memories.Tally()
-                    for receipt in memories.store(runtime, scope, mine, zone, dry_run=given.dry_run):
-                        tally.count(receipt)
-                        bar(next(done), total)
-        except (MnemicError, KeyboardInterrupt):
-            if not given.dry_run:
-                warn(f"stopped early. {outcome.line()}. {AGAIN}")
-            raise
-        waiting = (Counter(runtime.store.stats(user).pending) for user in owned)
-        return {} if given.dry_run else sum(waiting, Counter[str]())
-
-
-def _memories_answer(given: Namespace, outcome: _Outcome, pending: Mapping[str, int]) -> Answer:
-    from mnemic.transfer.importers import memories
-
-    total, lines = outcome.total(), [outcome.line()]
-    if len(outcome.users) > 1 or given.user_from not in (None, memories.NOBODY):
-        lines += _shown([f"{user}: {counted({'memory': tally.memories})}" for user, tally in outcome.users.items()])
-    lines += _shown([damage.reason for damage in outcome.damaged]) + _rejections(total.rejected)
-    if outcome.others:
-        lines.append(f"  {outcome.others} of other users left out, as --only says")
-    if outcome.undated:
-        lines.append(f"  {outcome.undated} have no time and are dated now")
-    document = {**plain(total), **plain(outcome), "pending": pending, "dry_run": given.dry_run}
-    fine = not outcome.damaged and not total.rejected
-    return Answer(document, [*lines, *_remarks(given, pending)], fine=fine)
 
 
 # remember, process

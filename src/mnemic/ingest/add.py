@@ -47,8 +47,14 @@ SOURCE_OF_ROLE: Mapping[str, Source] = {
 }  # fmt: skip
 
 
-def _complete(
-    value: Message | Mapping[str, Any], place: str, scope: Scope, session: str | None, zone: tzinfo, moment: datetime
+def complete(
+    value: Message | Mapping[str, Any],
+    scope: Scope,
+    session: str | None,
+    zone: tzinfo,
+    moment: datetime,
+    *,
+    place: str = "message",
 ) -> Message:
     """The message with every field validated and filled in; ``moment`` is the default time."""
     if isinstance(value, Message):
@@ -91,15 +97,15 @@ def add(
         raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
     given_session = validation.optional("session", session)
-    complete = [
-        _complete(message, f"messages[{number}]", scope, given_session, zone, moment)
+    checked = [
+        complete(message, scope, given_session, zone, moment, place=f"messages[{number}]")
         for number, message in enumerate(messages)
     ]
     if agent := validation.optional("agent", agent):
-        complete = [replace(message, metadata={**message.metadata, AGENT: agent}) for message in complete]
+        checked = [replace(message, metadata={**message.metadata, AGENT: agent}) for message in checked]
     receipts: list[Receipt] = []
-    for start in range(0, len(complete), BATCH):
-        batch = [check_record(runtime.secrets, runtime.fence, message) for message in complete[start : start + BATCH]]
+    for start in range(0, len(checked), BATCH):
+        batch = [check_record(runtime.secrets, runtime.fence, message) for message in checked[start : start + BATCH]]
         accepted: list[Message] = [one.record for one in batch if storable(one)]
         embedder = runtime.indexer.embedder
         indexing = _indexing(runtime, scope, accepted, embedder)

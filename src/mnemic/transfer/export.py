@@ -252,7 +252,12 @@ def _edges(runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored
 
 
 def restore_from(
-    runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, progress: Progress | None = None
+    runtime: Runtime,
+    scope: Scope,
+    file: str | Path | IO[str],
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
 ) -> dict[str, int]:
     """Import an export into a user without records, in one transaction.
 
@@ -262,6 +267,7 @@ def restore_from(
         runtime: the record.
         scope: the new user of the records, whoever they were exported from.
         file: a path, or a text file open for reading.
+        dry_run: check the file and the user, and store nothing.
         progress: called with (done, total) while texts are embedded.
 
     Returns:
@@ -279,13 +285,16 @@ def restore_from(
             f"The user {scope.user!r} has records already; an export is imported into an empty user. Name another user or "
             "folder."
         )
+    counts = _counts(line.kind for line in lines)
+    if dry_run:
+        return counts
     embedder = runtime.indexer.embedder
     carried = header.get("model") == embedder.id
     indexing = _index_all(runtime, [line for line in lines if line.kind != "link"], progress, carried=carried)
     receipts = runtime.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
         raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
-    return _counts(line.kind for line in lines)
+    return counts
 
 
 def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:

@@ -30,7 +30,19 @@ from mnemic.types.changes import (
     Touch,
     Undo,
 )
-from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
+from mnemic.types.literals import (
+    UNSET,
+    Evidence,
+    ImportFormat,
+    Kind,
+    LinkType,
+    MemoryType,
+    Outcome,
+    Reach,
+    Source,
+    Status,
+    Unset,
+)
 from mnemic.types.records import (
     Candidates,
     CatalogDelta,
@@ -63,6 +75,7 @@ from mnemic.types.reports import (
     ConsolidationAdvice,
     ConsolidationReport,
     Erasure,
+    ImportReport,
     LanguageModelStats,
     Lineage,
     LineageNode,

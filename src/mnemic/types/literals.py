@@ -33,6 +33,13 @@ LinkType = Literal["extends", "contradicts", "implements", "references", "supers
 Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
 
 
+ImportFormat = Literal[
+    "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
+    "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "mnemic",
+]  # fmt: skip
+"""The formats of files that can be imported; ``auto`` recognises the others."""
+
+
 class Unset(Enum):
     """The type of ``UNSET``: an omitted argument, where ``None`` has another meaning."""
 

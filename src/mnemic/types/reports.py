@@ -50,6 +50,41 @@ class LanguageModelStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What became of a file that was imported, or what would in a dry run.
+
+    Attributes:
+        file: the path.
+        format: the format it was read in, such as ``chatgpt``.
+        counts: its records by kind: ``message``, ``memory``, ``episode``, ``link``.
+        stored: number of records that were stored.
+        duplicate: number of records that were stored before.
+        without_text: number of messages without text, such as a call of a tool.
+        rejected: receipts of records that were not stored, with the reason.
+        damaged: what cannot be read, each with its line or place; the rest was imported.
+        undated: number of records without a time, which are dated now.
+        left_out: what is no text, by kind, such as ``image``, with its number.
+        remarks: how dates and columns were read, and what else is left out.
+        pending: work that is left, such as ``embed``, by its number of records.
+        dry_run: whether nothing was stored.
+    """
+
+    file: str
+    format: str
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    stored: int = 0
+    duplicate: int = 0
+    without_text: int = 0
+    rejected: tuple[Receipt, ...] = ()
+    damaged: tuple[str, ...] = ()
+    undated: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    remarks: tuple[str, ...] = ()
+    pending: Mapping[str, int] = field(default_factory=dict[str, int])
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessReport:
     """The result of one run of ``process``.
 

@@ -4,14 +4,15 @@ import json
 import zipfile
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.cli.ingest import FORMATS
 from mnemic.transfer.importers import files, texts
+from mnemic.types import ImportFormat
 
 AT = 1_767_225_600.0  # 2026-01-01
 ISO = "2026-01-01T00:00:0{}Z"
@@ -156,7 +157,7 @@ def test_a_file_is_recognised_and_nothing_is_stored_twice(mnemic, folder, writte
 
 
 def test_the_command_offers_every_format():
-    assert {*FORMATS} == {"auto", "mnemic", *files.MESSAGE_FORMATS, *files.MEMORY_FORMATS}
+    assert {*get_args(ImportFormat)} == {"auto", "mnemic", *files.MESSAGE_FORMATS, *files.MEMORY_FORMATS}
 
 
 def test_roles_names_times_and_sessions(mnemic, folder, written):

@@ -13,6 +13,7 @@ import pytest
 import mnemic
 from mnemic import EmbedderUnavailable, HashingEmbedder, Memory
 from mnemic.cli import main, output
+from mnemic.ingest import add
 
 
 class TestImport:
@@ -57,8 +58,20 @@ class TestImport:
         assert "2 have no time and are dated now" in run.out
         assert "not text, left out: tool_use (1)" in run.out
 
-    def test_malformed_files_change_nothing(self, chat, mnemic, write, folder):
-        run = mnemic("import", write([*chat, {"role": "user"}]))
+    def test_what_is_malformed_is_named_and_stops_nothing(self, chat, mnemic, write):
+        lines = [json.dumps(m) for m in [chat[0], {"role": "user"}, *chat[1:]]]
+        for content, name, place in (
+            ([*chat, {"role": "user"}], "chat.json", "[3]"),
+            ("\n".join(lines), "l.jsonl", "line 2"),
+        ):
+            run = mnemic("import", write(content, name))
+            assert run.code == 1
+            assert "3 messages: " in run.out
+            assert "0 rejected, 1 not imported" in run.out
+            assert f"  {place}.content is missing." in run.out
+
+    def test_strict_refuses_a_file_with_a_malformed_part(self, chat, mnemic, write, folder):
+        run = mnemic("import", write([*chat, {"role": "user"}]), "--strict")
         assert (run.code, run.out) == (2, "")
         assert run.err == "mnemic: [3].content is missing. Nothing was imported; correct the file.\n"
         assert not folder.exists()
@@ -101,35 +114,36 @@ class TestImport:
     def test_each_format_by_name(self, mnemic, write):
         langchain = [{"type": "human", "data": {"content": "Hi"}}]
         assert mnemic("import", write(langchain), "--format", "langchain", "--json").json["format"] == "langchain"
-        run = mnemic("import", write(langchain), "--format", "locomo")
+        run = mnemic("import", write(langchain), "--format", "chatgpt")
         assert run.code == 2
-        assert "[0].speaker_a is missing" in run.err
+        assert "[0].mapping" in run.err
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         chat = [{"role": "user", "content": f"line {n}", "id": f"x{n}"} for n in range(100)]
-        path, add, calls = write(chat), Memory.add, []
+        path, added, calls = write(chat), add.add, []
 
-        def failing(self, messages, **options):
+        def failing(runtime, scope, messages, *options):
             calls.append(len(messages))
             if len(calls) == 2:
                 raise KeyboardInterrupt
-            return add(self, messages, **options)
+            return added(runtime, scope, messages, *options)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Memory, "add", failing)
+            patched.setattr(add, "add", failing)
             run = mnemic("import", path)
         assert run.code == 130
         assert "stopped early" in run.err
-        assert "100 messages: 64 stored" in run.err
+        assert "64 messages: 64 stored" in run.err
         answer = mnemic("import", path, "--json").json
         assert (answer["stored"], answer["duplicate"]) == (36, 64)
 
-    def test_a_text_the_store_refuses_says_what_was_stored(self, mnemic, write):
-        chat = [{"role": "user", "content": "fine"}] * 64 + [{"role": "user", "content": "x" * 1_000_001}]
-        run = mnemic("import", write(chat))
-        assert run.code == 2
-        assert "65 messages: 64 stored" in run.err
-        assert "1,000,001 characters" in run.err
+    @pytest.mark.parametrize("more", [(), ("--dry-run",)])
+    def test_a_text_the_store_refuses_is_rejected_alone(self, mnemic, write, more):
+        chat = [{"role": "user", "content": "fine"}, {"role": "user", "content": "x" * 1_000_001}] * 2
+        run = mnemic("import", write(chat), *more)
+        assert run.code == 1
+        assert "4 messages: 2 stored, 0 already stored, 2 rejected" in run.out
+        assert "1,000,001 characters" in run.out
 
     def test_without_an_embedder_it_is_stored_and_embedded_by_the_next_import(self, chat, mnemic, write, monkeypatch):
         def refuse(self, texts, *, kind="document"):

@@ -165,6 +165,41 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
         raise InvalidInput(f"{error} {NOTHING}") from error
 
 
+def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Message], list[Damage]]:
+    """The messages of a file, in order, and the parts that are damaged: of a list, the others are read without them.
+
+    Args:
+        read: the result of ``parse_lines``.
+        format: one of ``MESSAGE_FORMATS``.
+        session: the session of messages that have none.
+
+    Raises:
+        InvalidInput: the file has another format, or holds nothing that can be read.
+    """
+    damaged = [*read.damaged]
+    try:
+        return read_messages(read.data, format=format, session=session), damaged
+    except InvalidInput:
+        value = _unwrap(read.data)
+        items = cast("list[object]", value) if isinstance(value, list) else []
+        found: list[Message] = []
+        for place, item in zip(_places(read, items), items, strict=True):
+            try:
+                found += MESSAGE_FORMATS[format]([item], session)
+            except InvalidInput as error:
+                damaged.append(Damage(place, str(error).replace("[0]", place, 1)))
+        if not found:
+            raise
+        return _with_ids(found), damaged
+
+
+def _places(read: Parsed, items: Sequence[object]) -> list[str]:
+    """Where each item of a file stands: its line, or its number from 0."""
+    if _unwrap(read.data) is read.data and len(read.lines) == len(items):
+        return [f"line {number}" for number in read.lines]
+    return [f"[{number}]" for number in range(len(items))]
+
+
 def _with_ids(found: Iterable[Message]) -> list[Message]:
     """Messages with ids; a missing id is derived from content, speaker, time and session.
 
@@ -235,11 +270,9 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
     """
     value = _unwrap(read.data)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    lines = read.lines if value is read.data and len(read.lines) == len(items) else ()
-    places = [f"line {number}" for number in lines] or [f"[{number}]" for number in range(len(items))]
     found: list[Found] = []
     damaged = [*read.damaged, *(mem0.unsupported(mapping(read.data)) if format == "mem0" else ())]
-    for place, item in zip(places, items, strict=True):
+    for place, item in zip(_places(read, items), items, strict=True):
         try:
             found += MEMORY_FORMATS[format](fields_of(item, place))
         except InvalidInput as error:

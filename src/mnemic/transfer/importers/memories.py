@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, get_args
 
 from mnemic.errors import InvalidInput
 from mnemic.knowledge import remember
-from mnemic.lifecycle import maintenance
 from mnemic.runtime import redaction, scopes
 from mnemic.text.values import aware, now
 from mnemic.transfer.importers.fields import Damage, Found
@@ -19,43 +17,13 @@ if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
 
 NOBODY = "none"
-"""Value of ``--user-from``: no field names the user, all memories belong to one."""
+"""Value of ``user_from``: no field names the user, all memories belong to one."""
 
 TRUST = 0.7
 """The trust of imported memories, as of all records with the source ``model_inference``."""
 
 NAMED = 5
 """Maximum number of users named in an error."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of the outcomes for the memories of one user."""
-
-    memories: int = 0
-    stored: int = 0
-    replacing: int = 0
-    duplicate: int = 0
-    rejected: list[Receipt] = field(default_factory=list[Receipt])
-
-    def count(self, receipt: Receipt) -> None:
-        """Count a memory by its receipt."""
-        self.memories += 1
-        if receipt.outcome in ("stored", "superseded"):
-            self.stored += 1
-            self.replacing += receipt.outcome == "superseded"
-        elif receipt.outcome == "duplicate":
-            self.duplicate += 1
-        else:
-            self.rejected.append(receipt)
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
-
-    def line(self) -> str:
-        """The counts as text."""
-        replacing = f" ({self.replacing} in place of an earlier one)" if self.replacing else ""
-        return f"{self.stored} stored{replacing}, {self.duplicate} already stored, {len(self.rejected)} rejected"
 
 
 def by_user(
@@ -102,8 +70,9 @@ def _one_user(found: Sequence[Found]) -> None:
     if len(names) > 1:
         some = ", ".join([*names][:NAMED]) + (", ..." if len(names) > NAMED else "")
         raise InvalidInput(
-            f"The file holds memories of {len(names)} {what} ({some}). Choose their user: --user-from {field} creates a user "
-            f"for each name, --only NAME restricts that to one, and --user-from {NOBODY} stores all for the current user."
+            f"The file holds memories of {len(names)} {what} ({some}). Choose by the field that names them: user_from="
+            f"{field!r} takes those of this user, {NOBODY!r} all of them for this user. On the command line "
+            f"--user-from {field} makes a user for each name, with --only NAME for one of them."
         )
 
 
@@ -166,7 +135,7 @@ class _Stored:
 def store(
     runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo, *, dry_run: bool = False
 ) -> Iterator[Receipt]:
-    """Store memories, oldest first, so that later statements supersede earlier ones; then embed pending records.
+    """Store memories, oldest first, so that later statements supersede earlier ones.
 
     A dry run gives the expected receipts, without storing anything.
     """
@@ -182,8 +151,6 @@ def store(
         if receipt.outcome in ("stored", "superseded"):
             known.add(record)
         yield receipt
-    if not dry_run:
-        maintenance.embed_pending(runtime)
 
 
 def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:

@@ -1,0 +1,247 @@
+"""Importing a file: a history or memories of another product, or an export of Mnemic."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from mnemic import validation
+from mnemic.errors import InvalidInput
+from mnemic.ingest import add
+from mnemic.lifecycle import maintenance
+from mnemic.runtime.redaction import check_record
+from mnemic.text.values import now
+from mnemic.transfer import export
+from mnemic.transfer.importers import files, memories, sources
+from mnemic.transfer.importers.fields import LEFT_OUT, Damage, Found
+from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
+
+if TYPE_CHECKING:
+    from mnemic.runtime.runtime import Runtime
+
+MNEMIC = "mnemic"
+"""The format of an export of Mnemic."""
+
+BATCH = 64
+"""Messages of one transaction, and of one step of the progress."""
+
+Progress = Callable[[int, int], None]
+"""Called with (done, total)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: messages, memories or an export.
+
+    Attributes:
+        file: its path.
+        format: an ``ImportFormat``, never ``auto``.
+        messages: of a history.
+        memories: of a store of memories.
+        damaged: the parts that cannot be read.
+        remarks: how dates and columns were read, and what is left out.
+        export: the text of an export.
+    """
+
+    file: str
+    format: str
+    messages: Sequence[Message] = ()
+    memories: Sequence[Found] = ()
+    damaged: Sequence[Damage] = ()
+    remarks: Sequence[str] = ()
+    export: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the records of a file so far."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    stored: int = 0
+    duplicate: int = 0
+    without_text: int = 0
+    rejected: list[Receipt] = field(default_factory=list[Receipt])
+    pending: Counter[str] = field(default_factory=Counter[str])
+
+    def count(self, kind: str, receipt: Receipt, text: str) -> None:
+        """Count a record by its receipt."""
+        self.counts[kind] += 1
+        match receipt.outcome:
+            case "stored" | "superseded":
+                self.stored += 1
+            case "duplicate":
+                self.duplicate += 1
+            case _ if kind == "message" and not text.strip():
+                self.without_text += 1
+            case _:
+                self.rejected.append(receipt)
+
+    def report(self, reading: Reading, *, dry_run: bool) -> ImportReport:
+        """The counts as a report on the file."""
+        undated = [one.sent_at for one in reading.messages] + [one.changed for one in reading.memories]
+        return ImportReport(
+            file=reading.file, format=reading.format, counts=dict(self.counts), stored=self.stored,
+ duplicate=self.duplicate, without_text=self.without_text,
+            rejected=tuple(self.rejected), damaged=tuple(one.reason for one in reading.damaged),
+            undated=sum(when is None for when in undated),
+            left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
+            remarks=tuple(reading.remarks), pending=dict(self.pending), dry_run=dry_run,
+        )  # fmt: skip
+
+
+def sum_of(tallies: Iterable[Tally]) -> Tally:
+    """The counts of several users as one."""
+    found = Tally()
+    for one in tallies:
+        found.counts.update(one.counts)
+        found.stored += one.stored
+        found.duplicate += one.duplicate
+        found.without_text += one.without_text
+        found.rejected += one.rejected
+        found.pending.update(one.pending)
+    return found
+
+
+def read(path: str | Path, *, format: str = "auto", session: str | None = None, strict: bool = False) -> Reading:
+    """Read a file, or a folder or ZIP archive as a product hands out its export; ``-`` is stdin.
+
+    Args:
+        path: the file.
+        format: an ``ImportFormat``.
+        session: of messages that have none; else they are named after the file.
+        strict: refuse a file with a damaged part.
+
+    Raises:
+        InvalidInput: it cannot be read, its format is unknown, or it is damaged as a whole.
+    """
+    file = str(path)
+    validation.one_of("format", format, get_args(ImportFormat))
+    parsed = sources.export_of(file)
+    if parsed is None:
+        content = sources.text_of(file)
+        if format == MNEMIC or (format == "auto" and _is_export(content)):
+            return Reading(file, MNEMIC, export=content)
+        parsed = files.parse_lines(content)
+    name = files.detect(parsed.data) if format == "auto" else format
+    if name in files.MEMORY_FORMATS:
+        found, damaged = files.read_memories(parsed, name)
+        reading = Reading(file, name, memories=found, damaged=damaged)
+    else:
+        session = session or ("stdin" if file == "-" else Path(file).stem)
+        messages, damaged = files.messages_of(parsed, name, session)
+        reading = Reading(file, name, messages, damaged=damaged, remarks=files.remarks(parsed.data, name))
+    if strict and reading.damaged:
+        raise InvalidInput(f"{reading.damaged[0].reason} {files.NOTHING}")
+    return reading
+
+
+def _is_export(content: str) -> bool:
+    """Whether a text begins with the header of an export."""
+    try:
+        header = json.loads(content.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
+
+
+def store(
+    runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, tally: Tally, *, dry_run: bool = False,
+    progress: Progress | None = None,
+) -> None:  # fmt: skip
+    """Store what was read for one user, or count what would become of it; ``tally`` counts along.
+
+    Raises:
+        InvalidInput: an export is damaged, or the user of an export has records.
+        StoreError: the record cannot be written; what was stored before stays, and importing again continues.
+    """
+    if reading.format == MNEMIC:
+        content = io.StringIO(reading.export)
+        tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
+        tally.stored = tally.counts.total()
+        return
+    total = len(reading.messages) + len(reading.memories)
+    for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
+        tally.count(kind, receipt, text)
+        if progress is not None:
+            progress(done, total)
+    if not dry_run:
+        maintenance.embed_pending(runtime)
+        tally.pending.update(runtime.store.stats(scope.user).pending)
+
+
+def _receipts(
+    runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, *, dry_run: bool
+) -> Iterator[tuple[str, Receipt, str]]:
+    """The kind, receipt and text of each record, as it is stored."""
+    for one, receipt in zip(
+        reading.memories, memories.store(runtime, scope, reading.memories, zone, dry_run=dry_run), strict=True
+    ):
+        yield "memory", receipt, one.content
+    given = iter(reading.messages)
+    known: dict[str, str | None] = {}
+    while batch := list(islice(given, BATCH)):
+        receipts = (
+            [_expected(runtime, scope, message, zone, known) for message in batch]
+            if dry_run
+            else _added(runtime, scope, batch, zone)
+        )
+        for message, receipt in zip(batch, receipts, strict=True):
+            yield "message", receipt, message.content
+
+
+def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinfo) -> Sequence[Receipt]:
+    """Store messages in one transaction; where one is not valid, each by itself, so that the others are stored."""
+    try:
+        return add.add(runtime, scope, batch, None, zone)
+    except InvalidInput as error:
+        if len(batch) == 1:
+            return [Receipt(id=str(batch[0].id), outcome="rejected", reason=str(error))]
+        return [receipt for message in batch for receipt in _added(runtime, scope, [message], zone)]
+
+
+def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, known: dict[str, str | None]) -> Receipt:
+    """The outcome of a message, if it were stored after those that ``known`` has by id."""
+    try:
+        one = check_record(runtime.secrets, runtime.fence, add.complete(message, scope, None, zone, now()))
+    except InvalidInput as error:
+        return Receipt(id=str(message.id), outcome="rejected", reason=str(error))
+    if not add.storable(one):
+        return add.unstored(one)
+    id_, content = str(one.record.id), one.record.content
+    if id_ not in known and runtime.store.docs_of(scope.user, [id_], kind="message"):
+        known[id_] = runtime.store.get(scope.user, id_).value.content
+    held = known.setdefault(id_, None)
+    if held is None:
+        known[id_] = content
+        return Receipt(id=id_, outcome="stored")
+    if held == content:
+        return Receipt(id=id_, outcome="duplicate")
+    return Receipt(id=id_, outcome="rejected", reason="another message has this id")
+
+
+def import_file(
+    runtime: Runtime, scope: Scope, path: str | Path, zone: tzinfo, *, format: str, session: str | None,
+    user_from: str | None, strict: bool, dry_run: bool, progress: Progress | None,
+) -> ImportReport:  # fmt: skip
+    """Import a file for one user; see ``Admin.import_file``."""
+    reading = read(path, format=format, session=session or scope.session, strict=strict)
+    if reading.format in files.MEMORY_FORMATS:
+        only = None if user_from in (None, memories.NOBODY) else scope.user
+        mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)
+        reading = Reading(
+            reading.file, reading.format, memories=mine.get(scope.user, ()), damaged=[*reading.damaged, *nobodys]
+        )
+    elif user_from is not None:
+        raise InvalidInput(
+            f"user_from is for {', '.join(files.MEMORY_FORMATS)}; this file is {reading.format}. Leave it out."
+        )
+    tally = Tally()
+    store(runtime, scope, reading, zone, tally, dry_run=dry_run, progress=progress)
+    return tally.report(reading, dry_run=dry_run)
