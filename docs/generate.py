@@ -31,7 +31,8 @@ Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmb
 Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
 Signals     src/mnemic/recall/recipes.py     dense session_dense answers reply coverage own_coverage said bm25 bm25_window date speaker length person request_length echo question cue importance recency tier graph emotion level
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Lock
-Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite AdapterConformance ToolConformance ToolAnswer Script message memory_record
+Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder message memory_record
+Suites      integrations/testing/src         EmbedderSuite VectorIndexSuite AdapterConformance ToolConformance ToolAnswer Script
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicChatMessageHistory MnemicMemory mnemic_tools MnemicIdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec MnemicIdleConsolidation
 PydanticAI  integrations/pydantic_ai/src     MnemicCapability mnemic_toolset

@@ -52,7 +52,7 @@ def tried(integration: str, end: str) -> bool:
         venv.create(folder, with_pip=True)
         python, wheels = str(Path(folder, "bin", "python")), Path(folder, "wheels")
         pip = [python, "-m", "pip", "--disable-pip-version-check"]
-        sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm"))]
+        sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm", "testing"))]
         subprocess.run([*pip, "--quiet", "wheel", "--no-deps", "-w", str(wheels), *sources], check=True)
         subprocess.run([*pip, "--quiet", "install", "packaging"], check=True)
         lines = declared(integration)

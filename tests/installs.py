@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
-# mnemic.testing needs pytest; the classic memory, LangGraph's store, language models and engines need extras of their own
-EXTRAS = ("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web")
+# the classic memory, LangGraph's store, language models and engines need extras of their own
+EXTRAS = ("mnemic.testing.language_models", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web")
 def failed(name):
     if not name.startswith(EXTRAS):
         raise
@@ -45,6 +45,11 @@ assert memory.search("Which pet do I own?")[0].text == "I have a cat named Miso.
 INSTALLS = {
     "mnemic": ([], "mnemic", ["langchain_core", "llama_index", "pydantic_ai", "chromadb", "torch", "pytest"]),
     "mnemic[minilm]": (["integrations/minilm"], "mnemic", ["langchain_core", "llama_index", "torch", "pytest"]),
+    "mnemic-testing": (
+        ["integrations/testing"],
+        "mnemic_testing",
+        ["langchain_core", "llama_index", "chromadb", "torch"],
+    ),
     "langchain-mnemic": (
         ["integrations/langchain"],
         "langchain_mnemic",

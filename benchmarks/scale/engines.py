@@ -66,7 +66,7 @@ def _chroma(folder: Path) -> Generator[Engine]:
 
 @contextmanager
 def _chroma_server(folder: Path) -> Generator[Engine]:
-    from mnemic.testing.chroma_servers import chroma_server
+    from mnemic_testing.chroma_servers import chroma_server
 
     data = folder / "server"
     data.mkdir(exist_ok=True)

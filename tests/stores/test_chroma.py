@@ -13,10 +13,10 @@ from tests.internals import outbox_of, runtime_of, store_of
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.chroma import ChromaIndex, collections
-from mnemic.testing import VectorIndexSuite
-from mnemic.testing.chroma_servers import ChromaServer, chroma_client, chroma_server
-from mnemic.testing.vector_indexes import files_with, said
 from mnemic.types import Revise
+from mnemic_testing import VectorIndexSuite
+from mnemic_testing.chroma_servers import ChromaServer, chroma_client, chroma_server
+from mnemic_testing.vector_indexes import files_with, said
 
 chromadb = pytest.importorskip("chromadb")
 from chromadb.config import Settings  # noqa: E402

@@ -11,9 +11,9 @@ from tests.internals import database_of, outbox_of, runtime_of, store_of
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.vector import exact
-from mnemic.testing import VectorIndexSuite
-from mnemic.testing.chroma_servers import chroma_client, chroma_server
 from mnemic.testing.fakes import add_message
+from mnemic_testing import VectorIndexSuite
+from mnemic_testing.chroma_servers import chroma_client, chroma_server
 
 pytest.importorskip("chromadb")
 psycopg = pytest.importorskip("psycopg")

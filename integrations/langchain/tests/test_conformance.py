@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_mnemic import MnemicMemory, MnemicMiddleware, mnemic_tools
 from mnemic import Memory
-from mnemic.testing import AdapterConformance, Script, ToolAnswer, ToolConformance
+from mnemic_testing import AdapterConformance, Script, ToolAnswer, ToolConformance
 
 
 class Scripted(GenericFakeChatModel):

@@ -13,7 +13,7 @@ from sqlalchemy.pool import StaticPool
 
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicToolSpec
 from mnemic import MnemicError
-from mnemic.testing import AdapterConformance, ToolAnswer, ToolConformance
+from mnemic_testing import AdapterConformance, ToolAnswer, ToolConformance
 
 
 class ScriptedLLM(MockFunctionCallingLLM):

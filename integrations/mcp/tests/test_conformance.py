@@ -7,8 +7,8 @@ from typing import Any
 from mcp import Client
 
 from mnemic import Memory
-from mnemic.testing import ToolAnswer, ToolConformance
 from mnemic_mcp import memory_server
+from mnemic_testing import ToolAnswer, ToolConformance
 
 
 class TestServer(ToolConformance):

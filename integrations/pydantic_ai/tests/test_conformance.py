@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mnemic import Memory
-from mnemic.testing import AdapterConformance, Script, ToolAnswer, ToolConformance
+from mnemic_testing import AdapterConformance, Script, ToolAnswer, ToolConformance
 from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
 
 

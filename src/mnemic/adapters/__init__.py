@@ -12,7 +12,7 @@ prompt. The rest is here:
 - the tools ``remember``, ``recall`` and ``forget``: ``mnemic.adapters.tools``;
 - when a framework is idle: ``OpenRuns``, ``run_of``.
 
-Shared code that reads or writes is asynchronous; ``blocking`` runs it on the caller's thread. ``mnemic.testing.adapters`` has
+Shared code that reads or writes is asynchronous; ``blocking`` runs it on the caller's thread. ``mnemic_testing.adapters`` has
 the conformance suite.
 """
 

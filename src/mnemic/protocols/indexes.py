@@ -39,7 +39,7 @@ class VectorIndex(Protocol):
 
     Users with at most ``exact_below`` records are always searched exactly, and so are all others while ``serves`` is False.
     Results are docs of the record; the caller skips erased docs and those of other users. No method raises because the index
-    is stale, damaged or unreachable: the record is then searched without it. ``mnemic.testing.VectorIndexSuite`` is the full
+    is stale, damaged or unreachable: the record is then searched without it. ``mnemic_testing.VectorIndexSuite`` is the full
     specification.
     """
 

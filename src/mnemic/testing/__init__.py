@@ -1,28 +1,8 @@
-"""Conformance suites for embedders, vector indexes, adapters and tools of frameworks, and fakes for tests of programs.
+"""Fakes for tests of programs: embedders that fail or have chosen vectors, records, and scripted language models.
 
-The suites are plain classes of pytest tests: subclass one, give the fixture it asks for, and the promises are checked::
-
-    class TestMyEmbedder(EmbedderSuite):
-        @pytest.fixture
-        def embedder(self):
-            return MyEmbedder()
+The conformance suites for embedders, vector indexes, adapters and tools are in the distribution ``mnemic-testing``.
 """
 
-from mnemic.testing.adapters import AdapterConformance, Script
-from mnemic.testing.embedders import EmbedderSuite
 from mnemic.testing.fakes import FailingEmbedder, PreparedEmbedder, memory_record, message
-from mnemic.testing.tools import ToolAnswer, ToolConformance
-from mnemic.testing.vector_indexes import VectorIndexSuite
 
-__all__ = [
-    "AdapterConformance",
-    "EmbedderSuite",
-    "FailingEmbedder",
-    "PreparedEmbedder",
-    "Script",
-    "ToolAnswer",
-    "ToolConformance",
-    "VectorIndexSuite",
-    "memory_record",
-    "message",
-]
+__all__ = ["FailingEmbedder", "PreparedEmbedder", "memory_record", "message"]

@@ -46,7 +46,7 @@ class PreparedEmbedder:
         """Length of the vectors, or None while there are none."""
         return len(next(iter(self._vectors.values()))) if self._vectors else None
 
-    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002
         """The prepared vectors; shape (len(texts), dimension)."""
         missing = [text for text in texts if text not in self._vectors]
         if missing:

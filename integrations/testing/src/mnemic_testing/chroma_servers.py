@@ -45,7 +45,7 @@ class ChromaServer:
         """
         words = ("run", "--path", str(self.folder), "--host", HOST, "--port", str(self.port))
         quiet = subprocess.DEVNULL
-        self._process = subprocess.Popen([sys.executable, "-c", RUN, *words], stdout=quiet, stderr=quiet)  # noqa: S603
+        self._process = subprocess.Popen([sys.executable, "-c", RUN, *words], stdout=quiet, stderr=quiet)
         end = time.monotonic() + SECONDS
         while time.monotonic() < end and self._process.poll() is None:
             with suppress(OSError), socket.create_connection((HOST, self.port), timeout=1):

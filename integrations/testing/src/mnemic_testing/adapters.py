@@ -23,9 +23,9 @@ import pytest
 from mnemic.errors import ConfigurationError, MnemicError, StoreUnavailable
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
-from mnemic.testing.records import OnEachStore
 from mnemic.types import MemoryRecord
 from mnemic.types.literals import SESSION_SUMMARY
+from mnemic_testing.records import OnEachStore
 
 __all__ = ["AdapterConformance", "Script"]
 

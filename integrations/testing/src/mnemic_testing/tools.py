@@ -20,7 +20,7 @@ import pytest
 from mnemic.adapters.tools import is_search_answer
 from mnemic.errors import MnemicError, StoreUnavailable
 from mnemic.memory import Memory
-from mnemic.testing.records import OnEachStore
+from mnemic_testing.records import OnEachStore
 
 __all__ = ["ToolAnswer", "ToolConformance"]
 
