@@ -18,7 +18,6 @@ from mnemic.knowledge.candidates import Snapshot, candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.processes import cached_property
 from mnemic.types import (
     AddEpisode,
     Archive,
@@ -62,10 +61,13 @@ class _Run:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     known: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
     described_ids: set[str] = field(default_factory=set[str])
+    _background: Mapping[str, int] | None = None
 
-    @cached_property
+    @property
     def background(self) -> Mapping[str, int]:
-        return episodes.background(self.runtime, self.scope.user)
+        if self._background is None:
+            self._background = episodes.background(self.runtime, self.scope.user)
+        return self._background
 
     def count(self, **more: int) -> None:
         for name, number in more.items():

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
-Owner = TypeVar("Owner")
 
 
 _LOCKS: set[ref[Lock]] = set()
@@ -46,21 +45,6 @@ def _reset_locks() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_locks)
-
-
-class cached_property(Generic[Owner, T]):  # noqa: N801 - named as in functools
-    """``functools.cached_property`` without its lock: up to Python 3.11 a fork while a value is computed leaves it locked.
-
-    Two threads at once may both compute the value.
-    """
-
-    def __init__(self, compute: Callable[[Owner], T]) -> None:
-        self._compute = compute
-        self.__doc__ = compute.__doc__
-
-    def __get__(self, instance: Owner, owner: type[Owner]) -> T:
-        value = instance.__dict__[self._compute.__name__] = self._compute(instance)
-        return value
 
 
 class PerProcess(Generic[T]):

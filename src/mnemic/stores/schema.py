@@ -7,11 +7,10 @@ Users are integers from a table, so that no text of a caller becomes part of an 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from mnemic import errors
-from mnemic.services.processes import cached_property
 
 OLDEST, LATEST = 6, 7
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
@@ -69,6 +68,11 @@ class Table:
         clustered: rows are stored in the order of the key, if the engine supports it.
         busy: rows change often; pages keep free space for updates.
         kind: the kind of records that a view shows; empty for a table.
+
+    Attributes:
+        names: the names of the columns.
+        listed: the same, comma-separated for SQL.
+        docs: the names of the columns that hold docs of records.
     """
 
     name: str
@@ -81,21 +85,14 @@ class Table:
     clustered: bool = False
     busy: bool = False
     kind: str = ""
+    names: tuple[str, ...] = field(init=False)
+    listed: str = field(init=False)
+    docs: frozenset[str] = field(init=False)
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def listed(self) -> str:
-        """The column names, comma-separated for SQL."""
-        return ", ".join(self.names)
-
-    @cached_property
-    def docs(self) -> frozenset[str]:
-        """The names of the columns that hold docs of records."""
-        return frozenset(column.name for column in self.columns if column.names)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(column.name for column in self.columns))
+        object.__setattr__(self, "listed", ", ".join(self.names))
+        object.__setattr__(self, "docs", frozenset(column.name for column in self.columns if column.names))
 
 
 @dataclass(frozen=True, eq=False)

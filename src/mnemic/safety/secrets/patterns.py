@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from mnemic.services.processes import cached_property
-
 # ruff: noqa: E501, S105 - expressions are easier to check on one line; none of them is a password in use
 
 _Match = re.Match[str]
@@ -24,11 +22,14 @@ class Expression:
 
     def __init__(self, expression: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._expression, self._flags = expression, flags
+        self._regex: re.Pattern[str] | None = None
 
-    @cached_property
+    @property
     def regex(self) -> re.Pattern[str]:
         """The compiled expression."""
-        return re.compile(self._expression, self._flags)
+        if self._regex is None:
+            self._regex = re.compile(self._expression, self._flags)
+        return self._regex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
