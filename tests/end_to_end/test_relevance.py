@@ -59,12 +59,15 @@ def test_a_limit_leaves_what_reaches_it_in_its_order(facts, questions, number, l
     everything = facts.search(question, k=50)
     assert all(0 <= hit.relevance <= 1 for hit in everything)
     kept = [hit.id for hit in everything if hit.relevance >= limit][:k]
-    assert [hit.id for hit in facts.search(question, k=k, min_relevance=limit)] == kept
+    cut = facts.search(question, k=k, min_relevance=limit)
+    assert [hit.id for hit in cut] == kept
+    assert cut.left_out == sum(hit.relevance < limit for hit in everything[:k])
 
 
 @pytest.mark.parametrize("text", ["hi", "thanks!", "ok", "What is the capital of France?", "Tell me a joke."])
 def test_a_context_is_empty_where_nothing_bears_on_the_question(facts, text):
-    assert facts.get_memory_context(text).text == ""
+    context = facts.get_memory_context(text)
+    assert (context.text, context.left_out) == ("", len(FACTS))
     assert facts.search(text)  # a search has no limit unless it is given one
     assert facts.get_memory_context(text, min_relevance=0).text
 
@@ -73,6 +76,13 @@ def test_a_context_keeps_the_answer_and_little_else(facts, questions):
     contexts = [(facts.get_memory_context(question), wanted) for question, wanted in questions]
     assert np.mean([wanted in {hit.id for hit in context.hits} for context, wanted in contexts]) > 0.9
     assert np.mean([len(context.hits) for context, _ in contexts]) < 10  # of 43
+    assert all(context.left_out == len(FACTS) - len(context.hits) for context, _ in contexts)
+
+
+def test_what_the_budget_leaves_out_is_counted_too(facts):
+    context = facts.get_memory_context("Tell me all about Ana.", max_tokens=60, min_relevance=0)
+    assert context.truncated
+    assert context.left_out == len(context.found) - len(context.hits) > 0
 
 
 def test_an_embedder_of_unknown_scale_cuts_no_context():

@@ -274,12 +274,15 @@ def _result(
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
+    left_out = 0
     if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
-        pages: Iterable[_Ranked] = [replace(first, order=first.order[first.relevance[first.order] >= least])]
+        kept = first.relevance[first.order] >= least
+        left_out = int(np.count_nonzero(~kept[: query.k]))
+        pages: Iterable[_Ranked] = [replace(first, order=first.order[kept])]
     else:
         pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
     hits = _hits(runtime, scope.user, view, query, pages, found.provenance)
-    return SearchResult(hits, grade.evidence, grade.probability)
+    return SearchResult(hits, grade.evidence, grade.probability, left_out)
 
 
 def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:

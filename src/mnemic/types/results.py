@@ -130,11 +130,13 @@ class SearchResult(Sequence[Hit]):
 
     ``evidence`` grades the result (``strong``, ``weak`` or ``none``), and ``probability``, 0 to 1, is the estimated
     probability that the first ten hits answer the query: a ranking always returns something, even if nothing matches.
+    ``left_out`` counts what was among the first k and is no hit, because its relevance is below ``min_relevance``.
     """
 
     hits: tuple[Hit, ...] = ()
     evidence: Evidence = "none"
     probability: float = 0.0
+    left_out: int = 0
     render: Callable[[Sequence[Hit], Evidence, Style | None], str] = field(default=_empty, repr=False, compare=False)
 
     def to_prompt(self, style: Style | None = None) -> str:
@@ -182,8 +184,9 @@ class MemoryContext:
 
     ``text`` is the verbatim evidence by day; ``prompt`` adds annotations if there is room: supersession, titles and summaries
     of episodes (empty if there is nothing to add, or no room). Neither exceeds the budget; ``token_count`` counts the tokens of
-    ``text`` by the handle's tokenizer. ``truncated``: hits were left out. ``hits`` are those shown in both, ``found`` all from
-    which they were chosen, best first.
+    ``text`` by the handle's tokenizer. ``truncated``: hits were left out for want of room. ``hits`` are those shown in both,
+    ``found`` all from which they were chosen, best first; ``left_out`` counts those that are not shown, because of the budget
+    or of their relevance.
     """
 
     text: str
@@ -192,6 +195,7 @@ class MemoryContext:
     hits: tuple[Hit, ...] = ()
     token_count: int = 0
     truncated: bool = False
+    left_out: int = 0
     evidence: Evidence = "none"
     found: SearchResult = field(default_factory=SearchResult, repr=False, compare=False)
     render: Callable[[Style], str] = field(default=_empty, repr=False, compare=False)

@@ -185,7 +185,7 @@ def build_context(
     background = _background(runtime, scope, found.hits)
     return replace(
         found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
-        found=result, prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
+        found=result, left_out=result.left_out + len(result.hits) - len(found.hits), prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 
