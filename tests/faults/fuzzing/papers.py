@@ -15,6 +15,7 @@ from tests.internals import runtime_of
 from mnemic import InvalidInput, Memory, Project, project
 from mnemic.runtime.projects import front_matter
 from mnemic.runtime.scopes import scope
+from mnemic.transfer import imports
 from mnemic.transfer.importers import files, memories
 
 TOKEN = "tok3n-of-ana"
@@ -121,11 +122,12 @@ class Importer:
 
     def _remembered(self, found: list[Any]) -> int:
         mine = self.memory.scoped(user=next(self._users))
-        engine, first, second = runtime_of(mine), memories.Tally(), memories.Tally()
+        engine, first, second = runtime_of(mine), imports.Tally(), imports.Tally()
         for tally in (first, second):
-            for receipt in memories.store(engine, mine.scope, found, mine.admin.settings.timezone):
-                tally.count(receipt)
-        assert first.memories == len(found) == first.stored + first.duplicate + len(first.rejected)
+            receipts = memories.store(engine, mine.scope, found, mine.admin.settings.timezone)
+            for one, receipt in zip(found, receipts, strict=True):
+                tally.count("memory", receipt, one.content)
+        assert first.counts.total() == len(found) == first.stored + first.duplicate + len(first.rejected)
         assert not second.stored
         assert len(mine.list(reach="user", limit=None, status=["short_term", "long_term", "archived"])) <= len(found)
         return first.stored
