@@ -120,8 +120,8 @@ def length(pool: Pool) -> Floats:
 
 
 def person(pool: Pool) -> Floats:
-    """1 for turns of a person: replies of an assistant are mostly useful once."""
-    return (~pool.agent).astype(np.float32)
+    """1 for turns of a person: replies of an assistant are mostly useful once. Half of it where the query asks for them."""
+    return (~pool.agent).astype(np.float32) * np.float32(0.5 if pool.query_traits & cues.REPLY else 1.0)
 
 
 def request_length(pool: Pool) -> Floats:

@@ -18,6 +18,8 @@ REASON = 16
 """It gives a reason."""
 NAME = 32
 """It contains a name: a capital inside a sentence, or a quotation."""
+REPLY = 64
+"""Of a query alone: it asks what the assistant said or did, as in "How did you recommend ...?"."""
 
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|monday|tuesday|"
@@ -40,6 +42,9 @@ _ASKED = (
     (REASON, re.compile(r"why\b|what (?:reason|made|motivat)")),
     (NAME, re.compile(r"(?:who|whom|with whom|what is the name|which|where)\b|what.{0,30}\bnames?\b")),
 )  # fmt: skip
+_ASKS_FOR_REPLY = re.compile(
+    r"\b(?:how|what|which|when|where|why|who)\b[^.!?]{0,200}\b(?:did|had|have|were) you\b[^.!?]{0,400}\?"
+)
 
 
 def traits(text: str) -> int:
@@ -59,6 +64,7 @@ def traits(text: str) -> int:
 
 
 def expected_traits(query: str) -> int:
-    """The bits expected of an answer to a question; 0 if none."""
+    """The bits expected of an answer to a question, with ``REPLY`` where it asks for the assistant's; 0 if none."""
     lowered = query.lower().lstrip()
-    return sum(bit for bit, pattern in _ASKED if pattern.match(lowered))
+    reply = REPLY if _ASKS_FOR_REPLY.search(lowered) else 0
+    return reply | sum(bit for bit, pattern in _ASKED if pattern.match(lowered))

@@ -56,6 +56,20 @@ def test_what_a_person_said_comes_before_a_long_answer_that_says_the_same_words(
     assert found[0].text == "I moved to a flat in Lisbon."
 
 
+def test_a_question_about_the_answer_finds_the_answer(memory):
+    said = "The budget app needs a good way to store its entries."
+    answer = "To store the entries of the budget app, a single table in SQLite is enough."
+    memory.add_exchange(said, answer, session="a")
+    memory.add_exchange("How do I cook rice?", ANSWER, session="b")
+    asked, told = (
+        "What way to store entries of the budget app did you recommend?",
+        "What way to store entries has the app?",
+    )
+    by_person = [{h.text: h.contributions.get("person", 0) for h in memory.search(q)} for q in (asked, told)]
+    assert by_person[0][said] == pytest.approx(by_person[1][said] / 2)
+    assert by_person[0][answer] == by_person[1][answer] == 0
+
+
 def test_having_asked_before_is_no_answer(memory):
     memory.add_exchange("I live in Lisbon.", "Noted.", session="a")
     for n in range(3):

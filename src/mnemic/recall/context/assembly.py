@@ -183,9 +183,10 @@ def build_context(
     shown = (*(original[hit.id] for hit in found.hits), *standing)
     runtime.delivered.note(scope, [hit.id for hit in shown])
     background = _background(runtime, scope, found.hits)
+    prompt = context.annotate(packed.lines, background, frame) if found.hits else ""
     return replace(
         found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
-        found=result, left_out=result.left_out + len(result.hits) - len(found.hits), prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
+        found=result, left_out=result.left_out + len(result.hits) - len(found.hits), prompt=prompt,
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 
