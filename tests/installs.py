@@ -3,11 +3,13 @@
 A shared environment hides an undeclared import; these environments do not. Run by ``make test-installs``.
 """
 
+import email
 import os
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -93,6 +95,17 @@ def installed(wheels: Path, members: list[str], packages: str, absent: list[str]
         return len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])
 
 
+def check_metadata(wheel: Path) -> None:
+    """A wheel has its page, as Markdown, and its licence."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+        assert metadata["Description-Content-Type"] == "text/markdown", wheel
+        assert str(metadata.get_payload()).lstrip().startswith("# "), wheel
+        held = {one.rpartition("/")[2] for one in archive.namelist() if ".dist-info/licenses/" in one}
+        assert {Path(one).name for one in metadata.get_all("License-File", ())} == held >= {"LICENSE"}, wheel
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         wheels, builder = Path(folder, "wheels"), Path(folder, "builder")
@@ -100,6 +113,8 @@ def main() -> None:
         for member in ("", *(member for members, *_ in INSTALLS.values() for member in members)):
             pip = [builder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
             subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels / member, ROOT / member], check=True)
+        for wheel in wheels.rglob("*.whl"):
+            check_metadata(wheel)
         counts = {name: pool.submit(installed, wheels, *what) for name, what in INSTALLS.items()}
         for name, count in counts.items():
             print(f"{name}: {count.result()} packages, every module imports", flush=True)
