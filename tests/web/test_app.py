@@ -91,6 +91,16 @@ class TestPages:
         assert "not in the prompt" in text
         assert re.search(r"The prompt: \d+ of 60 tokens", text)
 
+    def test_the_relevance_of_each_hit_and_what_is_left_out(self):
+        with Memory(":memory:", user="ana") as memory:
+            memory.add("I am allergic to kiwi.")
+            memory.add("The train leaves at nine.")
+            client = browser(memory)
+            assert re.search(r"<span>relevance \d\d%</span>", client.get("/recall?q=What+am+I+allergic+to%3F").text)
+            page = client.get("/recall?q=thanks%21").text
+            assert "Nothing relevant was found." in page
+            assert "2 more are too little relevant to be worth their tokens." in page
+
     def test_what_was_asked_last_is_a_link_that_asks_it_again(self):
         with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(questions=5)) as memory:
             client = browser(memory)

@@ -36,6 +36,7 @@ def environment() -> Environment:
         "short": _short,
         "bytes": _bytes,
         "number": _number,
+        "percent": _percent,
         "where": _where,
     }
     return found
@@ -55,6 +56,10 @@ def _short(text: str | None, most: int = 300) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share == 0 or share >= 0.005 else "below 1%"
 
 
 def _bytes(size: int) -> str:
