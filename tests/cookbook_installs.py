@@ -32,26 +32,12 @@ def pip(python: Path, *words: str) -> None:
     subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True)
 
 
-def built(python: Path, folder: Path) -> dict[str, Path]:
-    """The wheels of this project by the name of their distribution."""
-    pip(python, "wheel", "--no-deps", "-w", str(folder), *map(str, MEMBERS))
-    return {path.name.split("-")[0].replace("_", "-"): path for path in folder.glob("*.whl")}
-
-
-def local(requirement: str, wheels: dict[str, Path]) -> str:
-    """A requirement, with the wheel of this project in the place of its name."""
-    name, bracket, extras = requirement.partition("[")
-    return f"{name}{bracket}{extras} @ {wheels[name].as_uri()}" if name in wheels else requirement
-
-
-def make(folder: Path, line: str, wheels: dict[str, Path]) -> Path:
-    """An environment with what a line installs."""
+def make(folder: Path, line: str, wheels: Path) -> Path:
+    """An environment with what a line installs; the wheels of this project are found in their folder."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    ours = folder / "ours.txt"
-    ours.write_text("".join(f"{name} @ {path.as_uri()}\n" for name, path in wheels.items()), encoding="utf-8")
-    words = [local(word, wheels) for word in shlex.split(line)]
-    pip(python, "install", "-c", str(ROOT / "constraints.txt"), "-c", str(ours), *words)
+    constraints = ("-c", str(ROOT / "constraints.txt"))
+    pip(python, "install", "--find-links", str(wheels), *constraints, *shlex.split(line))
     return python
 
 
@@ -78,7 +64,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         venv.create(folder / "builder", with_pip=True)
-        wheels = built(folder / "builder" / "bin" / "python", folder / "wheels")
+        wheels = folder / "wheels"
+        pip(folder / "builder" / "bin" / "python", "wheel", "--no-deps", "-w", str(wheels), *map(str, MEMBERS))
         for number, (line, paths) in enumerate(install_lines(sys.argv[1:]).items()):
             print(f"pip install {line}", flush=True)
             python = make(folder / str(number), line, wheels)
