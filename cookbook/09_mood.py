@@ -49,7 +49,7 @@ def recall_in_a_mood(memory: Memory) -> None:
     assert best(low) != best(high)
 
     # A context for a prompt takes one as well, and so does every adapter; a function is asked at each call.
-    context = memory.get_memory_context("How was the exam?", max_tokens=60, mood=lambda: low)
+    context = memory.get_memory_context("How was the exam?", max_tokens=100, mood=lambda: low)
     assert memory.admin.emotion(context.hits[0].text).valence < 0
 
     # A mood may be made by hand: as unpleasant as it gets, stirred, and certain.
