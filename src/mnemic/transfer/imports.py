@@ -88,8 +88,8 @@ class Tally:
         undated = [one.sent_at for one in reading.messages] + [one.changed for one in reading.memories]
         return ImportReport(
             file=reading.file, format=reading.format, counts=dict(self.counts), stored=self.stored,
- duplicate=self.duplicate, without_text=self.without_text,
-            rejected=tuple(self.rejected), damaged=tuple(one.reason for one in reading.damaged),
+            duplicate=self.duplicate, without_text=self.without_text, rejected=tuple(self.rejected),
+            damaged=tuple(one.reason for one in reading.damaged),
             undated=sum(when is None for when in undated),
             left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
             remarks=tuple(reading.remarks), pending=dict(self.pending), dry_run=dry_run,
