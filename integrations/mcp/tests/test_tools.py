@@ -557,9 +557,10 @@ async def test_a_mood_says_what_comes_first(memory, served):
     sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
     memory.remember(glad)
     memory.remember(sad)
+    room = memory.get_memory_context("How was the exam?").token_count - 1  # too little for both, by any tokenizer
     async with served(memory) as call:
         for mood, wanted in (("sad and lonely, everything hurts", sad), ("so happy and excited!", glad)):
-            context = await call("context", query="How was the exam?", max_tokens=85, mood=mood)
+            context = await call("context", query="How was the exam?", max_tokens=room, mood=mood)
             assert [text for text in (glad, sad) if text in context["text"]] == [wanted]
             found = (await call("recall", query="How was the exam?", mood=mood, emotion_weight=1))["found"]
             assert found[0]["text"] == wanted
