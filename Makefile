@@ -16,7 +16,7 @@ SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.
 unexport PYTHONDONTWRITEBYTECODE
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
-MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
+MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
 
 .PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-web test-cookbook test-stores battery bench format clean
 

@@ -19,7 +19,7 @@ Memory      src/mnemic                       Memory Links Sessions Admin Filters
 Adapters    src/mnemic/adapters              ScopeSource bound checked_memory checked_location as_async checked_filters checked_options Thread ThreadMessage with_tools Words Marks words_of sent_at evidence unstored contains Conversation session_messages session_words shown_in_session Recall Count recall_failures_logged hit_metadata remember recall Search forget is_search_answer SessionStart session_start blocking run_of OpenRuns log_rejected Binding bind location_of
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Question Scope SessionView StoredVector
 Reports     src/mnemic/types                 ImportReport ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
-Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
+Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source ImportFormat UNSET Unset
 Documents   src/mnemic/documents.py        *
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic                       Settings Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences

@@ -28,7 +28,7 @@ def test_numbers_outside_the_range(value):
 
 
 @pytest.mark.parametrize("value", [0, -1.0, nan, inf, "3", True])
-def test_seconds_that_are_none(value):
+def test_seconds_that_are_not_above_zero(value):
     with pytest.raises(ConfigurationError, match="ttl, in seconds, must be a number above 0, not"):
         seconds("ttl", value, above=True)
 

@@ -1,4 +1,4 @@
-"""BM25 keyword search with postings from the store, and in RAM with rank-bm25; statistics are those of the user alone."""
+"""BM25 keyword search with postings from the store, and in RAM with rank-bm25; statistics are per user."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Task(Generic[A]):
 
 
 _FAILED = "The language model {service} failed ({label}): {detail}"
-_TEXTS: failures.ErrorTexts = {
+_ERROR_TEXTS: failures.ErrorTexts = {
     "refused": (
         "The language model {service} does not let us in or is not there ({label}). Check the "
         "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
@@ -97,7 +97,7 @@ class RequestFailure(Failure):
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
     """Classify an error of the language model `service`; `secrets` are removed from the message."""
-    failure = failures.classify(error, service, _TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets)
+    failure = failures.classify(error, service, _ERROR_TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets)
     names = {base.__name__ for base in type(error).__mro__}
     unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
     concerns: Literal["form", "answer", "final"] = "final"

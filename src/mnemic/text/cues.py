@@ -19,7 +19,7 @@ REASON = 16
 NAME = 32
 """It contains a name: a capital inside a sentence, or a quotation."""
 REPLY = 64
-"""Of a query alone: it asks what the assistant said or did, as in "How did you recommend ...?"."""
+"""Only of a query: it asks what the assistant said or did, as in "How did you recommend ...?"."""
 
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|monday|tuesday|"

@@ -47,8 +47,8 @@ class OnnxEmbedder:
     Thread-safe, and usable after a fork.
 
     With ``int8`` the default model has weights of one byte: less than half of the memory and about half of the processor
-    time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch. It comes
-    with the package alone.
+    time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch. Only
+    the package has it.
 
     Args:
         model: None for the default; a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``; or a

@@ -74,7 +74,7 @@ def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | Non
     """Find all-MiniLM-L6-v2 or its form with weights of one byte, downloading it if need be.
 
     Args:
-        name: ``MODEL_NAME`` or ``INT8_NAME``; the second comes with the package alone.
+        name: ``MODEL_NAME`` or ``INT8_NAME``; only the package has the second.
         offline: never touch the network.
         progress: show a progress bar for downloads; None shows it on a terminal.
 
