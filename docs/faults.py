@@ -1,4 +1,4 @@
-"""Fills the table of docs/operations/faults.md from benchmarks/results/battery.json; ``--check`` only compares.
+"""Fills the table of docs/results/faults.md from benchmarks/results/battery.json; ``--check`` only compares.
 
 The result is written by ``make battery``. A part that was not run says so, and one that failed says that.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "operations" / "faults.md"
+PAGE = ROOT / "docs" / "results" / "faults.md"
 RESULT = ROOT / "benchmarks" / "results" / "battery.json"
 TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 

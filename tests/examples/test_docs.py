@@ -205,7 +205,7 @@ def test_figures_of_one_kind_are_added_up_and_a_failure_is_told():
 
 
 def test_every_part_of_the_battery_is_on_its_page():
-    page = text_of("docs/operations/faults.md")
+    page = text_of("docs/results/faults.md")
     assert re.findall(r"`make battery PART=(\w+)` \|", page) == [*PARTS]
 
 
@@ -225,7 +225,7 @@ def commands():
 
 
 def test_every_command_and_option_is_documented():
-    text = text_of("docs/guides/command-line.md")
+    text = text_of("docs/more/command-line.md")
     parser, named_commands = commands()
     for name, command in named_commands.items():
         section = re.search(rf"^## `mnemic {name}`$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
@@ -261,7 +261,7 @@ def test_every_method_that_is_named_exists(path):
 
 
 def test_every_error_is_explained():
-    text = text_of("docs/guides/errors.md")
+    text = text_of("docs/more/errors.md")
     names = {name for name in mnemic.errors.__all__ if f"### {name}" not in text}
     assert names == {"MnemicError", "StoreError"}  # the two that are never raised as such
 

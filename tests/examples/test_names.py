@@ -14,7 +14,7 @@ from mnemic.cli.parser import COMMANDS
 from mnemic_mcp.options import PROFILES
 from mnemic_mcp.tools import Tools, tools_of
 
-PAGE = Path(__file__).parents[2] / "docs/guides/names.md"
+PAGE = Path(__file__).parents[2] / "docs/more/names.md"
 ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
 INDEX = [row for row in ROWS if len(row) == 2][2:]
 TABLES = [row for row in ROWS if len(row) == 4]

@@ -62,7 +62,7 @@ def test_the_readme_and_the_help_name_the_same_tools():
 
 
 def test_the_page_names_every_option_and_its_settings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    page = (Path(__file__).parents[3] / "docs/integrations/mcp.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/start/mcp.md").read_text(encoding="utf-8")
     with pytest.raises(SystemExit):
         parsed(["--help"])
     options = {*re.findall(r"--[a-z-]+", capsys.readouterr().out)} - {"--help", "--version"}

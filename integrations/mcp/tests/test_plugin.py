@@ -43,7 +43,7 @@ def test_its_server_and_its_hooks_are_commands_that_there_are():
 
 
 def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions():
-    page = (ROOT / "docs" / "integrations" / "mcp.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "start" / "mcp.md").read_text(encoding="utf-8")
     shown = [
         json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"SessionStart"' in block
     ]

@@ -17,7 +17,7 @@ from mnemic.cli.hooks import MOMENTS
 from mnemic.runtime.projects import project
 
 HOME = "HOME" if os.name != "nt" else "USERPROFILE"
-DOCS = Path(__file__).parents[3] / "docs" / "integrations" / "mcp.md"
+DOCS = Path(__file__).parents[3] / "docs" / "start" / "mcp.md"
 
 
 @pytest.fixture
