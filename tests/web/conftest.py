@@ -1,5 +1,7 @@
-"""A memory that was lived with, and one full of hostile text."""
+"""Chromium, a memory that was lived with, and one full of hostile text."""
 
+import os
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +20,22 @@ HOSTILE = [
     "<a href='http://elsewhere.test/'>a link</a>", "</pre></blockquote><iframe src='http://elsewhere.test/'></iframe>",
     "' hx-get='/audit' hx-trigger='load", "<style>*{display:none}</style>", "<meta http-equiv=refresh content='0;url=//e.test'>",
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api", reason="make test-web installs it")
+    path = (
+        os.environ.get("CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
+    assert path, "No Chromium: run apt-get install chromium, or name one with CHROMIUM=/path/of/chromium make test-web."
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
 
 
 def lived(place):

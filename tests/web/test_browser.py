@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import threading
 from importlib.resources import files
@@ -22,21 +21,6 @@ pytestmark = [pytest.mark.web, pytest.mark.filterwarnings("ignore::DeprecationWa
 AXE = Path(__file__).with_name("axe.min.js")
 PICTURES = os.environ.get("MNEMIC_PICTURES")
 """A folder for screenshots of every view."""
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = (
-        os.environ.get("CHROMIUM")
-        or shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    assert path, "No Chromium: run apt-get install chromium, or name one with CHROMIUM=/path/of/chromium make test-web."
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 class Site:

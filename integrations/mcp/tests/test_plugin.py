@@ -2,6 +2,9 @@
 
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import mnemic
@@ -52,3 +55,42 @@ def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions():
     head, _, text = skill.removeprefix("---\n").partition("\n---\n\n")
     assert [line.partition(":")[0] for line in head.splitlines()] == ["name", "description"]
     assert text == INSTRUCTIONS
+
+
+def test_the_entry_of_the_registry_names_the_package_and_its_options():
+    entry = json.loads((ROOT / "integrations" / "mcp" / "server.json").read_text(encoding="utf-8"))
+    (package,) = entry["packages"]
+    assert {entry["version"], package["version"]} == {mnemic.__version__}
+    assert package["identifier"] == "mnemic-mcp"
+    assert len(entry["description"]) <= 100
+    assert (
+        parsed([word for one in package["packageArguments"] for word in (one["name"], one["default"])]).user
+        == "default"
+    )
+    page = (ROOT / "integrations" / "mcp" / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- mcp-name: {entry['name']} -->" in page
+
+
+def test_the_desktop_bundle_starts_the_server(tmp_path):
+    folder = ROOT / "integrations" / "mcp" / "bundle"
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {manifest["version"], project["version"]} == {mnemic.__version__}
+    assert project["dependencies"] == [f"mnemic-mcp[minilm]=={mnemic.__version__}"]
+    started = manifest["server"]["mcp_config"]
+    entry = started["args"].index(manifest["server"]["entry_point"])
+    words = [
+        sys.executable,
+        folder / manifest["server"]["entry_point"],
+        *started["args"][entry + 1 :],
+        "--dir",
+        tmp_path,
+    ]
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    hello["params"] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    done = subprocess.run(words, input=json.dumps(hello) + "\n", capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "mnemic"

@@ -57,12 +57,14 @@ def _run(options: Options, output: TextIOWrapper) -> int:
     with memory:
         if options.http is None:
             _close_on_signals(memory)
-        start()
+        loading = start()
         server = memory_server(
             memory, profile=options.profile, consolidate=options.consolidate,
             project=here if isinstance(here, Project) else None, recipe=settings.recipe,
         )  # fmt: skip
         anyio.run(serving, server)
+    if loading is not None and loading.is_alive():
+        os._exit(0)  # onnxruntime aborts a process that ends while it loads a model
     return 0
 
 
@@ -72,7 +74,9 @@ async def _serve_stdio(server: Server[Any], output: TextIOWrapper) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _opened(options: Options, settings: Config, here: str | Project | None) -> tuple[Memory, Callable[[], object]]:
+def _opened(
+    options: Options, settings: Config, here: str | Project | None
+) -> tuple[Memory, Callable[[], threading.Thread | None]]:
     """The memory, and what loads its model in the background."""
     given = settings.arguments(
         embedder=options.embedder, llm=options.llm, timezone=options.timezone, session=options.session
