@@ -17,22 +17,22 @@ TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end --
 
 # Part of the battery | requirement | `make test` | `make battery`
 BARS = """
-kill          | `kill -9` on four writers, a consolidator and a reader: no acknowledged write is lost, `admin.verify()` finds nothing | 5 rounds of six kills after 100 acknowledged writes each | 1,000 rounds
+kill          | `kill -9` on four writers, a consolidator and a reader: no acknowledged write is lost, `admin.verify()` finds nothing | 5 rounds of six kills, 100 acknowledged writes each | 1,000 rounds
 consolidation | Processes killed during consolidation: the record ends as it does without kills | 10 | 100
-failpoints    | Each statement fails once, also during recovery and during a move to another record: all or nothing, and a repeated call completes | some steps, five recoveries | each step as crash, exception and cancellation, every recovery
+failpoints    | Each statement fails once, also in recovery and in a move: all or nothing, and repeating the call completes it | some steps, five recoveries | each step as crash, exception and cancellation
 files         | Damaged, truncated, mixed or missing files, and a full disk: no crash, no silent wrong answer | 20 damaged files, some points of a full disk | 500, every point
-erasure       | Erasure in twelve states and five carriers, with derived text and vectors: no byte remains, other records are intact, no row mentions it | 24 records, 80 random histories | 500, 3,000
-model         | Random calls against a model of plain dictionaries, in RAM and in a reopened folder: no difference | 15 runs of 30 steps each | 1,000 of 100
+erasure       | Erasure in twelve states and five carriers, with derived text and vectors: no byte or row remains, others are intact | 24 records, 80 random histories | 500, 3,000
+model         | Random calls, in RAM and in a reopened folder: no difference from a plain model | 15 runs of 30 steps each | 1,000 of 100
 seeded        | Bugs planted in the library: the short model test finds at least 19 of 20 | a third | all
 isolation     | Hostile pairs of user, project and session names: neither sees the other's records | 150 pairs | 100,000
 input         | Hostile input to every method, adapter and command: returned unchanged, or refused with a Mnemic error | a few of 1,887 values and 99 files | all
 fuzz          | Model answers, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | a few inputs each | coverage-guided, 10 minutes per target
 poison        | 200 poisoned texts: none promoted, no fence broken. Secrets: every kind found, look-alikes kept | all | all
-load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact written at once, 10,000 users, half an hour of reads and writes: nothing lost or duplicated | small forms | all
+load          | 128 recalls on 100,000 records, 128 writers in 8 processes, the same fact from 64 threads at once, 10,000 users, half an hour of load: nothing lost or duplicated | small forms | all
 chroma        | Processes with an embedded Chroma killed, its files damaged: rebuilt from the record | 3 kills (`make test-engines`) | 50
-engines       | Store suites and random calls on PostgreSQL and Chroma, two workers on one record with two kills: nothing lost | 250 operations, 8 runs of 25 steps each (`make test-engines`) | 5,000, 100 of 50
+engines       | PostgreSQL and Chroma: store suites, random calls, two workers on one record with two kills | 250 operations, 8 runs of 25 steps each (`make test-engines`) | 5,000, 100 of 50
 records       | Records moved between engines with kills, forked, tampered with or from older versions: complete, or refused with a reason | some of each | all
-properties    | Rules of text, ranking, packing and indexes: they hold for generated input | the same examples each time | other examples, 25 times
+properties    | Rules of text, ranking, packing and indexes hold for generated input | the same examples each time | other examples, 25 times
 """  # noqa: E501 - a table
 
 COUNTED = frozenset(
@@ -55,7 +55,13 @@ LABELS = {
     "wrong": "wrong answers",
 }
 """What a number is called on the page, if not by its name."""
-WORST = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "largest_gap_ms": "largest gap"}
+SHORT = {
+    "load: 128 recalls at once, all records of one user": "128 recalls, one user",
+    "load: 128 recalls at once, all records of 50 users": "128 recalls, 50 users",
+    "mixed operations of two workers, two killed": "two workers",
+}
+"""What is counted, in fewer words."""
+WORST = {"p95_ms": "p95", "p99_ms": "p99", "largest_gap_ms": "largest gap"}
 """Times: the largest is reported."""
 ALIKE = re.compile(r"^(fuzz|bad input|failpoints|the model)\b(?: by coverage)?.*")
 
@@ -74,7 +80,7 @@ def measured(part: Mapping[str, Any] | None) -> str:
     took = f"{seconds // 3600} h {seconds % 3600 // 60} min" if seconds >= 3600 else minutes
     outcome = f"passed in {took}" if part["passed"] else f"**failed** after {took}"
     kinds = _summed(part.get("figures", ()))
-    named = {what.removeprefix("load: "): _counted(sums) for what, sums in kinds.items()}
+    named = {SHORT.get(what, what.removeprefix("load: ")): _counted(sums) for what, sums in kinds.items()}
     return "; ".join([outcome, *(f"{what}: {sums}" if len(named) > 1 else sums for what, sums in named.items())])
 
 
@@ -101,11 +107,11 @@ def _counted(sums: Mapping[str, float]) -> str:
 def table(parts: Mapping[str, Any]) -> str:
     """The table with what was measured."""
     lines = [
-        "| requirement | `make test` | `make battery` | command | last `make battery` |",
+        "| requirement | `make test` | `make battery` | part | last `make battery` |",
         "|---|---|---|---|---|",
     ]
     for name, bar, short, long in rows():
-        lines.append(f"| {bar} | {short} | {long} | `make battery PART={name}` | {measured(parts.get(name))} |")
+        lines.append(f"| {bar} | {short} | {long} | `PART={name}` | {measured(parts.get(name))} |")
     return "\n".join(lines) + "\n"
 
 

@@ -214,12 +214,12 @@ def test_figures_of_one_kind_are_added_up_and_a_failure_is_told():
     assert faults.measured(None) == "not run yet"
     filled = faults.table({"kill": run})
     assert filled.count("not run yet") == len(faults.rows()) - 1
-    assert f"| `make battery PART=kill` | passed in 1 h 2 min; {told} |" in filled
+    assert f"| `PART=kill` | passed in 1 h 2 min; {told} |" in filled
 
 
 def test_every_part_of_the_battery_is_on_its_page():
     page = text_of("docs/results/faults.md")
-    assert re.findall(r"`make battery PART=(\w+)` \|", page) == [*PARTS]
+    assert re.findall(r"`PART=(\w+)` \|", page) == [*PARTS]
 
 
 def test_every_command_is_on_its_page():
