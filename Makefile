@@ -48,7 +48,7 @@ test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CH
 docs: $(VENV)/.docs  ## the documentation site, in build/site; a dead link is an error
 	rm -rf build/site
 	$(BIN)/zensical build --clean --strict
-	$(TESTS) -m docs
+	$(TESTS) -m docs tests/web/test_site.py
 
 test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over MnemicStore
 	$(BIN)/python tests/store_suites.py

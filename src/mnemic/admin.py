@@ -268,7 +268,7 @@ class Admin:
                 ``user_from`` is given, or it is an export and this user has records.
             StoreError: the record cannot be written; what was stored before stays.
 
-        Example:
+        Examples:
             >>> from mnemic import Memory
             >>> import json, pathlib, tempfile
             >>> chat = pathlib.Path(tempfile.mkdtemp(), "chat.json")

@@ -87,7 +87,7 @@ def split(
     Raises:
         InvalidInput: ``max_characters`` is less than 100, or ``document`` is empty.
 
-    Example:
+    Examples:
         >>> from mnemic import documents
         >>> [piece] = documents.split("# Setup\n\nRun make demo.", document="readme")
         >>> piece.content

@@ -114,7 +114,7 @@ class Memory:
         InvalidInput: a name cannot be used.
         StoreError: the folder cannot be opened, is damaged, or was written by a newer version.
 
-    Example:
+    Examples:
         >>> from mnemic import Memory
         >>> memory = Memory(":memory:", user="ana", embedder="hashing")
         >>> _ = memory.add_exchange("I moved to Lisbon.", "How do you like it?")
@@ -287,7 +287,7 @@ class Memory:
             InvalidInput: a message is not valid; none was stored.
             StoreError: the record cannot be written; batches of 256 before the failing one are stored.
 
-        Example:
+        Examples:
             >>> from mnemic import Memory
             >>> memory = Memory(":memory:", embedder="hashing")
             >>> memory.add("I moved to Lisbon.", name="Ana")[0].outcome

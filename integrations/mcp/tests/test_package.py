@@ -1,4 +1,4 @@
-"""The package itself: what importing it costs, and that its README tells the truth."""
+"""The package itself: what importing it costs, and that its README and its page tell the truth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from mnemic.runtime.config import read_config
 from mnemic_mcp.options import PROFILES, parsed
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "start" / "mcp.md").read_text(encoding="utf-8")
 
 
 def test_names_are_sorted_and_there():
@@ -38,36 +38,29 @@ def test_only_the_standard_library_is_loaded_before_stdout_is_protected():
 PATHS = f"import sys; sys.path += {[str(Path(package.__file__).parents[1]) for package in (mnemic, mnemic_mcp)]!r}\n"
 
 
-def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) == 1
-    names: dict[str, Any] = {}
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"README block {number}", "exec"), names)
+def test_the_configurations_start_the_command_with_options_it_understands():
+    blocks = [
+        json.loads(block) for text in (README, PAGE) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    ]
+    servers = [one for block in blocks for key in ("mcpServers", "servers") for one in block.get(key, {}).values()]
+    started = [[server["command"], *server["args"]] for server in servers if "command" in server]
+    assert len(started) >= 3
+    for words in started:
+        assert parsed(words[words.index("mnemic-mcp") + 1 :]).persist_dir.name == ".mnemic"
 
 
-def test_the_configurations_are_json_the_command_understands():
-    blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL)]
-    servers = [server for block in blocks for group in block.values() for server in group.values()]
-    assert len(servers) == 2
-    for server in servers:
-        assert server["command"] == "mnemic-mcp"
-        assert parsed(server["args"]).persist_dir.name == ".mnemic"
-
-
-def test_the_readme_and_the_help_name_the_same_tools():
-    named = {*re.findall(r"`(\w+)`", README[README.index("## Tools") :])}
-    assert {tool for tools in PROFILES.values() for tool in re.findall(r"\w+", tools.partition(";")[0])} <= named
+def test_the_readme_and_the_page_name_the_tools():
+    tools = {name: {*re.findall(r"\w+", listed.partition(";")[0])} for name, listed in PROFILES.items()}
+    assert tools["default"] <= {*re.findall(r"`(\w+)`", README)}
+    assert set().union(*tools.values()) <= {*re.findall(r"`(\w+)`", PAGE)}
 
 
 def test_the_page_names_every_option_and_its_settings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    page = (Path(__file__).parents[3] / "docs/start/mcp.md").read_text(encoding="utf-8")
     with pytest.raises(SystemExit):
         parsed(["--help"])
     options = {*re.findall(r"--[a-z-]+", capsys.readouterr().out)} - {"--help", "--version"}
-    for text in (page, README):
-        assert not options - {*re.findall(r"--[a-z-]+", text[: text.index("## Tools")])}
-    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (table,) = re.findall(r"^## Options$(.*?)^##", PAGE, re.MULTILINE | re.DOTALL)
+    assert not options - {*re.findall(r"--[a-z-]+", table)}
+    (settings,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "mnemic.toml").write_text(settings, encoding="utf-8")
     assert {*read_config(None, tmp_path).values} == {"llm", "recipe", "processing", "consolidator", "idle", "retention"}

@@ -168,7 +168,7 @@ def checked_filters(
     Raises:
         ConfigurationError: one is unknown, or its value cannot be used.
 
-    Example:
+    Examples:
         >>> checked_filters(Memory.search, {"kinds": ["memory"]}, k=3)
         {'kinds': ['memory'], 'k': 3}
     """
@@ -201,7 +201,7 @@ def checked_options(
     Raises:
         ConfigurationError: one is unknown, or its value cannot be used.
 
-    Example:
+    Examples:
         >>> checked_options(Memory.search, {"kinds": ["memory"]}, own={"k": 3}, reserved=("query",))
         {'kinds': ['memory'], 'k': 3}
     """

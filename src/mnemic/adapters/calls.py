@@ -42,7 +42,7 @@ def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T
     Raises:
         ConfigurationError: it awaited something else.
 
-    Example:
+    Examples:
         >>> memory = Memory(":memory:", embedder="hashing")
         >>> blocking(memory, lambda memory: memory.messages())
         []

@@ -223,7 +223,7 @@ def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str 
     Raises:
         InvalidInput: the vector does not have the model's dimension, or contains a value that is not a finite number.
 
-    Example:
+    Examples:
         >>> glad = emotion("We won the championship!")
         >>> glad.quadrant
         'excited'

@@ -44,7 +44,7 @@ def scope(user: str, project: str | None = None, session: str | None = None) -> 
 def new_session() -> str:
     """A unique name for a new conversation, ``session_{timestamp}_{random}``, sortable by time.
 
-    Example:
+    Examples:
         >>> from mnemic import new_session
         >>> new_session()[:10]  # all of it: session_20260309T180500Z_5f0c1a9e
         'session_20'

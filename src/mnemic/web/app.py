@@ -21,7 +21,7 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
         read_only: without the routes that write.
         access: who may come in. By default everybody who reaches the application: mount it behind your own login.
 
-    Example:
+    Examples:
         >>> from starlette.applications import Starlette
         >>> from starlette.routing import Mount
         >>> site = Starlette(routes=[Mount("/memory", app(Memory(":memory:", user="ana")))])

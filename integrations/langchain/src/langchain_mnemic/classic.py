@@ -47,7 +47,7 @@ class MnemicMemory(BaseMemory):
     For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation
     with a summary and keeps long-term memory.
 
-    Example:
+    Examples:
         >>> memory = MnemicMemory(memory=Memory(":memory:", embedder="hashing"), memory_key="history")
         >>> memory.save_context({"input": "I moved to Lisbon."}, {"output": "How do you like it?"})
         >>> print(memory.load_memory_variables({"input": "Lisbon?"})["history"].splitlines()[-2])

@@ -38,7 +38,7 @@ class MnemicRetriever(BaseRetriever):
 
     Filters and arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
 
-    Example:
+    Examples:
         >>> from mnemic import Memory
         >>> memory = Memory(":memory:", user="ana", embedder="hashing")
         >>> _ = memory.add_exchange("I moved to Lisbon.", "How do you like it?")

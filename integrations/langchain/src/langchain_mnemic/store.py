@@ -90,7 +90,7 @@ class MnemicStore(BaseStore):
         StoreUnavailable: the file or the database cannot be opened.
         StoreCorrupt: the file is damaged, or is none of SQLite.
 
-    Example:
+    Examples:
         >>> store = MnemicStore(":memory:", embedder="hashing")
         >>> store.put(("ana", "notes"), "tea", {"text": "Ana drinks green tea"})
         >>> store.search(("ana",), query="green tea")[0].key

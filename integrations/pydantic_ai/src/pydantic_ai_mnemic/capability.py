@@ -53,7 +53,7 @@ class MnemicCapability(AbstractCapability[Any]):
     Raises:
         ConfigurationError: an argument is not understood.
 
-    Example:
+    Examples:
         >>> from pydantic_ai import Agent
         >>> memory = Memory(":memory:", embedder="hashing")
         >>> agent = Agent("test", capabilities=[MnemicCapability(memory, tools=False)])

@@ -132,7 +132,7 @@ def mnemic_toolset(
     Raises:
         ConfigurationError: ``memory`` is no handle, or another argument cannot be used.
 
-    Example:
+    Examples:
         >>> toolset = mnemic_toolset(Memory(":memory:", embedder="hashing"))
         >>> sorted(toolset.tools)
         ['correct', 'forget', 'recall', 'remember']

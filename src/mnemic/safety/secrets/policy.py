@@ -43,7 +43,7 @@ class SecretPolicy:
     Raises:
         ConfigurationError: a kind is unknown, or an expression cannot be used.
 
-    Example:
+    Examples:
         >>> from mnemic import SecretPolicy
         >>> policy = SecretPolicy(extra={"badge": r"BADGE-\d{6}"})
         >>> policy.redacted("I am BADGE-123456, my password is hunter2")
@@ -158,7 +158,7 @@ def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[
         clean: ``Memory.admin.redacted``.
         size: most characters of a piece, at least 100. A shorter text is returned unchanged as one piece.
 
-    Example:
+    Examples:
         >>> [len(piece) for piece in pieces("word " * 120_000, str)]
         [500000, 100000]
     """

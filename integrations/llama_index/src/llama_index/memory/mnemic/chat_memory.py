@@ -73,7 +73,7 @@ class MnemicChatMemory(BaseMemory):
         ConfigurationError: an argument cannot be used.
         StoreError: the record cannot be opened.
 
-    Example:
+    Examples:
         >>> from llama_index.memory.mnemic import MnemicChatMemory
         >>> from llama_index.core.llms import ChatMessage
         >>> chat = MnemicChatMemory(memory=":memory:", options={"embedder": "hashing"})
