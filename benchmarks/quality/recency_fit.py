@@ -6,8 +6,8 @@ Each question gives the pairs of an earlier and a later hit among its first ones
 the value that holds now (stories in the shape of ``values_that_change.json``, the families ``tuned``, ``held_out``, ``third``
 and ``fourth`` of the benchmark of updates, ``facts_that_change.json``, BEAM's questions on updated values); it should stay where
 the earlier one answers, or neither does (also the other questions of BEAM, those of LoCoMo, asked of the talk and of its
-observations as remembered statements, and those about conversations with an assistant). ``fifth`` is never read. Held out: five
-folds by story, attribute or conversation.
+observations as remembered statements, those about conversations with an assistant, and those about small memories).
+``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -39,10 +39,11 @@ from mnemic.recall import recency
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
 FACTS = Path(__file__).with_name("facts_that_change.json")
+SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
     "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
-    "observations": (0, 5000), "talk": (0, 4000),
+    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 4000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
@@ -249,6 +250,30 @@ def _facts(source: str, name: str, order: Sequence[tuple[str, str]], embedder: A
             yield from seen(memory, asked, (source, question, kind), label, {current}, others, kinds=["memory"])
 
 
+def of_small(file: Path, embedder: Any) -> Iterator[Asked]:
+    """The first things that somebody tells a memory, remembered and as messages: nothing moves before the answer."""
+    began = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    for number, small in enumerate(json.loads(file.read_text(encoding="utf-8"))):
+        for remembered in (True, False):
+            with Memory(":memory:", embedder=embedder) as memory:
+                ids = list[str]()
+                for day, fact in enumerate(small["facts"]):
+                    said = began + timedelta(days=3 * day)
+                    ids.append(
+                        memory.remember(fact, valid_at=said).id if remembered else memory.add(fact, sent_at=said).ids[0]
+                    )
+                for question, place in small["questions"]:
+
+                    def label(old: str, new: str, answer: str = ids[place]) -> float | None:
+                        return 0.0 if old == answer else None
+
+                    source = ("small", f"{file.stem} {number}", f"small, {'remembered' if remembered else 'messages'}")
+                    others = {*ids} - {ids[place]}
+                    yield from seen(
+                        memory, question, source, label, {ids[place]}, others, now=began + timedelta(days=60)
+                    )
+
+
 def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
     """BEAM: its questions are asked at the end."""
     conversations = {conversation.name: conversation for conversation in load(file)}
@@ -326,14 +351,18 @@ def main(given: Sequence[str]) -> None:
     asked += [*of_locomo(options.locomo, embedder), *of_observations(options.locomo, embedder)]
     asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
+    asked += of_small(SMALL, embedder)
+    unseen = [*of_small(UNSEEN, embedder)]
     embedder.close()
     names = [*recency.WEIGHTS]
     weights = fitted(asked, names)
-    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents):
+    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN):
         print(f"# {file.name} {reporting.sha256(file)}")
     for kind, values in sorted(held_out(asked, names).items()):
         without, ordered = np.mean(values, axis=0)
         print(f"# held out, {kind}: {len(values)} questions, {ordered:.1%} right, {without:.1%} without recency")
+    told = [value for one in unseen if (value := right(one, weights)) is not None]
+    print(f"# unseen, small memories: {len(told)} questions, {np.mean(told):.1%} right")
     print("\n".join(textwrap.wrap(", ".join(f'"{name}": {value}' for name, value in weights.items()) + ",", 116)))
 
 

@@ -3,8 +3,9 @@
 One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead
 of it. A new value is told from another fact by how near the two are to each other, and by how far the later one stands
 out: how much nearer it is to the question than the hits that are merely next. The other features are the share of the
-question that both contain, and whether the later one has other numbers, is about another person or thing, tells of an
-event, or is hypothetical or temporary. No hit is removed: hits only change places.
+question that both contain, the words they have in common beside it, whether the later one has other numbers, is about
+another person or thing, tells of an event, or is hypothetical or temporary, and whether it is far less likely to bear on
+the question. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, Query
-from mnemic.vectors import Floats, Mask, Rows, dot, eased
+from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 4.79, "prominence": 3.3, "floor": -4.17, "shared": 2.09, "another": -1.04, "another_shared": -3.39,
-    "numbers": 0.89, "event": 1.14, "passing": -1.86, "past": -2.73, "people": -4.47, "bias": -4.74,
+    "alike": 3.64, "prominence": 2.99, "floor": -3.52, "shared": 2.04, "common": 1.42, "far": -0.57, "another": -1.02,
+    "another_shared": -3.16, "numbers": 0.98, "event": 1.14, "passing": -1.86, "past": -2.78, "people": -4.32, "bias": -4.3,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
 Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay,
 alone and amid other talk, facts about a person or a project of which some change, 54 questions on updated values and
 the other questions of BEAM, the questions of five conversations of LoCoMo, asked of the talk and of the observations
-written down about it, and 40 questions about eight conversations with an assistant.
+written down about it, 40 questions about eight conversations with an assistant, and 270 about small memories.
 """
 
 _QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|does|has|have)\b", re.IGNORECASE)
@@ -44,6 +45,8 @@ LOOKED_AT = 8
 OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 _SMOOTHING = 0.05
+_FAR, _LEAST = 3.0, 0.005
+"""The log odds by which a hit may fall behind another in relevance, and the least relevance that counts."""
 _SHORT, _READ, _SENTENCES = 200, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
@@ -88,6 +91,7 @@ class FirstHits:
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
         terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
+        relevance: (n,) the probability that a hit is evidence; the same for all where it is not calibrated.
     """
 
     texts: Sequence[str]
@@ -98,6 +102,7 @@ class FirstHits:
     held: Mask
     idf: Floats
     people: Mask
+    relevance: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +174,13 @@ def features(
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
     mass = said.idf / (said.idf.sum() + np.float32(1e-9))
     shared = dot(said.held[old] & said.held[new], mass)
+    odds = _log_odds(said.relevance)
     cosines = np.maximum(said.cosines, 0)
     floor = _floor(cosines)
     prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
     found = {
         "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
+        "common": text["common"], "far": np.maximum(odds[old] - odds[new] - _FAR, 0) * (text["common"] == 0),
         "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
         "numbers": text["numbers"], "event": text["event"], "passing": text["passing"],
         "past": np.full(len(pairs), past, np.float32),
@@ -182,13 +189,18 @@ def features(
     return pairs, found
 
 
+def _log_odds(probability: Floats) -> Floats:
+    bounded = np.clip(probability, _LEAST, 1 - _LEAST)
+    return np.log(bounded / (1 - bounded)).astype(np.float32)
+
+
 def _floor(cosines: Floats) -> np.float32:
     """The mean cosine of the hits that do not stand out; lower where there are fewer of them, 0 where there are none."""
     others = np.sort(cosines)[::-1][OUTSTANDING:]
     return np.float32(others.sum() / (LOOKED_AT - OUTSTANDING))
 
 
-_TEXT_FEATURES = ("numbers", "event", "another", "stranger", "passing")
+_TEXT_FEATURES = ("common", "numbers", "event", "another", "stranger", "passing")
 
 
 def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
@@ -201,7 +213,9 @@ def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, in
     for row, (old, new) in enumerate(pairs):
         a, b = read[old], read[new]
         known = asked | a.terms
+        said_a, said_b = a.terms - asked, b.terms - asked
         rows[row] = (
+            len(said_a & said_b) / max(min(len(said_a), len(said_b)), 1),
             bool(a.numbers and b.numbers - a.numbers),
             b.event,
             _about_another(b.part, known) or bool((b.begins & _KIN) - known),
@@ -252,7 +266,14 @@ def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
 
 
 def by_recency(
-    runtime: Runtime, view: View, query: Query, terms: Sequence[str], pool: Pool, order: Rows, vectors: Floats
+    runtime: Runtime,
+    view: View,
+    query: Query,
+    terms: Sequence[str],
+    pool: Pool,
+    order: Rows,
+    vectors: Floats,
+    relevance: Floats,
 ) -> Rows:
     """The order with the latest hit on a matter before earlier ones, among the first hits.
 
@@ -266,6 +287,7 @@ def by_recency(
         pool: the candidates.
         order: positions in the pool, best first.
         vectors: (m, d) of the candidates, without their mean where the user's are compared without it.
+        relevance: (m,) of the candidates.
     """
     kinds = view.columns.kind[pool.rows]
     places = np.arange(min(LOOKED_AT, len(order)))
@@ -274,7 +296,7 @@ def by_recency(
     if len(places) < 2 or not asks(query.text):  # keywords keep their order
         return order
     first = order[places]
-    said = _first_hits(runtime, view, terms, pool, first, vectors[first])
+    said = _first_hits(runtime, view, terms, pool, first, vectors[first], relevance[first])
     if said is None:
         return order
     again = latest_first(query.text, said, at_a_time=query.filters.at is not None)
@@ -284,7 +306,7 @@ def by_recency(
 
 
 def _first_hits(
-    runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats
+    runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats, relevance: Floats
 ) -> FirstHits | None:
     """Input of the model; None where a candidate was erased since the snapshot."""
     docs = view.columns.doc[pool.rows[first]].tolist()
@@ -303,6 +325,7 @@ def _first_hits(
         held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
+        relevance=relevance if runtime.indexer.embedder.id in DEFAULT_MODELS else np.ones_like(relevance),
     )
 
 
@@ -313,5 +336,5 @@ def _eased(cosines: Floats, base: float) -> Floats:
 def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
     """Which candidates are turns of a conversation among several people, without an assistant."""
     turns = ~pool.assisted & ~pool.agent & (view.columns.kind[pool.rows] == KINDS["message"])
-    several = len(np.unique(view.columns.speaker[pool.rows][turns])) > 1
-    return turns & several
+    speakers = view.columns.speaker[pool.rows][turns]
+    return turns & (len(np.unique(speakers[speakers > 0])) > 1)  # 0: without a name

@@ -9,7 +9,7 @@ from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
 
-def said(question, *lines, alike=0.6, cosine=0.6, people=False):
+def said(question, *lines, alike=0.6, cosine=0.6, people=False, relevance=()):
     """Hits in this order, each said after the one before it."""
     terms = query_terms(question)
     count = len(lines)
@@ -22,6 +22,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, people=False):
         held=np.array([[term in content_terms(line) for term in terms] for line in lines]),
         idf=np.ones(len(terms), np.float32),
         people=np.full(count, people),
+        relevance=np.array(relevance or [1.0] * count, np.float32),
     )
 
 
@@ -68,6 +69,20 @@ def test_what_has_nothing_in_common_keeps_its_place():
     lines = ("What a lovely day!", "Thanks, that helps.", "Did you see the match?")
     assert asked("Who is my dentist?", *lines, alike=0.1, cosine=0.1) == [0, 1, 2]
     assert asked("Who is my dentist?", *lines[:1]) == [0]
+
+
+def test_what_hardly_bears_on_the_question_stays_behind_what_does():
+    question, lives, cats = "Where does Ana live?", "Ana lives in Porto.", "Ana keeps two cats."
+    assert asked(question, lives, cats, relevance=(0.3, 0.2), alike=0.45) == [1, 0]
+    assert asked(question, lives, cats, relevance=(0.9, 0.01), alike=0.45) == [0, 1]
+    assert asked(question, lives, "Ana left Porto for Braga.", relevance=(0.9, 0.01), alike=0.45) == [1, 0]
+
+
+def test_a_message_without_a_name_makes_no_second_person():
+    with Memory(":memory:", user="ana") as memory:
+        memory.add("My dentist is Dr. Costa.", name="Ana", sent_at=datetime(2026, 2, 9, tzinfo=UTC))
+        memory.add("My new dentist is Dr. Haas.", sent_at=datetime(2026, 5, 4, tzinfo=UTC))
+        assert "Haas" in memory.search("Who is my dentist?", now=datetime(2026, 6, 1, tzinfo=UTC))[0].text
 
 
 def test_the_order_stays_where_the_past_is_asked_for_unless_it_is_asked_as_of_then():
