@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from mnemic import Memory
 from mnemic.cli import main as mnemic
+from mnemic.compat.mem0 import Memory as Mem0
 
 DUMP = {
     "results": [
@@ -55,6 +56,14 @@ def main() -> None:
             assert len(memory.list(include_expired=True)) == 3
             assert [record.id for record in memory.scoped(user="ben").list()] == ["mem0:b2e4"]
             assert memory.admin.verify().ok
+
+        # Code written for mem0 goes on over the same folder: only its import changes.
+        m = Mem0(f"{folder}/memory")
+        m.add("I lend the kayak to Ben on Sundays.", user_id="ana")
+        found = m.search("Who borrows the kayak?", filters={"user_id": "ana"})["results"]
+        print(f"mem0's interface: {found[0]['memory']}")
+        assert found[0]["memory"] == "I lend the kayak to Ben on Sundays."
+        m.close()
     print("All as expected.")
 
 

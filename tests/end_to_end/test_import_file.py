@@ -127,3 +127,23 @@ async def test_without_waiting(written):
 
     async with AsyncMemory(":memory:", user="ana", embedder="hashing") as memory:
         assert (await memory.admin.import_file(written(CHAT))).stored == 2
+
+
+def test_a_package_adds_a_format_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "diaries.py").write_text(
+        "from mnemic import Message\n"
+        "def read(path):\n"
+        "    return [Message(role='user', content=line) for line in path.read_text('utf-8').splitlines()]\n"
+    )
+    metadata = tmp_path / "diaries-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: diaries\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[mnemic.importers]\ndiary = diaries:read\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    diary = tmp_path / "diary.txt"
+    diary.write_text("I moved to Lisbon.\nThe trams are loud.\n")
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        first, second = (memory.admin.import_file(diary, format="diary") for _ in range(2))
+        assert (first.format, first.stored, second.duplicate) == ("diary", 2, 2)
+        with pytest.raises(InvalidInput, match=r"format must be one of .*'diary'.*, not 'dairy'"):
+            memory.admin.import_file(diary, format="dairy")

@@ -14,7 +14,7 @@ from mnemic.cli.handles import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import ImportFormat, ImportReport, MemoryType, Message, ProcessReport, Receipt, Receipts, Source
+from mnemic.types import ImportReport, MemoryType, Message, ProcessReport, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -123,7 +123,7 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
 @command(
     "import a file of messages or memories",
     option("file", "a file, or the folder or ZIP archive of an export; - is stdin", metavar="FILE"),
-    option("--format", "the format of the file (default: auto)", choices=get_args(ImportFormat), default="auto"),
+    option("--format", "one of the formats above, or that of an installed importer (default: auto)", default="auto"),
     option(
         "--user-from", "for memories: the field that names their user, such as user_id or namespace.1; none: all belong "
         "to --user", metavar="FIELD",

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 MNEMIC = "mnemic"
 """The format of an export of Mnemic."""
 
+IMPORTERS = "mnemic.importers"
+"""The entry points of other packages: each is a function from the path of a file to its messages."""
+
 BATCH = 64
 """Messages of one transaction, and of one step of the progress."""
 
@@ -42,7 +46,7 @@ class Reading:
 
     Attributes:
         file: its path.
-        format: an ``ImportFormat``, never ``auto``.
+        format: an ``ImportFormat``, never ``auto``, or the name of an installed importer.
         messages: of a history.
         memories: of a store of memories.
         damaged: the parts that cannot be read.
@@ -114,7 +118,7 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
 
     Args:
         path: the file.
-        format: an ``ImportFormat``.
+        format: an ``ImportFormat``, or the name of an installed importer.
         session: of messages that have none; else they are named after the file.
         strict: refuse a file with a damaged part.
 
@@ -122,7 +126,8 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
         InvalidInput: it cannot be read, its format is unknown, or it is damaged as a whole.
     """
     file = str(path)
-    validation.one_of("format", format, get_args(ImportFormat))
+    if format not in get_args(ImportFormat):
+        return Reading(file, format, files.with_ids(_installed(format)(Path(path))))
     parsed = sources.export_of(file)
     if parsed is None:
         content = sources.text_of(file)
@@ -140,6 +145,13 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
     if strict and reading.damaged:
         raise InvalidInput(f"{reading.damaged[0].reason} {files.NOTHING}")
     return reading
+
+
+def _installed(format: str) -> Callable[[Path], Iterable[Message]]:
+    """The importer that a package has installed under a name."""
+    found = {one.name: one for one in entry_points(group=IMPORTERS)}
+    known = [*get_args(ImportFormat), *sorted(found)]
+    return found[validation.one_of("format", format, known)].load()
 
 
 def _is_export(content: str) -> bool:

@@ -160,7 +160,7 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
     inside = mapping(data).get("messages") if name in _LISTS else None
     value = cast("object", inside) if isinstance(inside, list) else data
     try:
-        return _with_ids(MESSAGE_FORMATS[name](value, session))
+        return with_ids(MESSAGE_FORMATS[name](value, session))
     except InvalidInput as error:
         raise InvalidInput(f"{error} {NOTHING}") from error
 
@@ -190,7 +190,7 @@ def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Me
                 damaged.append(Damage(place, str(error).replace("[0]", place, 1)))
         if not found:
             raise
-        return _with_ids(found), damaged
+        return with_ids(found), damaged
 
 
 def _places(read: Parsed, items: Sequence[object]) -> list[str]:
@@ -200,7 +200,7 @@ def _places(read: Parsed, items: Sequence[object]) -> list[str]:
     return [f"[{number}]" for number in range(len(items))]
 
 
-def _with_ids(found: Iterable[Message]) -> list[Message]:
+def with_ids(found: Iterable[Message]) -> list[Message]:
     """Messages with ids; a missing id is derived from content, speaker, time and session.
 
     Repetitions are counted, so that two equal messages are stored as two, and a second import of both stores none.

@@ -1,0 +1,306 @@
+"""``mem0.Memory`` over a memory of Mnemic: its method names, arguments and results.
+
+Written for mem0 2.2. What differs:
+
+- ``user_id`` is required, and ids begin with it: no call can reach another user's memory.
+- Messages are stored verbatim and are results too. ``infer=True`` processes them, with a language model if the memory has one.
+- ``score`` is the relevance of a hit, and ``threshold`` its limit.
+- ``delete`` and ``delete_all`` forget; ``handle(user_id).restore`` brings back, ``forget(..., hard=True)`` erases.
+- Of ``filters`` equality is understood, without operators. There is no ``from_config``, ``reset`` or ``chat``.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote, unquote
+
+from mnemic import memory
+from mnemic.errors import InvalidInput, NotFound
+from mnemic.types import UNSET, Episode, Hit, MemoryRecord, Message
+
+Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
+Results = dict[str, builtins.list[dict[str, Any]]]
+
+_EVENTS = {"add": "ADD", "remember": "ADD", "update": "UPDATE", "archive": "DELETE", "erase": "DELETE"}
+_NAMES = ("user_id", "agent_id", "run_id")
+
+
+class Memory:
+    """A memory with the methods of mem0's.
+
+    Args:
+        location: a folder, an address of PostgreSQL, or an open ``mnemic.Memory``.
+        options: arguments of ``mnemic.Memory``, such as ``llm``.
+
+    Examples:
+        >>> from mnemic.compat.mem0 import Memory
+        >>> m = Memory(":memory:", embedder="hashing")
+        >>> added = m.add("I'm vegetarian and allergic to nuts.", user_id="alice")
+        >>> found = m.search("What is Alice allergic to?", filters={"user_id": "alice"})
+        >>> found["results"][0]["memory"]
+        "I'm vegetarian and allergic to nuts."
+    """
+
+    def __init__(self, location: str | Path | memory.Memory | None = None, **options: Any) -> None:
+        self._root = location if isinstance(location, memory.Memory) else memory.Memory(location, **options)
+
+    def handle(self, user_id: str) -> memory.Memory:
+        """The user's handle, for what mem0 has no method for."""
+        return self._root.scoped(user=user_id)
+
+    def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: float | datetime | None = None,
+        expiration_date: str | None = None,
+        infer: bool = True,
+    ) -> Results:
+        """Store messages and the memories derived from them; with ``infer=False`` each text as a memory.
+
+        Args:
+            messages: a text, a message, or messages with ``role`` and ``content``.
+            user_id: the owner.
+            agent_id: the agent that stores them.
+            run_id: the session.
+            metadata: of the messages, or of the memories with ``infer=False``.
+            timestamp: when they were said: a datetime or seconds since 1970.
+            expiration_date: ``YYYY-MM-DD``; only with ``infer=False``.
+            infer: whether memories are derived.
+
+        Returns:
+            ``{"results": [{"id", "memory", "event"}]}`` with the new memories.
+
+        Raises:
+            InvalidInput: no ``user_id``, or a message is not valid.
+        """
+        handle = self._handle({"user_id": user_id})
+        items = _items(messages)
+        said = datetime.fromtimestamp(timestamp, UTC) if isinstance(timestamp, (int, float)) else timestamp
+        if not infer:
+            receipts = [
+                handle.remember(
+                    str(one["content"]),
+                    metadata=metadata,
+                    valid_at=said,
+                    delete_after=_day(expiration_date),
+                    agent=agent_id,
+                )
+                for one in items
+            ]
+            stored = [handle.get(one.id) for one in receipts if one.outcome == "stored"]
+            return {"results": [self._added(handle, one) for one in stored if isinstance(one, MemoryRecord)]}
+        if expiration_date is not None:
+            raise InvalidInput(
+                "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
+            )
+        for one in items:
+            one["metadata"] = {**(one.get("metadata") or {}), **(metadata or {})}
+            one.setdefault("sent_at", said)
+        receipts = handle.add(items, session=run_id, agent=agent_id)
+        handle.process()
+        sources = {one.id for one in receipts if one.outcome == "stored"}
+        derived = [one for one in handle.list() if sources & {*one.source_ids}]
+        return {"results": [self._added(handle, one) for one in reversed(derived)]}
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float = 0.0,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Results:
+        """The messages and memories that answer a query, best first.
+
+        Args:
+            query: the question.
+            top_k: most results.
+            filters: ``user_id``, ``agent_id``, ``run_id`` and keys of the metadata, each with the value it must equal.
+            threshold: least score, 0 to 1.
+            user_id: instead of that of ``filters``, as ``agent_id`` and ``run_id`` are.
+            agent_id: of the agent that stored it.
+            run_id: of the session.
+
+        Raises:
+            InvalidInput: no ``user_id``.
+        """
+        names = {**(filters or {}), **_given(user_id, agent_id, run_id)}
+        handle = self._handle(names)
+        hits = handle.search(query, k=top_k, min_relevance=threshold, **_narrowed(names))
+        return {"results": [{**self._shown(handle, hit), "score": hit.relevance} for hit in hits]}
+
+    def get(self, memory_id: str) -> dict[str, Any] | None:
+        """A memory or message by id; None if there is none."""
+        handle, id_ = self._found(memory_id)
+        try:
+            return self._shown(handle, handle.get(id_))
+        except NotFound:
+            return None
+
+    def get_all(
+        self,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Results:
+        """The memories of a user, newest first; arguments as in ``search``.
+
+        Raises:
+            InvalidInput: no ``user_id``.
+        """
+        names = {**(filters or {}), **_given(user_id, agent_id, run_id)}
+        handle = self._handle(names)
+        records = handle.list(limit=top_k, include_expired=show_expired, **_narrowed(names))
+        return {"results": [self._shown(handle, one) for one in records]}
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Replace the text or the metadata of a memory; ``data`` is the former name of ``text``.
+
+        Raises:
+            NotFound: no memory has this id.
+        """
+        handle, id_ = self._found(memory_id)
+        content = text if text is not None else data
+        handle.update(
+            id_, content=UNSET if content is None else content, metadata=UNSET if metadata is None else metadata
+        )
+        return {"message": "Memory updated successfully!"}
+
+    def delete(self, memory_id: str) -> dict[str, str]:
+        """Forget a memory or a message.
+
+        Raises:
+            NotFound: no record has this id.
+        """
+        handle, id_ = self._found(memory_id)
+        (receipt, *_) = handle.forget(ids=[id_])
+        if receipt.outcome == "rejected":
+            raise NotFound(receipt.reason)
+        return {"message": "Memory deleted successfully!"}
+
+    def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Forget the messages and memories of a user, or of one agent or session of the user.
+
+        Raises:
+            InvalidInput: no ``user_id``.
+        """
+        names = _given(user_id, agent_id, run_id)
+        handle, narrowed = self._handle(names), _narrowed(names)
+        ids = [one.id for one in handle.list(limit=None, **narrowed)]
+        ids += [str(one.id) for one in handle.messages(**narrowed)]
+        if ids:
+            handle.forget(ids=ids)
+        return {"message": "Memories deleted successfully!"}
+
+    def history(self, memory_id: str) -> builtins.list[dict[str, Any]]:
+        """The changes of a memory, oldest first, each with the text before and after it.
+
+        Raises:
+            NotFound: no record has this id.
+        """
+        handle, id_ = self._found(memory_id)
+        changes, before = list[dict[str, Any]](), None
+        for event in handle.history(id_):
+            if (name := _EVENTS.get(event.operation)) is None:
+                continue
+            after = None if name == "DELETE" else event.content
+            changes.append(
+                {
+                    "id": str(event.sequence), "memory_id": memory_id, "old_memory": before, "new_memory": after,
+                    "event": name, "created_at": event.at.isoformat(), "is_deleted": name == "DELETE",
+                }
+            )  # fmt: skip
+            before = after
+        return changes
+
+    def close(self) -> None:
+        """Close the memory."""
+        self._root.close()
+
+    def _handle(self, names: Mapping[str, Any]) -> memory.Memory:
+        if not (user := names.get("user_id")):
+            raise InvalidInput(
+                'user_id is required: Mnemic keeps a memory for each user. Pass user_id="..." or filters={"user_id": "..."}.'
+            )
+        return self.handle(str(user))
+
+    def _found(self, memory_id: str) -> tuple[memory.Memory, str]:
+        user, _, id_ = memory_id.partition(":")
+        return self.handle(unquote(user)), id_
+
+    def _added(self, handle: memory.Memory, record: MemoryRecord) -> dict[str, Any]:
+        return {"id": _id(handle, record.id), "memory": record.content, "event": "ADD"}
+
+    def _shown(self, handle: memory.Memory, one: Hit | Message | MemoryRecord | Episode) -> dict[str, Any]:
+        """A record as mem0 shows one."""
+        record = handle.get(one.id) if isinstance(one, Hit) else one
+        created = record.sent_at if isinstance(record, Message) else record.created_at
+        updated = record.updated_at if isinstance(record, MemoryRecord) else None
+        return {
+            "id": _id(handle, str(record.id)),
+            "memory": one.text if isinstance(one, Hit) else one.content,
+            "metadata": dict(record.metadata) or None,
+            "created_at": created.isoformat() if created else None,
+            "updated_at": updated.isoformat() if updated else None,
+            "user_id": handle.scope.user,
+            **({"run_id": record.session} if record.session else {}),
+            **({"role": record.role} if isinstance(record, Message) else {}),
+        }
+
+
+def _items(messages: Messages) -> builtins.list[dict[str, Any]]:
+    """Messages as a list; a text is one of the user's."""
+    if isinstance(messages, str):
+        return [{"role": "user", "content": messages}]
+    given = [cast("Mapping[str, Any]", messages)] if isinstance(messages, Mapping) else messages
+    return [dict(one) for one in given]
+
+
+def _id(handle: memory.Memory, id: str) -> str:
+    return f"{quote(handle.scope.user, safe='')}:{id}"
+
+
+def _given(*names: str | None) -> dict[str, Any]:
+    return {name: value for name, value in zip(_NAMES, names, strict=True) if value is not None}
+
+
+def _narrowed(names: Mapping[str, Any]) -> dict[str, Any]:
+    """Names and metadata of mem0 as filters."""
+    metadata = {key: value for key, value in names.items() if key not in _NAMES}
+    if wrong := [key for key, value in metadata.items() if key in ("AND", "OR", "NOT") or isinstance(value, Mapping)]:
+        raise InvalidInput(
+            f"filters[{wrong[0]!r}] has an operator; only equal values are understood. Use handle(user_id).search."
+        )
+    filters = {"agent": names.get("agent_id"), "session": names.get("run_id"), "metadata": metadata or None}
+    return {name: value for name, value in filters.items() if value is not None}
+
+
+def _day(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise InvalidInput(f"expiration_date must be YYYY-MM-DD, not {text!r}.") from error
