@@ -263,6 +263,19 @@ def test_the_formula_is_the_recipe():
     assert {name for name in RECIPES if f"`{name}`" not in table} == set()
 
 
+ODD = re.compile(
+    r"\bwhere there (?:is|are)\b|\banew\b|\b(?:is|are) told\b|\bbears? on\b|\bplace of an?other\b|\bquiet moment|\bhad its time\b|"
+    r"\bstands? (?:for|behind|beside)\b|\bspeaks? of\b|\bhangs on\b|\bby nature\b|\bcannot be had\b|\bin the midst\b",
+    re.IGNORECASE,
+)
+"""Phrases of our own that a native speaker would not write."""
+
+
+@pytest.mark.parametrize("path", [*GUIDES, *READMES], ids=named)
+def test_no_page_uses_our_odd_phrases(path):
+    assert ODD.findall(re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)) == []
+
+
 def test_a_block_that_fails_is_told(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n```python\nawait nothing()\n```\n")
