@@ -14,7 +14,7 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from mnemic import Memory
-from mnemic.web import app, report
+from mnemic.web import Access, app, report
 
 
 def main() -> None:
@@ -36,8 +36,8 @@ def remember(memory: Memory) -> None:
 
 def served(memory: Memory) -> None:
     """Mounted behind your own login; here a test client stands in for the browser."""
-    site = Starlette(routes=[Mount("/memory", app(memory, read_only=True))])
-    browser = TestClient(site)
+    explorer = app(memory, read_only=True, access=Access(hosts=["testserver"]))  # the hosts of your site
+    browser = TestClient(Starlette(routes=[Mount("/memory", explorer)]))
     replay = browser.get("/memory/recall?q=Who+visits+in+May%3F").text
     assert "My sister Eva visits in May." in replay
     assert "evidence strong" in replay

@@ -83,6 +83,32 @@ class TestPages:
             chain.index("Ana lives in Lisbon") < chain.index("Ana lives in Porto") < chain.index("the same key, home")
         )
 
+    @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Los_Angeles"])
+    @pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01"])
+    def test_the_first_and_the_last_day_are_days(self, tmp_path, day, zone):
+        with Memory(tmp_path, user="ana", embedder="hashing", timezone=zone) as memory:
+            memory.add("I moved to Lisbon.", sent_at=DAY)
+            self.days(browser(memory), day)
+
+    def days(self, client, day):
+        for path in ("/timeline?until=", "/timeline?at=", "/timeline?known=", "/records?until=", "/records?kind=message&until=",
+                     "/recall?q=x&at=", "/recall?q=x&known_at="):  # fmt: skip
+            assert client.get(f"{path}{day}").status_code == 200, path
+
+    def test_times_are_those_of_the_zone(self):
+        with Memory(":memory:", user="ana", embedder="hashing", timezone="Asia/Tokyo") as memory:
+            memory.add("I moved to Lisbon.", sent_at=DAY)
+            text = browser(memory).get("/records?kind=message").text
+        assert "times in Asia/Tokyo" in text
+        assert "8 May 2026, 19:00" in text
+
+    def test_a_replay_looks_at_a_day_and_a_speaker(self, memory):
+        client = browser(memory)
+        assert "tram 28" in client.get("/recall?q=tram").text
+        for narrowed in ("speaker=nobody", "known_at=2020-01-01"):
+            found = client.get(f"/recall?q=tram&{narrowed}").text
+            assert "tram 28" not in found, narrowed
+
     def test_a_replay_shows_signals_and_the_prompt(self, memory):
         text = browser(memory).get("/recall?q=Where+does+Eva+live%3F&budget=60&k=20").text
         assert "My sister Eva lives in Porto." in text
@@ -152,7 +178,10 @@ class TestPages:
         assert browser(memory).get(path).status_code == status
 
     def test_mounted_in_another_application(self, memory):
-        client = TestClient(Starlette(routes=[Mount("/memory", app(memory))]), base_url="http://example.org")
+        client = TestClient(
+            Starlette(routes=[Mount("/memory", app(memory, access=Access(hosts=["example.org"])))]),
+            base_url="http://example.org",
+        )
         text = client.get("/memory/").text
         assert 'href="/memory/timeline"' in text
         assert 'href="/memory/static/style.css"' in text
@@ -167,15 +196,52 @@ class TestWrites:
     def test_edit_and_pin(self, memory):
         client, record = browser(memory), memory.list(order="importance")[2]
         page = f"/record?id={record.id}"
-        form = {"content": "Ana moved to Faro.", "category": "home", "tags": "sea, south", "importance": "0.9"}
+        form = {"content": "Ana moved to Faro.", "category": "home", "tags": "sea, client work", "importance": "0.9"}
+        form["version"] = str(record.version)
         assert post(client, "/edit", page, id=record.id, **form).status_code == 303
         edited = memory.get(record.id)
-        assert (edited.content, edited.category, edited.tags) == ("Ana moved to Faro.", "home", ("sea", "south"))
+        assert (edited.content, edited.category, edited.tags) == ("Ana moved to Faro.", "home", ("sea", "client work"))
         assert edited.importance == pytest.approx(0.9)
         assert edited.pinned
         post(client, "/pin", page, id=record.id)
         assert not memory.get(record.id).pinned
         assert post(client, "/edit", page, id=memory.messages(limit=1)[0].id, content="x").status_code == 400
+
+    def test_an_edit_changes_what_was_edited_and_nothing_that_was_changed_meanwhile(self, memory):
+        id_ = memory.remember("The code is 4711.\nIt opens the gate.", tags=["client work"]).id
+        client, page = browser(memory), f"/record?id={id_}"
+        shown = client.get(page).text
+        tags = re.search(r'name="tags" value="([^"]*)"', shown)[1]
+        form = {
+            "content": memory.get(id_).content.replace("\n", "\r\n"),
+            "tags": tags,
+            "category": "access",
+            "version": "1",
+        }
+        assert post(client, "/edit", page, id=id_, **form).status_code == 303
+        after = memory.get(id_)
+        assert (after.content, after.tags, after.category) == (
+            "The code is 4711.\nIt opens the gate.",
+            ("client work",),
+            "access",
+        )
+        answer = post(client, "/edit", page, id=id_, **form | {"content": "The code is 1."})
+        assert answer.status_code == 409
+        assert "changed meanwhile" in answer.text
+        assert memory.get(id_).content == after.content
+
+    def test_correct_and_make_true_again(self, memory):
+        old = memory.remember("Ana's dentist is Dr. Rossi.").id
+        client = browser(memory)
+        answer = post(client, "/correct", f"/record?id={old}", id=old, statement="Ana's dentist is Dr. Bianchi.")
+        assert "Dr. Bianchi" in client.get(answer.headers["location"]).text
+        assert memory.search("Who is Ana's dentist?")[0].text == "Ana's dentist is Dr. Bianchi."
+        ended = client.get(f"/record?id={old}").text
+        assert "replaced by" in ended
+        assert "Still true" in ended
+        assert post(client, "/restore", f"/record?id={old}", id=old).status_code == 303
+        assert memory.get(old).expired_at is None
+        assert post(client, "/correct", f"/record?id={old}", id="nobody", statement="x").status_code in (400, 404)
 
     def test_forget_and_restore(self, memory):
         client, record = browser(memory), memory.list()[0]
@@ -262,6 +328,17 @@ class TestAccess:
         headers = {} if origin is None else {"origin": origin}
         assert client.post("/check", data={"csrf": csrf}, headers=headers).status_code == 403
 
+    def test_an_application_answers_to_the_hosts_that_it_is_given(self, memory):
+        assert TestClient(app(memory), base_url="http://elsewhere.test").get("/").status_code == 421
+        named = app(memory, access=Access(hosts=["example.org"]))
+        assert TestClient(named, base_url="http://example.org").get("/").status_code == 200
+
+    @pytest.mark.parametrize("path", ["/nowhere", "/edit"])
+    def test_an_address_that_leads_nowhere_has_a_way_home(self, memory, path):
+        answer = browser(memory).get(path)
+        assert answer.status_code in (404, 405)
+        assert 'href="/"' in answer.text
+
     def test_a_forged_form_is_refused(self, memory):
         client, other = browser(memory), browser(memory)
         theirs = re.search(r'name="csrf" value="(\w+)"', other.get("/").text)[1]
@@ -338,6 +415,30 @@ class TestHostile:
         assert not re.search(r"<(?:iframe|img|i>)", text)
         assert text.count("<style>") == 1
 
+    def test_what_is_hidden_is_shown_and_every_value_has_its_own_direction(self):
+        bent = "\u202eyrollaM said\u200b it \u2066now\u2069"
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            id_ = memory.remember(f"{bent} \U0001f468\u200d\U0001f469", tags=[bent], category=bent).id
+            memory.add(bent, name=bent, id="m1", session=bent)
+            client = browser(memory)
+            for path in (
+                "/",
+                "/records",
+                "/records?kind=message",
+                f"/record?id={id_}",
+                "/record?id=m1",
+                "/recall?q=said",
+                "/audit",
+            ):
+                text = re.sub(r"<textarea.*?</textarea>|value=\"[^\"]*\"", "", client.get(path).text, flags=re.DOTALL)
+                assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b]", text), path
+                assert "[U+202E]yrollaM said[U+200B] it" in text, path
+            shown = client.get(f"/record?id={id_}").text
+            assert '<bdi dir="auto">[U+202E]yrollaM' in shown
+            assert "\U0001f468\u200d\U0001f469" in shown  # joined as one symbol
+            assert f'value="{bent}"' in shown  # an edit keeps it
+            assert "\u202e" not in report(memory)
+
 
 class TestReport:
     def test_one_file_without_network(self, memory):
@@ -358,5 +459,6 @@ class TestReport:
         place = ["--dir", str(tmp_path / "memory"), "--user", "ana", "--embedder", "hashing"]
         assert main(["report", "-o", str(file), *place]) == 0
         assert "Ana lives in Porto" in file.read_text("utf-8")
+        assert file.stat().st_mode & 0o077 == 0
         assert main(["report", "-o", str(tmp_path / "no" / "file.html"), *place]) == 2
         assert "cannot be written" in capsys.readouterr().err

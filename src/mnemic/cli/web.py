@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 import socket
 import webbrowser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.cli.handles import open_memory
 from mnemic.cli.output import Answer, warn
 from mnemic.cli.parser import command, flag, option
-from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
+from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreUnavailable
+from mnemic.services.files import atomic_write
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -87,7 +87,8 @@ def report(given: Namespace) -> Answer:
     with open_memory(given) as memory:
         page = rendered(memory)
     try:
-        Path(given.file).expanduser().write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{given.file} cannot be written: {error.strerror or error}. Name another file.") from error
+        with atomic_write(given.file) as file:
+            file.write(page)
+    except StoreUnavailable as error:
+        raise InvalidInput(f"{given.file} cannot be written: {error}") from error
     return Answer({"file": given.file, "bytes": len(page.encode())}, [given.file])

@@ -16,6 +16,7 @@ _UNSAFE = re.compile(  # control, invisible and bidirectional characters
 _SELECTORS = re.compile(  # one behind a symbol is normal; several, or those behind letters, can hide a message
     "[\ufe00-\ufe0f]{2,}|(?<![0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe00-\ufe0f]"
 )
+_SYMBOL = re.compile("[\u203c-\u2bff\ufe0f\U0001f000-\U0001faff]")
 _NAMES = (
     r"system|user|assistant|human|developer|tools?|tool[_-]\w{1,40}|function\w{0,20}|invoke|parameters?|instructions?|"
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
@@ -76,6 +77,21 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _SELECTORS.sub("", _UNSAFE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))))
+
+
+def revealed(text: str) -> str:
+    """The text with every control, bidirectional and invisible character as a mark, such as ``[U+202E]``.
+
+    Line feeds and tabs stay, and joiners between symbols, as in emoji.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _UNSAFE.sub(_mark, text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _mark(unsafe: re.Match[str]) -> str:
+    joins = unsafe[0] == "\u200d" and _SYMBOL.match(unsafe.string[unsafe.start() - 1 : unsafe.start()])
+    return unsafe[0] if joins else f"[U+{ord(unsafe[0]):04X}]"
 
 
 def is_blank(text: str) -> bool:

@@ -164,12 +164,15 @@ class ConsolidationReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationAdvice:
-    """Whether consolidation has work to do, and why."""
+    """Whether consolidation has work to do, and why; true as a condition if it has."""
 
     should_consolidate: bool
     reason: str
     short_term_count: int
     long_term_count: int
+
+    def __bool__(self) -> bool:
+        return self.should_consolidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 Needs ``mnemic[web]``.
 """
 
+from mnemic.web.access import Access
 from mnemic.web.app import app
 from mnemic.web.report import report
 
-__all__ = ["app", "report"]
+__all__ = ["Access", "app", "report"]

@@ -19,14 +19,15 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     Args:
         memory: whose records are shown: those of its user.
         read_only: without the routes that write.
-        access: who may come in. By default everybody who reaches the application: mount it behind your own login.
+        access: who may come in, and by which host names. By default everybody on this machine who reaches the application:
+            mount it behind your own login, and name your hosts with ``Access(hosts=["example.org"])``.
 
     Examples:
         >>> from starlette.applications import Starlette
         >>> from starlette.routing import Mount
         >>> site = Starlette(routes=[Mount("/memory", app(Memory(":memory:", user="ana")))])
     """
-    ui = Explorer(memory, access or Access(hosts=None), read_only)
+    ui = Explorer(memory, access or Access(), read_only)
     routes = [
         Route("/", ui.page(now.page)),
         Route("/timeline", ui.page(timeline.page)),
@@ -43,9 +44,11 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     if not read_only:
         writes = {
             "/process": now.process, "/consolidate": consolidations.run, "/undo": consolidations.undo,
-            "/edit": records.edit, "/pin": records.pin, "/forget": records.forget, "/erase": records.erase,
+            "/edit": records.edit, "/correct": records.correct, "/pin": records.pin,
+            "/forget": records.forget, "/erase": records.erase,
             "/restore": records.restore, "/quarantine": records.quarantine, "/release": records.release,
         }  # fmt: skip
         routes += [Route(path, ui.action(act), methods=["POST"]) for path, act in writes.items()]
         routes.append(Route("/forgetting", ui.page(records.forgetting)))
-    return Starlette(routes=routes, middleware=[Middleware(Guard, ui.access)])
+    lost = {404: ui.lost, 405: ui.lost}
+    return Starlette(routes=routes, middleware=[Middleware(Guard, ui.access)], exception_handlers=lost)

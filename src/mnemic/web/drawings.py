@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from markupsafe import Markup, escape
 
+from mnemic.text.markup import revealed
 from mnemic.types import Emotion, Graph
 
 WIDTH = 1000
@@ -40,17 +41,22 @@ class Bar:
     kind: str
 
 
+def _text(text: str) -> Markup:
+    """A text in a drawing."""
+    return escape(revealed(text))
+
+
 def _svg(width: float, height: float, title: str, parts: Iterable[str], name: str) -> Markup:
     body = "".join(parts)
     role = "group" if "<a " in body else "img"
     return Markup(  # noqa: S704 - every text in the parts is escaped
-        f'<svg class="{name}" viewBox="0 0 {width:.0f} {height:.0f}" role="{role}" aria-label="{escape(title)}">{body}</svg>'
+        f'<svg class="{name}" viewBox="0 0 {width:.0f} {height:.0f}" role="{role}" aria-label="{_text(title)}">{body}</svg>'
     )
 
 
 def _titled(href: str, title: str, shape: str) -> str:
     """Shapes with a title, linked to a page if there is one."""
-    parts = f"<title>{escape(title)}</title>{shape}"
+    parts = f"<title>{_text(title)}</title>{shape}"
     return f'<a href="{escape(href)}">{parts}</a>' if href else f"<g>{parts}</g>"
 
 
@@ -98,7 +104,7 @@ def timeline(
         parts.append(_titled(bar.href, _short(bar.label, 200), shape))
         anchor, place = ("end", right - 5) if late else ("start", left + 5)
         parts.append(
-            f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{escape(_short(bar.label))}</text>'
+            f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{_text(_short(bar.label))}</text>'
         )
     height = top + max(len(free), 1) * ROW + 6
     if at is not None:
@@ -131,7 +137,7 @@ def shares(contributions: Mapping[str, float], best: float) -> Markup:
         kind = "taken" if value < 0 else f"signal {name}"
         parts.append(
             f'<rect class="{escape(kind)}" x="{left:.1f}" y="0" width="{max(width, 0.5):.1f}" height="10">'
-            f"<title>{escape(name)} {value:+.3f}</title></rect>"
+            f"<title>{_text(name)} {value:+.3f}</title></rect>"
         )
         left += width
     said = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
@@ -189,17 +195,17 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
             title = f"{link.type} {link.strength:.2f} {_short(link.reason, 200)}"
             parts.append(
                 f'<line class="link {link.type}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}">'
-                f"<title>{escape(title)}</title></line>"
+                f"<title>{_text(title)}</title></line>"
                 f'<text class="axis" x="{(x1 + x2) / 2:.0f}" y="{(y1 + y2) / 2 - 4:.0f}" text-anchor="middle">'
-                f"{escape(link.type)}</text>"
+                f"{_text(link.type)}</text>"
             )
     texts = {record.id: record.content for record in graph.memories}
     for id_, (x, y) in places.items():
         kind = "centre" if id_ == centre else "node"
-        label = escape(_short(texts.get(id_, id_), 28))
+        label = _text(_short(texts.get(id_, id_), 28))
         parts.append(
             f'<a href="{escape(href[id_])}" aria-label="{label}"><circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="9">'
-            f"<title>{escape(_short(texts.get(id_, id_), 200))}</title></circle>"
+            f"<title>{_text(_short(texts.get(id_, id_), 200))}</title></circle>"
             f'<text class="label" x="{x:.0f}" y="{y + 24:.0f}" text-anchor="middle">{label}</text></a>'
         )
     return _svg(600, 340, "Linked memories", parts, "neighbourhood")

@@ -5,49 +5,76 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.usage import uncounted
+from mnemic.text.markup import revealed
 from mnemic.web.access import Access
 from mnemic.web.jobs import Jobs
 
 
-def environment() -> Environment:
-    """The templates; every value is escaped."""
+def environment(zone: tzinfo) -> Environment:
+    """The templates; every value is escaped, and what it hides is shown, except by the filter ``exact``.
+
+    Args:
+        zone: of the times that are shown.
+    """
     found = Environment(
         loader=PackageLoader("mnemic.web"),
         autoescape=True,
+        finalize=_revealed,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        "moment": _moment,
-        "day": _day,
+    found.filters |= _times(zone) | {
         "short": _short,
         "bytes": _bytes,
         "number": _number,
         "percent": _percent,
         "where": _where,
+        "said": _said,
+        "exact": escape,
     }
     return found
 
 
-def _moment(at: datetime | None) -> str:
-    return f"{at.day} {at:%b %Y, %H:%M}" if at else "-"
+def _revealed(value: Any) -> Any:
+    return revealed(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _day(at: datetime | None) -> str:
-    return f"{at.day} {at:%B %Y}" if at else "-"
+def _said(value: object) -> Markup:
+    """A stored value in its own direction, which cannot turn what stands around it."""
+    return Markup('<bdi dir="auto">{}</bdi>').format(revealed(str(value)))
+
+
+def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:
+    """The filters for times, in a zone."""
+
+    def local(at: datetime) -> datetime:
+        try:
+            return at.astimezone(zone)
+        except OverflowError:  # the ends of time
+            return at
+
+    def moment(at: datetime | None) -> str:
+        return f"{local(at).day} {local(at):%b %Y, %H:%M}" if at else "-"
+
+    def day(at: datetime | None) -> str:
+        return f"{local(at).day} {local(at):%B %Y}" if at else "-"
+
+    return {"moment": moment, "day": day}
 
 
 def _short(text: str | None, most: int = 300) -> str:
@@ -88,7 +115,12 @@ class Explorer:
     access: Access
     read_only: bool
     jobs: Jobs = field(default_factory=Jobs)
-    templates: Environment = field(default_factory=environment)
+    templates: Environment = field(init=False)
+    zone: tzinfo = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.zone = self.memory.admin.settings.timezone
+        self.templates = environment(self.zone)
 
     def render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         """A page from a template."""
@@ -96,7 +128,7 @@ class Explorer:
         base = request.scope.get("root_path", "")
         page = self.templates.get_template(name).render(
             base=base, path=request.url.path.removeprefix(base) or "/", csrf=self.access.csrf(session), memory=self.memory,
-            read_only=self.read_only, static=False, query=request.query_params, **values,
+            read_only=self.read_only, zone=self.zone, static=False, query=request.query_params, **values,
         )  # fmt: skip
         return HTMLResponse(page, status)
 
@@ -117,7 +149,8 @@ class Explorer:
         async def endpoint(request: Request) -> Response:
             form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
             if not hmac.compare_digest(form.get("csrf", "").encode(), self.access.csrf(request.state.session).encode()):
-                return PlainTextResponse("This form is not from this page. Reload the page and send it again.", 403)
+                told = "This form is not from this page. Nothing was done. Open the page again, and send it again."
+                return self.render(request, "error.html", 403, title="Not done", error=told)
             try:
                 target = await run_in_threadpool(act, self, request, form)
             except MnemicError as error:
@@ -125,6 +158,12 @@ class Explorer:
             return RedirectResponse(f"{request.scope.get('root_path', '')}{target}", 303)
 
         return endpoint
+
+    def lost(self, request: Request, error: Exception) -> Response:
+        """The page of an address that there is not, or that cannot be asked for in this way."""
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        told = f"There is no page at {request.url.path}." if status == 404 else "This address takes no such request."
+        return self.render(request, "error.html", status, title="Not found", error=told)
 
     def refused(self, request: Request, error: MnemicError) -> Response:
         """The page of an error."""

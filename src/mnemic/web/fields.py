@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timedelta, tzinfo
 from urllib.parse import quote
 
 from mnemic.errors import InvalidInput
 
+DAY = timedelta(days=1)
 
-def day_of(text: str | None) -> datetime | None:
-    """The beginning of a day, in UTC; None if none is given.
+
+def day_of(text: str | None, zone: tzinfo) -> datetime | None:
+    """The beginning of a day in a zone; None if none is given.
 
     Raises:
         InvalidInput: it is no date.
@@ -21,7 +23,12 @@ def day_of(text: str | None) -> datetime | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(f"{text[:40]!r} is no date. Write it like 2026-03-09.") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=zone)
+
+
+def next_day(day: datetime) -> datetime:
+    """A day later; the end of time after its last day."""
+    return day + DAY if day < datetime.max.replace(tzinfo=day.tzinfo) - DAY else day
 
 
 def whole(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

@@ -26,8 +26,9 @@ def report(memory: Memory) -> str:
     """
     style = files("mnemic.web").joinpath("static", "style.css").read_text("utf-8")
     felt = [(record.emotion, record.spoken, "") for record in emotions.felt(memory) if record.emotion]
-    return environment().get_template("report.html").render(
-        memory=memory, base="", static=True, read_only=True, csrf="", made=present().astimezone(), most=MEMORIES,
+    zone = memory.admin.settings.timezone
+    return environment(zone).get_template("report.html").render(
+        memory=memory, base="", static=True, read_only=True, csrf="", made=present(), zone=zone, most=MEMORIES,
         memories=memory.list(order="importance", limit=MEMORIES), done=consolidations.done(memory), feeling=plane(felt),
         events=memory.admin.log(limit=EVENTS), style=Markup(style),  # noqa: S704 - our own file
         style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",

@@ -45,7 +45,7 @@ class MnemicCapability(AbstractCapability[Any]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
-        tools: offer ``remember``, ``recall`` and ``forget``.
+        tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
         id: of the capability.
@@ -106,7 +106,7 @@ class MnemicCapability(AbstractCapability[Any]):
         return None
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
-        """``remember``, ``recall`` and ``forget``."""
+        """``remember``, ``recall``, ``correct`` and ``forget``."""
         return self._toolset
 
     # Before the answer

@@ -46,7 +46,7 @@ class OnnxEmbedder:
     at the current commit of their revision. Texts are cut to their first 20,000 characters and then to `max_tokens`.
     Thread-safe, and usable after a fork.
 
-    With ``int8`` the default model has weights of one byte: less than half of the memory and about half of the processor
+    With ``int8`` the default model has weights of one byte: about two thirds of the memory and half of the processor
     time, for vectors with a cosine of .99 to the others. It embeds text by text, so that none depends on its batch. Only
     the package has it.
 

@@ -14,7 +14,7 @@ from mnemic.types import Emotion, Question
 from mnemic.types.literals import Style
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer
-from mnemic.web.fields import number, whole
+from mnemic.web.fields import day_of, next_day, number, whole
 
 BUDGETS = (50, 4_000)
 
@@ -28,13 +28,15 @@ def page(ui: Explorer, request: Request) -> Response:
         "recipe": given.get("recipe") or "conversation", "other": given.get("other") or "",
         "style": given.get("style") or "", "valence": number(given, "valence"), "arousal": number(given, "arousal"),
     }  # fmt: skip
-    scope = {name: given.get(name) or None for name in ("project", "session")}
-    memory = ui.memory.scoped(project=scope["project"], session=scope["session"]) if any(scope.values()) else ui.memory
-    found = _found(memory, question, settings) if question else None
+    scope = {name: given[name] for name in ("project", "session") if given.get(name)}
+    memory = ui.memory.scoped(**scope) if scope else ui.memory
+    filters = {name: given[name] for name in ("speaker", "role") if given.get(name)}
+    moments = {name: next_day(day) for name in ("at", "known_at") if (day := day_of(given.get(name), ui.zone))}
+    found = _found(memory, question, settings, {**filters, **moments}) if question else None
     beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
     return ui.render(
         request, "recall.html", title="Recall", question=question, settings=settings, found=found, beside=beside,
-        recipes=sorted(RECIPES), styles=get_args(Style), scope=scope, asked=[*map(_link, ui.memory.admin.questions())],
+        recipes=sorted(RECIPES), styles=get_args(Style), asked=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
 
 
@@ -46,12 +48,12 @@ def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
     return question, again
 
 
-def _found(memory: Memory, question: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _found(memory: Memory, question: str, settings: Mapping[str, Any], filters: Mapping[str, Any]) -> Mapping[str, Any]:
     mood = None
     if settings["valence"] is not None or settings["arousal"] is not None:
         mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
     recipe = settings["recipe"]
-    context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood)
+    context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood, **filters)
     hits = context.found[: settings["k"]]
     best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}

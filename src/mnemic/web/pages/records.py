@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import timedelta, tzinfo
 from typing import Any, get_args
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemic.errors import InvalidInput, NotFound
+from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
-from mnemic.web.fields import day_of, href, number, whole
+from mnemic.web.fields import day_of, href, next_day, number, whole
 
 PAGE = 50
 """Records on a page."""
@@ -28,23 +28,23 @@ def page(ui: Explorer, request: Request) -> Response:
     kind = given.get("kind") or "memory"
     if kind not in KINDS:
         raise InvalidInput(f"kind must be one of {list(KINDS)}.")
-    filters = _filters(given, kind)
+    filters = _filters(given, kind, ui.zone)
     words = given.get("q", "").strip()
     if words:
         found: Sequence[Any] = ui.memory.search(words, k=PAGE, kinds=[kind], **filters)
         following = None
     else:
-        found, following = _listed(ui.memory, kind, given, filters)
+        found, following = _listed(ui, kind, given, filters)
     return ui.render(
         request, "records.html", title="Records", kind=kind, kinds=KINDS, found=found, following=following, words=words,
         types=get_args(MemoryType), statuses=get_args(Status),
     )  # fmt: skip
 
 
-def _filters(given: Mapping[str, str], kind: str) -> dict[str, Any]:
-    until = day_of(given.get("until"))
+def _filters(given: Mapping[str, str], kind: str, zone: tzinfo) -> dict[str, Any]:
+    until = day_of(given.get("until"), zone)
     found = {
-        "since": day_of(given.get("since")), "until": until + timedelta(days=1) if until else None,
+        "since": day_of(given.get("since"), zone), "until": next_day(until) if until else None,
         "session": given.get("session") or None, "speaker": given.get("speaker") or None,
     }  # fmt: skip
     if kind == "memory":
@@ -59,15 +59,16 @@ def _filters(given: Mapping[str, str], kind: str) -> dict[str, Any]:
 
 
 def _listed(
-    memory: Memory, kind: str, given: Mapping[str, str], filters: dict[str, Any]
+    ui: Explorer, kind: str, given: Mapping[str, str], filters: dict[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
     """A page of records, and what the link to the next one adds to the query."""
+    memory = ui.memory
     if kind == "memory":
         offset = whole(given, "offset", 0, 0, 10**9)
         order = given.get("order") or "newest"
         found = memory.list(order=order, limit=PAGE + 1, offset=offset, **filters)  # pyright: ignore[reportArgumentType] - checked there
         return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
-    before = day_of(given.get("before"))
+    before = day_of(given.get("before"), ui.zone)
     if before is not None:
         filters["until"] = before + timedelta(microseconds=1)
         filters["exclude"] = given.get("except", "").split(" ")
@@ -139,19 +140,32 @@ def edit(ui: Explorer, _: Request, form: Form) -> str:
     record = ui.memory.get(form.get("id", ""))
     if not isinstance(record, MemoryRecord):
         raise InvalidInput("Only memories can be edited: evidence is never rewritten.")
+    if form.get("version", "") != str(record.version):
+        raise Conflict(
+            f"This memory was changed meanwhile: it is version {record.version} now. Nothing was saved. Open it again, and "
+            "edit what it shows then."
+        )
     changes: dict[str, Any] = {}
-    if form.get("content", "").strip() != record.content:
-        changes["content"] = form.get("content", "").strip()
+    content = form.get("content", "").replace("\r\n", "\n").strip()  # browsers end lines so
+    if content != record.content.strip():
+        changes["content"] = content
     if (category := form.get("category", "").strip() or None) != record.category:
         changes["category"] = category
-    tags = [tag for tag in form.get("tags", "").replace(",", " ").split() if tag]
-    if tags != [*record.tags]:
+    if (tags := [tag.strip() for tag in form.get("tags", "").split(",") if tag.strip()]) != [*record.tags]:
         changes["tags"] = tags
     if (importance := number(form, "importance")) is not None and abs(importance - record.importance) > 0.005:
         changes["importance"] = importance
     if changes:
         ui.memory.update(record.id, **changes)
     return _back(record.id)
+
+
+def correct(ui: Explorer, _: Request, form: Form) -> str:
+    """Replace a record by what is true, and show the correction."""
+    receipt = ui.memory.correct(form.get("id", ""), form.get("statement", "").strip())[-1]
+    if receipt.outcome == "rejected":
+        raise InvalidInput(receipt.reason)
+    return _back(receipt.id)
 
 
 def pin(ui: Explorer, _: Request, form: Form) -> str:

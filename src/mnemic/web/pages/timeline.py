@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -14,11 +14,10 @@ from mnemic.memory import Memory
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Tick, timeline
 from mnemic.web.explorer import Explorer
-from mnemic.web.fields import day_of, href
+from mnemic.web.fields import DAY, day_of, href, next_day
 
 TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 10
 """Most messages and periods drawn, memories listed, and replacements told."""
-DAY = timedelta(days=1)
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -26,7 +25,7 @@ def page(ui: Explorer, request: Request) -> Response:
     given = request.query_params
     base = request.scope.get("root_path", "")
     values = history(
-        ui.memory, base, since=day_of(given.get("since")), until=day_of(given.get("until")),
+        ui.memory, base, since=day_of(given.get("since"), ui.zone), until=day_of(given.get("until"), ui.zone),
         at=given.get("at"), known=given.get("known"),
     )  # fmt: skip
     return ui.render(request, "timeline.html", title="Timeline", **values)
@@ -51,7 +50,7 @@ def history(
         at: a day, or the number of days after the left end, on which things were true.
         known: the same for what was known.
     """
-    window: dict[str, Any] = {"since": since, "until": until + DAY if until else None}
+    window: dict[str, Any] = {"since": since, "until": next_day(until) if until else None}
     messages = memory.messages(limit=TICKS, **window)
     episodes = memory.episodes(limit=BARS, **window)
     memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
@@ -61,12 +60,15 @@ def history(
     ]  # fmt: skip
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
-    begin = (since or min(moments)).replace(hour=0, minute=0, second=0, microsecond=0)
-    end = (until or max(moments)) + DAY
+    zone = memory.admin.settings.timezone
+    begin = (since or min(moments).astimezone(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = next_day(until or max(moments).astimezone(zone))
     days = max((end - begin).days, 1)
     day = _day(at, begin, days, end - DAY)
     day_known = None if known == str(days) else _day(known, begin, days, None)  # the right end: whenever
-    then = memory.list(order="importance", limit=LISTED, at=day + DAY, known_at=day_known + DAY if day_known else None)
+    then = memory.list(
+        order="importance", limit=LISTED, at=next_day(day), known_at=next_day(day_known) if day_known else None
+    )
     ticks = [
         Tick(m.sent_at, f"{m.name or m.role}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
         for m in messages
@@ -92,8 +94,7 @@ def _day(text: str | None, begin: datetime, days: int, default: datetime | None)
     """A day by its date or its number."""
     if text and text.isdecimal():
         return begin + min(int(text), days) * DAY
-    found = day_of(text)
-    return found.astimezone(begin.tzinfo or UTC) if found else default
+    return day_of(text, begin.tzinfo or UTC) or default
 
 
 def _chains(memory: Memory, begin: datetime, end: datetime) -> list[Mapping[str, Any]]:

@@ -17,6 +17,8 @@ document.addEventListener("keydown", (event) => {
     links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : next))].focus();
   }
 });
+const budget = document.getElementById("budget");
+if (budget) budget.addEventListener("input", () => { document.getElementById("tokens").value = budget.value; });
 const plane = document.querySelector("svg.plane");
 if (plane) {
   const circle = plane.querySelector(".mood");
