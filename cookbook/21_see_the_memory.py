@@ -13,13 +13,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from mnemic import Memory
+from mnemic import Memory, RetentionPolicy
 from mnemic.web import Access, app, report
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, Memory(folder, user="ana") as memory:
+    kept = RetentionPolicy(contexts=100)
+    with tempfile.TemporaryDirectory() as folder, Memory(folder, user="ana", retention=kept) as memory:
         remember(memory)
+        answered(memory)
         served(memory)
         written(memory, Path(folder) / "memory.html")
     print("All as expected.")
@@ -44,6 +46,18 @@ def served(memory: Memory) -> None:
     timeline = browser.get("/memory/timeline").text
     assert timeline.index("Meets in the morning.") < timeline.index("the same key, meetings.time")
     assert browser.post("/memory/forget", headers={"origin": "http://testserver"}).status_code == 404  # read-only
+
+
+def answered(memory: Memory) -> None:
+    """Why did the agent say that? The context that it was given is kept, and the page of the answer shows it."""
+    friday = memory.scoped(session="friday")
+    friday.get_memory_context("Who visits in May?", max_tokens=300)  # an adapter does this
+    friday.add_exchange("Who visits in May?", "Your sister Eva visits in May.")
+    (given,) = memory.admin.contexts()
+    browser = TestClient(app(memory, access=Access(hosts=["testserver"])))
+    page = browser.get(f"/answer?number={given.number}").text
+    assert "<mark>Eva</mark> <mark>visits</mark>" in page
+    print(f"{given.question} {len([hit for hit in given.hits if hit.shown])} of {len(given.hits)} hits in the prompt")
 
 
 def written(memory: Memory, file: Path) -> None:

@@ -23,6 +23,7 @@ from mnemic.types import (
     Emotion,
     Erasure,
     Event,
+    GivenContext,
     ImportFormat,
     ImportReport,
     Kind,
@@ -176,6 +177,13 @@ class Admin:
         They are neither exported nor moved to another record.
         """
         return self._runtime.store.lifecycle.questions(self._scope.user)
+
+    def contexts(self) -> list[GivenContext]:
+        """The last contexts that were given for this user, the last first; none unless ``RetentionPolicy.contexts`` keeps some.
+
+        They are neither exported nor moved to another record.
+        """
+        return self._runtime.store.lifecycle.contexts(self._scope.user)
 
     def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None

@@ -54,6 +54,7 @@ class AsyncAdmin(OnWorkers):
     verify = on_worker(Admin.verify)
     flush = on_worker(Admin.flush)
     log = on_worker(Admin.log)
+    contexts = on_worker(Admin.contexts)
     questions = on_worker(Admin.questions)
     reembed = on_worker(Admin.reembed)
     backup = on_worker(Admin.backup)

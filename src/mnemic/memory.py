@@ -721,14 +721,18 @@ class Memory:
         )  # fmt: skip
         found = assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
         if checked is not None:
-            self._keep(checked)
+            self._keep(checked, found, budget)
         return found
 
-    def _keep(self, query: Query) -> None:
-        if self._runtime.settings.retention.questions:
+    def _keep(self, query: Query, context: MemoryContext | None = None, max_tokens: int = 0) -> None:
+        kept = self._runtime.settings.retention
+        if kept.questions or kept.contexts:
             from mnemic.lifecycle import maintenance
 
-            maintenance.keep_question(self._runtime, self._scope, query)
+            if kept.questions:
+                maintenance.keep_question(self._runtime, self._scope, query)
+            if kept.contexts and context is not None:
+                maintenance.keep_context(self._runtime, self._scope, query, context, max_tokens)
 
     def list(
         self,

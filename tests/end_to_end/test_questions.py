@@ -99,3 +99,51 @@ def test_a_file_switches_them_on(tmp_path, capsys):
         assert asked(memory) == ["Where does Ana live?"]
     with pytest.raises(ConfigurationError, match="questions must be a whole number from 0 to 1000"):
         RetentionPolicy(questions=-1)
+
+
+def given(memory):
+    return [one.question for one in memory.admin.contexts()]
+
+
+def test_contexts_are_kept_as_they_were_given(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing", retention=RetentionPolicy(contexts=2)) as memory:
+        memory.get_memory_context("Is anybody there?")
+        assert given(memory) == [], "a question makes no user"
+        memory.add("I live in Lisbon.", id="m")
+        memory.add("My cat is called Ottokar.", id="cat")
+        site = memory.scoped(project="site", session="s1")
+        shown = site.get_memory_context(f"Who is Ottokar, {KEY}?", max_tokens=200)
+        memory.get_memory_context()
+        memory.search("Lisbon")
+        assert memory.admin.questions() == []
+    with Memory(tmp_path, user="ana", embedder="hashing", retention=RetentionPolicy(contexts=2)) as memory:
+        (one,) = memory.admin.contexts()
+        assert (one.question, one.project, one.session) == ("Who is Ottokar, [redacted: aws-access-key]?", "site", "s1")
+        assert (one.prompt, one.token_count, one.max_tokens) == (shown.to_prompt(), shown.token_count, 200)
+        assert (one.evidence, one.probability) == (shown.found.evidence, shown.found.probability)
+        assert {hit.id for hit in one.hits if hit.shown} == {hit.id for hit in shown.hits}
+        best = one.hits[0]
+        assert (best.id, best.text) == ("cat", "My cat is called Ottokar.")
+        assert best.contributions.keys() == shown.found[0].contributions.keys()
+        for text in ("two", "three"):
+            memory.get_memory_context(text)
+        assert given(memory) == ["three", "two"]
+        assert given(memory.scoped(user="ben")) == []
+        assert memory.forget(ids=["cat"], hard=True).clean
+        assert given(memory) == []
+        memory.get_memory_context("four")
+        assert memory.admin.erase_user().counts["contexts"] == 1
+    assert all(word not in path.read_bytes() for path in tmp_path.iterdir() for word in (KEY.encode(), b"Ottokar"))
+
+
+def test_contexts_are_dropped_when_they_are_no_longer_wanted(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing", retention=RetentionPolicy(contexts=2)) as memory:
+        memory.add("I live in Lisbon.")
+        memory.get_memory_context("one")
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.get_memory_context("two")
+        assert given(memory) == ["one"]
+        memory.admin.retire()
+        assert given(memory) == []
+    with pytest.raises(ConfigurationError, match="contexts"):
+        RetentionPolicy(contexts=1_001)

@@ -30,7 +30,7 @@ def pages(memory):
     ids += [str(one.id) for one in (*memory.messages(limit=1), *memory.episodes(limit=1), *memory.list(limit=2))]
     return [
         "/", "/timeline", "/timeline?at=3&known=9", "/timeline?since=2026-05-09&until=2026-05-20", "/recall",
-        "/recall?q=where+does+Ana+live&other=rrf&budget=100&valence=0.5&arousal=0.5&style=xml", "/records",
+        "/answers", "/recall?q=where+does+Ana+live&other=rrf&budget=100&valence=0.5&arousal=0.5&style=xml", "/records",
         "/records?kind=message", "/records?kind=episode", "/records?q=Lisbon&kind=message",
         "/records?status=archived&ended=1&order=importance&min_importance=0", "/consolidations", "/consolidations?preview=1",
         "/emotions?valence=1&arousal=-1", "/audit", "/audit?operation=promote", *(f"/record?id={id_}" for id_ in ids),
@@ -190,6 +190,62 @@ class TestPages:
         origin = {"origin": "http://example.org"}
         answer = client.post("/memory/check", data={"csrf": csrf}, headers=origin, follow_redirects=False)
         assert answer.headers["location"].startswith("/memory/job?id=")
+
+
+@pytest.fixture
+def answered():
+    """A conversation whose contexts are kept."""
+    with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(contexts=5)) as memory:
+        memory.add("My dentist is Dr. Rossi on via Roma.", id="m1", session="monday")
+        friday = memory.scoped(session="friday")
+        friday.get_memory_context("Who is my dentist?", max_tokens=300)
+        friday.add_exchange("Who is my dentist?", "Your dentist is Dr. Rossi.")
+        yield memory
+
+
+class TestAnswers:
+    def test_an_answer_shows_what_was_found_then_and_the_words_that_it_took(self, answered):
+        client = browser(answered)
+        (given,) = answered.admin.contexts()
+        assert f"/answer?number={given.number}" in client.get("/answers").text
+        text = client.get(f"/answer?number={given.number}").text
+        assert "<mark>Rossi</mark>" in text
+        assert "My <mark>dentist</mark> is" in text
+        assert html.escape(given.prompt.splitlines()[-2]) in text
+        assert "The same evidence would be in the prompt." in text
+        assert len(answered.admin.contexts()) == 1, "looking keeps nothing"
+
+    def test_records_and_replies_lead_to_their_answers(self, answered):
+        client = browser(answered)
+        (given,) = answered.admin.contexts()
+        link = f"/answer?number={given.number}"
+        (reply,) = answered.messages(role="assistant")
+        assert link in client.get("/record?id=m1").text
+        assert "Made with this context" in client.get(f"/record?id={reply.id}").text
+        assert link not in client.get(f"/record?id={answered.messages(session='friday')[0].id}").text
+
+    @pytest.mark.parametrize(
+        ("act", "told"),
+        [
+            (lambda memory: memory.forget(ids=["m1"]), "forgotten"),
+            (lambda memory: memory.correct("m1", "My dentist is Dr. Bianchi."), "new since"),
+            (lambda memory: memory.add("I go to the dentist Dr. Verdi now."), "new since"),
+        ],
+    )
+    def test_what_is_different_now_has_its_reason(self, answered, act, told):
+        act(answered)
+        (given,) = answered.admin.contexts()
+        assert told in browser(answered).get(f"/answer?number={given.number}").text.partition("Asked again now")[2]
+
+    def test_what_is_erased_takes_the_answers_along(self, answered):
+        (given,) = answered.admin.contexts()
+        assert answered.forget(ids=["m1"], hard=True).counts["contexts"] == 1
+        client = browser(answered)
+        assert client.get(f"/answer?number={given.number}").status_code == 404
+        assert "Rossi" not in client.get("/answers").text
+
+    def test_without_contexts_it_says_how_to_keep_them(self, memory):
+        assert "RetentionPolicy(contexts=100)" in browser(memory).get("/answers").text
 
 
 class TestWrites:

@@ -15,7 +15,20 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import RetentionPolicy
 from mnemic.runtime.usage import is_counted
 from mnemic.text.values import now, to_micros
-from mnemic.types import Archive, Emotion, KeepQuestions, Query, Question, Scope, StoredVector, VerifyReport
+from mnemic.types import (
+    Archive,
+    Emotion,
+    GivenContext,
+    KeepContexts,
+    KeepQuestions,
+    MemoryContext,
+    Query,
+    Question,
+    RecalledHit,
+    Scope,
+    StoredVector,
+    VerifyReport,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,7 +179,8 @@ def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
         changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + ARCHIVED_AT_ONCE]]
         runtime.store.apply(scope.user, changes)
     with suppress(StoreReadOnly):
-        runtime.store.apply(scope.user, [KeepQuestions(asked=(), most=policy.questions)])
+        kept = [KeepQuestions(asked=(), most=policy.questions), KeepContexts(given=(), most=policy.contexts)]
+        runtime.store.apply(scope.user, kept)
     return len(ids)
 
 
@@ -178,3 +192,29 @@ def keep_question(runtime: Runtime, scope: Scope, query: Query) -> None:
     asked = Question(text=query.text, asked_at=now(), project=scope.project, session=scope.session, mood=mood)
     with suppress(StoreError):
         runtime.store.apply(scope.user, [KeepQuestions(asked=(asked,), most=runtime.settings.retention.questions)])
+
+
+HITS, HIT = 10, 300
+"""First hits kept of a context beside those that it shows, and characters of each."""
+
+
+def keep_context(runtime: Runtime, scope: Scope, query: Query, context: MemoryContext, max_tokens: int) -> None:
+    """Keep a context as it was given; one that cannot be written is left out, and its answer stands."""
+    if not is_counted():
+        return
+    shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
+    hits = tuple(
+        RecalledHit(
+            id=hit.id, kind=hit.kind, text=hit.text[:HIT], relevance=round(hit.relevance, 4), shown=hit.id in shown,
+            contributions={name: round(value, 4) for name, value in hit.contributions.items()},
+        )
+        for place, hit in enumerate(context.found)
+        if place < HITS or hit.id in shown
+    )  # fmt: skip
+    given = GivenContext(
+        question=query.text, given_at=now(), prompt=context.to_prompt(), evidence=context.found.evidence,
+        probability=context.found.probability, max_tokens=max_tokens, token_count=context.token_count,
+        left_out=context.left_out, hits=hits, project=scope.project, session=scope.session,
+    )  # fmt: skip
+    with suppress(StoreError):
+        runtime.store.apply(scope.user, [KeepContexts(given=(given,), most=runtime.settings.retention.contexts)])

@@ -129,6 +129,9 @@ class RetentionPolicy:
         session_summary_days: days that session summaries are kept.
         questions: how many of a user's last questions are kept, 0 to 1,000, so that the explorer can ask them again: each
             search then writes its text, without secrets, its time, scope and mood. Erasing anything of the user erases them.
+        contexts: how many of a user's last contexts are kept as they were given, 0 to 1,000, so that the explorer can show what
+            an answer was made of: each call of ``get_memory_context`` with a question then writes its hits and its prompt.
+            Erasing anything of the user erases them.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -138,12 +141,14 @@ class RetentionPolicy:
     memory_limit: int | None = None
     session_summary_days: float = 7.0
     questions: int = 0
+    contexts: int = 0
 
     def __post_init__(self) -> None:
         if self.message_days is not None:
             _number(self, "message_days", 0, LONGEST, above=True)
         _number(self, "session_summary_days", 0, LONGEST, above=True)
         option("questions", self.questions, 0, 1_000)
+        option("contexts", self.contexts, 0, 1_000)
         if self.memory_limit is not None:
             option("memory_limit", self.memory_limit, 1, 2**53)
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from mnemic import errors
 
-OLDEST, LATEST = 6, 7
+OLDEST, LATEST = 6, 8
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
@@ -326,11 +326,19 @@ QUESTIONS = Table(
     indexes=(Index("questions_by_user", "user_id, number"),),
 )
 
+CONTEXTS = Table(
+    # The last contexts that were given for a user, if they are kept; data is JSON.
+    "contexts",
+    _columns("number:s user_id:i at:i project:t? session:t? data:t"),
+    references=(Reference("user_id", "users", "user_id"),),
+    indexes=(Index("contexts_by_user", "user_id, number"),),
+)
+
 VECTORS, VECTORS_NEXT = _vector_table("vectors"), _vector_table("vectors_next")
 
 TABLES = (
     USERS, RECORDS, VERSIONS, LINEAGE, LINKS, EVENTS, PENDING, ACCESS, JUDGED, CONSOLIDATIONS, *OUTCOMES,
-    QUESTIONS, VECTORS, VECTORS_NEXT,
+    QUESTIONS, CONTEXTS, VECTORS, VECTORS_NEXT,
 )  # fmt: skip
 """All tables that every engine has, in the order of their references."""
 
@@ -380,6 +388,9 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
         yield from (_create_index(EVENTS, index) for index in EVENTS.indexes if index.name == "events_by_operation")
         yield create_table(QUESTIONS, engine)
         yield from (_create_index(QUESTIONS, index) for index in QUESTIONS.indexes)
+    if version < 8:
+        yield create_table(CONTEXTS, engine)
+        yield from (_create_index(CONTEXTS, index) for index in CONTEXTS.indexes)
 
 
 def views() -> Iterator[str]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from mnemic.types.literals import LinkType
-from mnemic.types.records import Emotion, Episode, Link, MemoryRecord, Message, Question
+from mnemic.types.records import Emotion, Episode, GivenContext, Link, MemoryRecord, Message, Question
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,6 +204,14 @@ class KeepQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepContexts:
+    """Add contexts that were given, and keep only the ``most`` last ones of the user."""
+
+    given: tuple[GivenContext, ...]
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
     """Erase records with all rows that refer to them.
 
@@ -241,6 +249,7 @@ Change: TypeAlias = (
     | Undo
     | Touch
     | KeepQuestions
+    | KeepContexts
     | SetEmotions
     | Quarantine
     | Release

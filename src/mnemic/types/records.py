@@ -225,6 +225,42 @@ class Question:
     mood: Emotion | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledHit:
+    """A hit of a context as it was: the beginning of its text, its relevance and what each signal added to its rank.
+
+    ``shown`` says whether the prompt has it.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    relevance: float
+    contributions: Mapping[str, float]
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenContext:
+    """A context as it was given to a program: what was asked, what was found, and the prompt; see ``RetentionPolicy``.
+
+    ``number`` counts up over the contexts of a record. ``hits`` are all from which the prompt was chosen, best first.
+    """
+
+    question: str
+    given_at: datetime
+    prompt: str
+    evidence: Evidence
+    probability: float
+    max_tokens: int
+    token_count: int
+    left_out: int
+    hits: tuple[RecalledHit, ...]
+    project: str | None = None
+    session: str | None = None
+    number: int = 0
+
+
 class StoredVector(NamedTuple):
     """The vector of a record as it is stored, with the name of the model that made it.
 

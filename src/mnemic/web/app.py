@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 from mnemic.memory import Memory
 from mnemic.web.access import Access, Guard
 from mnemic.web.explorer import Explorer
-from mnemic.web.pages import audit, consolidations, emotions, now, recall, records, timeline
+from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, timeline
 
 
 def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
@@ -32,6 +32,8 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
         Route("/", ui.page(now.page)),
         Route("/timeline", ui.page(timeline.page)),
         Route("/recall", ui.page(recall.page)),
+        Route("/answers", ui.page(answers.page)),
+        Route("/answer", ui.page(answers.one)),
         Route("/records", ui.page(records.page)),
         Route("/record", ui.page(records.one)),
         Route("/consolidations", ui.page(consolidations.page)),

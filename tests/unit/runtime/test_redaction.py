@@ -26,7 +26,7 @@ NAMES = {"Mapping": Mapping, "np": np, "NDArray": NDArray, "TypeAlias": TypeAlia
 
 AS_STORED = {
     "id", "ids", "source_ids", "message_ids", "superseded_by", "by", "absorbed", "judged", "Message.project",
-    "Episode.project", "MemoryRecord.project", "Question.project", "AddMessage.project", "Link.source", "Link.target",
+    "Episode.project", "MemoryRecord.project", "Question.project", "GivenContext.project", "AddMessage.project", "Link.source", "Link.target",
     "DropLink.source", "DropLink.target", "SetEmotions.emotions",
 }  # fmt: skip
 """Ids, which are refused when they hold a secret, and the name of the project, which is refused with the handle."""

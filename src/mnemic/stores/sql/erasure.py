@@ -51,8 +51,9 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
     _check_descendants(t, erased, {*rewritten, *restored})
     counts = _delete_records(t, list(erased))
-    if asked := _delete(t, "questions WHERE user_id = ?", t.user):  # they may contain what is erased
-        counts["questions"] = asked
+    for table in ("questions", "contexts"):  # they may contain what is erased
+        if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
+            counts[table] = gone
     _scrub_events(t, set(erased.values()))
     _mark(t, list(erased))
     return counts
@@ -62,7 +63,7 @@ def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
     counts = Counter(_delete_records(t, docs))
-    for table in ("events", "consolidations", "questions", "users"):
+    for table in ("events", "consolidations", "questions", "contexts", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
         counts[table] += len(gone)
     _mark(t, docs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
@@ -19,8 +20,20 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import previous, promotions
 from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
-from mnemic.text.values import from_micros, now, to_micros
-from mnemic.types import Candidates, Emotion, Event, KeepQuestions, Kind, MemoryRecord, Question, Receipt
+from mnemic.text.values import from_micros, now, to_json, to_micros
+from mnemic.types import (
+    Candidates,
+    Emotion,
+    Event,
+    GivenContext,
+    KeepContexts,
+    KeepQuestions,
+    Kind,
+    MemoryRecord,
+    Question,
+    RecalledHit,
+    Receipt,
+)
 
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
@@ -105,6 +118,32 @@ def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
     return Receipt(id="", outcome="stored")
 
 
+def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
+    """Add contexts to the last ones of a user; as for questions, nothing follows them."""
+    for given in change.given:
+        row = (t.user, to_micros(given.given_at), given.project, given.session, to_json(_data(given)))
+        t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
+    older = """DELETE FROM contexts WHERE user_id = ?1 AND number NOT IN
+        (SELECT number FROM contexts WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
+    t.db.execute(older, (t.user, change.most))
+    return Receipt(id="", outcome="stored")
+
+
+def _data(given: GivenContext) -> dict[str, Any]:
+    """The fields of a context that have no column."""
+    found = {name: getattr(given, name) for name in _IN_DATA}
+    hits = [{name: getattr(hit, name) for name in RecalledHit.__dataclass_fields__} for hit in given.hits]
+    return {**found, "hits": [{**hit, "contributions": dict(hit["contributions"])} for hit in hits]}
+
+
+def _context(number: int, at: int, project: str | None, session: str | None, data: str) -> GivenContext:
+    """A context from its row."""
+    kept: dict[str, Any] = json.loads(data)
+    kept["hits"] = tuple(RecalledHit(**hit) for hit in kept["hits"])
+    return GivenContext(**kept, number=number, given_at=from_micros(at), project=project, session=session)
+
+
+_IN_DATA = ("question", "prompt", "evidence", "probability", "max_tokens", "token_count", "left_out")
 _QUESTION = "user_id, at, text, project, session, valence, arousal"
 
 
@@ -184,6 +223,11 @@ class Lifecycle(Reader[Database]):
             )
             for _, at, text, project, session, valence, arousal in self._rows(user, sql)
         ]  # fmt: skip
+
+    def contexts(self, user: str) -> list[GivenContext]:
+        """The contexts that are kept of a user, the last first."""
+        sql = "SELECT number, at, project, session, data FROM contexts WHERE user_id = ? ORDER BY number DESC"
+        return [_context(*row) for row in self._rows(user, sql)]
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""

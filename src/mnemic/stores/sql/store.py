@@ -34,6 +34,7 @@ _APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt
     types.Undo: consolidation.undo,
     types.Touch: consolidation.record_access,
     types.KeepQuestions: lifecycle.keep_questions,
+    types.KeepContexts: lifecycle.keep_contexts,
     types.SetEmotions: changes.set_emotions,
     types.Quarantine: changes.quarantine,
     types.Release: changes.release,
@@ -45,7 +46,7 @@ def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str
     number = changes.lock_known_user(db, user)
     if number is None:
         # late ones: the name of an erased user stays away
-        if all(isinstance(change, types.Touch | types.KeepQuestions) for change in wanted):
+        if all(isinstance(change, types.Touch | types.KeepQuestions | types.KeepContexts) for change in wanted):
             return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
         number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)

@@ -16,6 +16,7 @@ from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import day_of, href, next_day, number, whole
+from mnemic.web.pages.answers import uses
 
 PAGE = 50
 """Records on a page."""
@@ -89,7 +90,8 @@ def one(ui: Explorer, request: Request) -> Response:
     """One record with its history, its sources and its links."""
     record = ui.memory.get(request.query_params.get("id", ""))
     base = request.scope.get("root_path", "")
-    return ui.render(request, "record.html", title="Record", **details(ui.memory, record, base))
+    answers = uses(ui.memory, record)[:PAGE]
+    return ui.render(request, "record.html", title="Record", answers=answers, **details(ui.memory, record, base))
 
 
 def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str) -> Mapping[str, Any]:
