@@ -199,7 +199,7 @@ def answered():
         memory.add("My dentist is Dr. Rossi on via Roma.", id="m1", session="monday")
         friday = memory.scoped(session="friday")
         friday.get_memory_context("Who is my dentist?", max_tokens=300)
-        friday.add_exchange("Who is my dentist?", "Your dentist is Dr. Rossi.")
+        friday.add_exchange("Who is my dentist?", "Your dentist is Dr. Rossi, a new one.")
         yield memory
 
 
@@ -210,6 +210,7 @@ class TestAnswers:
         assert f"/answer?number={given.number}" in client.get("/answers").text
         text = client.get(f"/answer?number={given.number}").text
         assert "<mark>Rossi</mark>" in text
+        assert "<mark>new</mark>" not in text
         assert "My <mark>dentist</mark> is" in text
         assert html.escape(given.prompt.splitlines()[-2]) in text
         assert "The same evidence would be in the prompt." in text

@@ -52,7 +52,8 @@ def one(ui: Explorer, request: Request) -> Response:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
     memory = ui.memory.scoped(project=found.project, session=found.session)
     said = reply(memory, found)
-    terms = frozenset(content_terms(said.content)) if said else frozenset[str]()
+    evidence = frozenset(term for hit in found.hits if hit.shown for term in content_terms(hit.text))
+    terms = evidence.intersection(content_terms(said.content) if said else ())
     best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
     exchange = [str(m.id) for m in _after(memory, found) if m == said or m.content == found.question]
     now = memory.get_memory_context(found.question, max_tokens=found.max_tokens, exclude=exchange)
@@ -90,7 +91,7 @@ def uses(memory: Memory, record: Message | Episode | MemoryRecord) -> list[Given
 
 
 def lit(text: str, terms: frozenset[str]) -> Markup:
-    """A text with its words marked that the reply has too."""
+    """A text with words of these terms marked: those that the reply has in common with what was found."""
     parts, last = list[Markup](), 0
     for word in _WORD.finditer(text):
         if terms.intersection(content_terms(word[0])):
