@@ -127,6 +127,34 @@ class TestPages:
             assert "Nothing relevant was found." in page
             assert "2 more are too little relevant to be worth their tokens." in page
 
+    def test_forgotten_and_quarantined_messages_can_be_found(self, memory):
+        first, second, *_ = memory.messages(role="user")
+        memory.forget(ids=[first.id])
+        memory.admin.quarantine([second.id])
+        client = browser(memory)
+        for status, message in (("archived", first), ("quarantined", second)):
+            assert message.content in client.get(f"/records?kind=message&status={status}").text
+            assert message.content not in client.get("/records?kind=message").text
+        assert (
+            "Nothing matches these filters" in client.get("/records?kind=episode&status=quarantined&session=none").text
+        )
+
+    def test_projects_are_shown_and_narrow(self, memory):
+        memory.scoped(project="kiln").remember("The kiln fires at 1,240 degrees.")
+        client = browser(memory)
+        shown = client.get("/records?project=kiln").text
+        assert "1,240 degrees" in shown
+        assert "Lisbon" not in shown
+        assert 'project <bdi dir="auto">kiln' in client.get("/records").text
+
+    def test_who_begins_sees_what_to_do(self):
+        with Memory(":memory:", user="newbie", embedder="hashing") as memory:
+            assert "Nothing is stored under the name" in browser(memory).get("/").text
+            memory.add("I moved to Lisbon.")
+            assert "1 message is stored, and waits to be processed" in browser(memory).get("/").text
+            memory.process()
+            assert "to be processed</h2>" not in browser(memory).get("/").text
+
     def test_what_was_asked_last_is_a_link_that_asks_it_again(self):
         with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(questions=5)) as memory:
             client = browser(memory)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic import Memory, RetentionPolicy
 from mnemic.web import app, report
 from mnemic.web.access import Access
 
@@ -116,6 +117,40 @@ def test_the_scrubber_shows_what_was_true_and_known(site, memory):
     expect(page.locator("label[for=known]")).to_contain_text("10 May 2026")
     page.reload()
     expect(page.locator("label[for=known]")).to_contain_text("10 May 2026")
+
+
+def test_a_drawing_is_one_stop_and_arrows_go_through_it(site):
+    page = site.open("/timeline")
+    assert page.locator(".drawing a").count() > 5
+    assert page.locator(".drawing a[tabindex='0']").count() == 1
+    page.locator(".drawing a[tabindex='0']").focus()
+    first = page.evaluate("document.activeElement.getAttribute('href')")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.getAttribute('href')") != first
+    assert page.locator(".drawing a[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/record?id=**")
+
+
+def test_why_an_answer_was_given_is_three_steps_away(chromium):
+    with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(contexts=5)) as memory:
+        memory.add("My dentist is Dr. Rossi.", session="monday")
+        friday = memory.scoped(session="friday")
+        friday.get_memory_context("Who is my dentist?")
+        friday.add_exchange("Who is my dentist?", "Dr. Rossi.")
+        site = Site(chromium, memory)
+        page = site.open("/")
+        page.get_by_role("link", name="Answers").click()
+        page.get_by_role("link", name="Who is my dentist?").click()
+        expect(page.locator("mark").first).to_be_visible()
+        page.get_by_role("link", name="My dentist is Dr. Rossi.").click()
+        page.locator("textarea[name=statement]").fill("My dentist is Dr. Bianchi.")
+        page.get_by_role("button", name="Replace it").click()
+        expect(page.locator("blockquote.content")).to_contain_text("Dr. Bianchi")
+        page.get_by_role("link", name="Answers").click()
+        page.get_by_role("link", name="Who is my dentist?").click()
+        expect(page.get_by_text("new since")).to_be_visible()
+        site.close()
 
 
 def test_a_replay_follows_the_budget_and_can_be_shared(site):

@@ -30,15 +30,19 @@ def page(ui: Explorer, request: Request) -> Response:
     if kind not in KINDS:
         raise InvalidInput(f"kind must be one of {list(KINDS)}.")
     filters = _filters(given, kind, ui.zone)
+    memory = ui.memory
+    if given.get("project"):
+        memory, filters["reach"] = memory.scoped(project=given["project"]), "project"
     words = given.get("q", "").strip()
     if words:
-        found: Sequence[Any] = ui.memory.search(words, k=PAGE, kinds=[kind], **filters)
+        found: Sequence[Any] = memory.search(words, k=PAGE, kinds=[kind], **filters)
         following = None
     else:
-        found, following = _listed(ui, kind, given, filters)
+        found, following = _listed(memory, ui.zone, kind, given, filters)
     return ui.render(
         request, "records.html", title="Records", kind=kind, kinds=KINDS, found=found, following=following, words=words,
-        types=get_args(MemoryType), statuses=get_args(Status),
+        types=get_args(MemoryType), statuses=get_args(Status), categories=[*ui.memory.stats().categories],
+        narrowed=bool(words or any(value for name, value in given.items() if name != "kind")),
     )  # fmt: skip
 
 
@@ -47,12 +51,12 @@ def _filters(given: Mapping[str, str], kind: str, zone: tzinfo) -> dict[str, Any
     found = {
         "since": day_of(given.get("since"), zone), "until": next_day(until) if until else None,
         "session": given.get("session") or None, "speaker": given.get("speaker") or None,
+        "status": [given["status"]] if given.get("status") else None,
     }  # fmt: skip
     if kind == "memory":
         found |= {
             "types": [given["type"]] if given.get("type") else None, "category": given.get("category") or None,
             "tags": [given["tag"]] if given.get("tag") else None, "min_importance": number(given, "min_importance"),
-            "status": [given["status"]] if given.get("status") else None,
         }  # fmt: skip
         if given.get("ended"):
             found["include_expired"] = True
@@ -60,16 +64,15 @@ def _filters(given: Mapping[str, str], kind: str, zone: tzinfo) -> dict[str, Any
 
 
 def _listed(
-    ui: Explorer, kind: str, given: Mapping[str, str], filters: dict[str, Any]
+    memory: Memory, zone: tzinfo, kind: str, given: Mapping[str, str], filters: dict[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
     """A page of records, and what the link to the next one adds to the query."""
-    memory = ui.memory
     if kind == "memory":
         offset = whole(given, "offset", 0, 0, 10**9)
         order = given.get("order") or "newest"
         found = memory.list(order=order, limit=PAGE + 1, offset=offset, **filters)  # pyright: ignore[reportArgumentType] - checked there
         return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
-    before = day_of(given.get("before"), ui.zone)
+    before = day_of(given.get("before"), zone)
     if before is not None:
         filters["until"] = before + timedelta(microseconds=1)
         filters["exclude"] = given.get("except", "").split(" ")

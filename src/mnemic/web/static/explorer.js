@@ -1,4 +1,4 @@
-// Keyboard: / asks, j and k go through a list, Enter opens. On the plane of feelings, sliders and clicks move the mood.
+// Keyboard: arrows go through a drawing, / asks, j and k go through a list, Enter opens. On the plane of feelings, sliders and clicks move the mood.
 "use strict";
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -17,6 +17,20 @@ document.addEventListener("keydown", (event) => {
     links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : next))].focus();
   }
 });
+for (const drawing of document.querySelectorAll(".drawing svg")) {
+  const links = [...drawing.querySelectorAll("a[tabindex]")];
+  if (!links.length) continue;
+  links[0].setAttribute("tabindex", "0");
+  drawing.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = links[links.indexOf(document.activeElement) + (step || 0)];
+    if (!step || !next) return;
+    document.activeElement.setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+    event.preventDefault();
+  });
+}
 const budget = document.getElementById("budget");
 if (budget) budget.addEventListener("input", () => { document.getElementById("tokens").value = budget.value; });
 const plane = document.querySelector("svg.plane");
