@@ -43,7 +43,7 @@ SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in 
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
     "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
-    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 4000),
+    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 8000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 

@@ -23,6 +23,7 @@ from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
 from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
+from mnemic.text.values import now as clock
 from mnemic.text.values import shown
 from mnemic.types import (
     UNSET,
@@ -719,20 +720,24 @@ class Memory:
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             relevance_limits=assembly.RELEVANCE_LIMITS,
         )  # fmt: skip
+        asked_at = clock()
         found = assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
         if checked is not None:
-            self._keep(checked, found, budget)
+            self._keep(checked)
+            if self._runtime.settings.retention.contexts:
+                from mnemic.lifecycle import maintenance
+
+                plain = not (any(given.values()) or recent or mood or now) and recipe == "conversation"
+                maintenance.keep_context(
+                    self._runtime, self._scope, checked, found, asked_at=asked_at, max_tokens=budget, plain=plain
+                )
         return found
 
-    def _keep(self, query: Query, context: MemoryContext | None = None, max_tokens: int = 0) -> None:
-        kept = self._runtime.settings.retention
-        if kept.questions or kept.contexts:
+    def _keep(self, query: Query) -> None:
+        if self._runtime.settings.retention.questions:
             from mnemic.lifecycle import maintenance
 
-            if kept.questions:
-                maintenance.keep_question(self._runtime, self._scope, query)
-            if kept.contexts and context is not None:
-                maintenance.keep_context(self._runtime, self._scope, query, context, max_tokens)
+            maintenance.keep_question(self._runtime, self._scope, query)
 
     def list(
         self,

@@ -145,5 +145,9 @@ def test_a_package_adds_a_format_of_its_own(tmp_path, monkeypatch):
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         first, second = (memory.admin.import_file(diary, format="diary") for _ in range(2))
         assert (first.format, first.stored, second.duplicate) == ("diary", 2, 2)
+        assert {message.session for message in memory.messages()} == {"diary"}
+        for wrong in (tmp_path / "none.txt", "-"):
+            with pytest.raises(InvalidInput, match="The importer 'diary'"):
+                memory.admin.import_file(wrong, format="diary")
         with pytest.raises(InvalidInput, match=r"format must be one of .*'diary'.*, not 'dairy'"):
             memory.admin.import_file(diary, format="dairy")

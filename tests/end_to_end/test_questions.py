@@ -136,6 +136,34 @@ def test_contexts_are_kept_as_they_were_given(tmp_path):
     assert all(word not in path.read_bytes() for path in tmp_path.iterdir() for word in (KEY.encode(), b"Ottokar"))
 
 
+@pytest.mark.parametrize("whole_user", [False, True])
+def test_what_is_erased_while_a_context_is_made_does_not_come_back(tmp_path, whole_user):
+    def erase(text):
+        with Memory(tmp_path, user="ana", embedder="hashing") as other:
+            if any(message.id == "m" for message in other.messages()):
+                done = other.admin.erase_user() if whole_user else other.forget(ids=["m"], hard=True)
+                assert done.counts
+                other.add("Hello again.")
+        return len(text)
+
+    kept = RetentionPolicy(contexts=5)
+    with Memory(tmp_path, user="ana", embedder="hashing", retention=kept, tokenizer=erase) as memory:
+        memory.add("My cat is called Ottokar.", id="m")
+        memory.get_memory_context("What is my cat called?")
+        assert given(memory) == []
+    assert all(b"Ottokar" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_secret_is_not_cut_in_two(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing", secrets="allow") as memory:
+        memory.add(f"{'The key is long. ' * 17}{KEY}", id="m")
+    with Memory(tmp_path, user="ana", embedder="hashing", retention=RetentionPolicy(contexts=5)) as memory:
+        memory.get_memory_context("Which key?")
+        (one,) = memory.admin.contexts()
+        assert "AKIA" not in one.hits[0].text + one.prompt
+        assert len(one.hits[0].text) <= 300
+
+
 def test_contexts_are_dropped_when_they_are_no_longer_wanted(tmp_path):
     with Memory(tmp_path, user="ana", embedder="hashing", retention=RetentionPolicy(contexts=2)) as memory:
         memory.add("I live in Lisbon.")

@@ -4,7 +4,7 @@ import html
 import re
 import time
 import xml.etree.ElementTree as ET
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from starlette.applications import Starlette
@@ -89,6 +89,17 @@ class TestPages:
         with Memory(tmp_path, user="ana", embedder="hashing", timezone=zone) as memory:
             memory.add("I moved to Lisbon.", sent_at=DAY)
             self.days(browser(memory), day)
+
+    @pytest.mark.parametrize("at", [datetime(1, 1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, 20, tzinfo=UTC)])
+    @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+    def test_a_record_of_the_first_or_last_day_can_be_looked_at(self, at, zone):
+        with Memory(":memory:", user="ana", embedder="hashing", timezone=zone) as memory:
+            memory.add("I moved to Lisbon.", sent_at=at)
+            client = browser(memory)
+            last = "/records?kind=message&before=9999-12-31T23:59:59.999999"
+            for path in ("/timeline", "/timeline?at=1", "/records?kind=message", last):
+                assert client.get(path).status_code < 500, path
+            assert "I moved to Lisbon." in report(memory)
 
     def days(self, client, day):
         for path in ("/timeline?until=", "/timeline?at=", "/timeline?known=", "/records?until=", "/records?kind=message&until=",
@@ -250,7 +261,7 @@ class TestAnswers:
         link = f"/answer?number={given.number}"
         (reply,) = answered.messages(role="assistant")
         assert link in client.get("/record?id=m1").text
-        assert "Made with this context" in client.get(f"/record?id={reply.id}").text
+        assert "Answers that it belongs to" in client.get(f"/record?id={reply.id}").text
         assert link not in client.get(f"/record?id={answered.messages(session='friday')[0].id}").text
 
     @pytest.mark.parametrize(
@@ -258,6 +269,9 @@ class TestAnswers:
         [
             (lambda memory: memory.forget(ids=["m1"]), "forgotten"),
             (lambda memory: memory.correct("m1", "My dentist is Dr. Bianchi."), "new since"),
+            (lambda memory: memory.correct("m1", "My dentist is Dr. Bianchi."), "replaced"),
+            (lambda memory: memory.admin.quarantine(["m1"]), "in quarantine"),
+            (lambda memory: (memory.forget(ids=["m1"]), memory.restore("m1"), memory.forget(ids=["m1"])), "forgotten"),
             (lambda memory: memory.add("I go to the dentist Dr. Verdi now."), "new since"),
         ],
     )
@@ -265,6 +279,34 @@ class TestAnswers:
         act(answered)
         (given,) = answered.admin.contexts()
         assert told in browser(answered).get(f"/answer?number={given.number}").text.partition("Asked again now")[2]
+
+    def test_the_reply_is_that_of_its_question(self, answered):
+        friday = answered.scoped(session="friday")
+        friday.get_memory_context("What is my cat called?")  # the model failed, and there is no reply
+        friday.get_memory_context("Where is the practice?")
+        friday.add_exchange("Where is the practice?", "On via Roma.")
+        answered.add("It rains.", role="assistant", session="elsewhere")
+        answered.get_memory_context("Is it raining?")  # of no session
+        client = browser(answered)
+        raining, practice, cat, dentist = answered.admin.contexts()
+        shown = {
+            one.question: client.get(f"/answer?number={one.number}").text for one in (raining, practice, cat, dentist)
+        }
+        assert "No message of the assistant" in shown["Is it raining?"]
+        assert "No message of the assistant" in shown["What is my cat called?"]
+        assert '<blockquote class="content"><bdi dir="auto">On ' in shown["Where is the practice?"]
+
+    def test_looking_is_no_part_of_a_conversation(self, answered):
+        friday = answered.scoped(session="friday")
+        before = friday.sessions.current().given
+        answered.add("My dentist is closed in August.", id="m2")
+        (given,) = answered.admin.contexts()
+        assert "new since" in browser(answered, read_only=True).get(f"/answer?number={given.number}").text
+        assert friday.sessions.current().given == before
+
+    def test_a_narrowed_question_is_not_compared(self, answered):
+        answered.get_memory_context("Who is my dentist?", speaker="nobody")
+        assert "no comparison" in browser(answered).get(f"/answer?number={answered.admin.contexts()[0].number}").text
 
     def test_what_is_erased_takes_the_answers_along(self, answered):
         (given,) = answered.admin.contexts()
@@ -310,6 +352,10 @@ class TestWrites:
             ("client work",),
             "access",
         )
+        odd = memory.remember("An odd one.\rIt stays.", tags=["a, b", "c"])
+        shown = {"content": "An odd one.\r\nIt stays.", "tags": "a, b, c", "version": "1"}
+        post(client, "/edit", f"/record?id={odd.id}", id=odd.id, **shown)
+        assert memory.get(odd.id).version == 1
         answer = post(client, "/edit", page, id=id_, **form | {"content": "The code is 1."})
         assert answer.status_code == 409
         assert "changed meanwhile" in answer.text
@@ -318,7 +364,9 @@ class TestWrites:
     def test_correct_and_make_true_again(self, memory):
         old = memory.remember("Ana's dentist is Dr. Rossi.").id
         client = browser(memory)
-        answer = post(client, "/correct", f"/record?id={old}", id=old, statement="Ana's dentist is Dr. Bianchi.")
+        answer = post(
+            client, "/correct", f"/record?id={old}", id=old, statement="Ana's dentist is Dr. Bianchi.", version="1"
+        )
         assert "Dr. Bianchi" in client.get(answer.headers["location"]).text
         assert memory.search("Who is Ana's dentist?")[0].text == "Ana's dentist is Dr. Bianchi."
         ended = client.get(f"/record?id={old}").text
@@ -326,7 +374,8 @@ class TestWrites:
         assert "Still true" in ended
         assert post(client, "/restore", f"/record?id={old}", id=old).status_code == 303
         assert memory.get(old).expired_at is None
-        assert post(client, "/correct", f"/record?id={old}", id="nobody", statement="x").status_code in (400, 404)
+        assert post(client, "/correct", f"/record?id={old}", id="Ana's dentist", statement="x").status_code == 404
+        assert post(client, "/correct", f"/record?id={old}", id=old, statement="x", version="9").status_code == 409
 
     def test_forget_and_restore(self, memory):
         client, record = browser(memory), memory.list()[0]

@@ -2,18 +2,21 @@
 
 Written for mem0 2.2. What differs:
 
-- ``user_id`` is required, and ids begin with it: no call can reach another user's memory.
+- ``user_id`` is required. Ids begin with it, and name the user in ``get``, ``update``, ``delete`` and ``history``: hand out
+  none to other users.
 - Messages are stored verbatim and are results too. ``infer=True`` processes them, with a language model if the memory has one.
 - ``score`` is the relevance of a hit, and ``threshold`` its limit.
 - ``delete`` and ``delete_all`` forget; ``handle(user_id).restore`` brings back, ``forget(..., hard=True)`` erases.
-- Of ``filters`` equality is understood, without operators. There is no ``from_config``, ``reset`` or ``chat``.
+- ``run_id`` narrows to the messages of the session, and to memories that were stored in it with ``infer=False``. Metadata of
+  messages is not that of the memories derived from them.
+- Of ``filters`` equality is understood, without operators. There is no ``from_config``, ``reset``, ``chat`` or ``AsyncMemory``.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote, unquote
@@ -26,6 +29,8 @@ Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Results = dict[str, builtins.list[dict[str, Any]]]
 
 _EVENTS = {"add": "ADD", "remember": "ADD", "update": "UPDATE", "archive": "DELETE", "erase": "DELETE"}
+_AGENT = "agent"
+"""The key of the metadata that names the agent."""
 _NAMES = ("user_id", "agent_id", "run_id")
 
 
@@ -82,17 +87,17 @@ class Memory:
         Raises:
             InvalidInput: no ``user_id``, or a message is not valid.
         """
-        handle = self._handle({"user_id": user_id})
-        items = _items(messages)
-        said = datetime.fromtimestamp(timestamp, UTC) if isinstance(timestamp, (int, float)) else timestamp
+        handle = self._handle(_given(user_id, None, run_id))
+        items, said = _items(messages), _moment(timestamp)
         if not infer:
             receipts = [
                 handle.remember(
-                    str(one["content"]),
+                    one.get("content", ""),
                     metadata=metadata,
                     valid_at=said,
-                    delete_after=_day(expiration_date),
+                    delete_after=None if expiration_date is None else _day_after(expiration_date),
                     agent=agent_id,
+                    level=None if run_id is None else "session",
                 )
                 for one in items
             ]
@@ -103,12 +108,12 @@ class Memory:
                 "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
             )
         for one in items:
-            one["metadata"] = {**(one.get("metadata") or {}), **(metadata or {})}
-            one.setdefault("sent_at", said)
-        receipts = handle.add(items, session=run_id, agent=agent_id)
+            one["metadata"] = {**dict(one.get("metadata") or {}), **(metadata or {})}
+            one["sent_at"] = one.get("sent_at") or said
+        receipts = handle.add(items, agent=agent_id)
         handle.process()
         sources = {one.id for one in receipts if one.outcome == "stored"}
-        derived = [one for one in handle.list() if sources & {*one.source_ids}]
+        derived = [one for one in handle.list(limit=None) if sources & {*one.source_ids}]
         return {"results": [self._added(handle, one) for one in reversed(derived)]}
 
     def search(
@@ -143,9 +148,8 @@ class Memory:
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """A memory or message by id; None if there is none."""
-        handle, id_ = self._found(memory_id)
         try:
-            return self._shown(handle, handle.get(id_))
+            return self._shown(*self._record(memory_id))
         except NotFound:
             return None
 
@@ -181,10 +185,13 @@ class Memory:
         Raises:
             NotFound: no memory has this id.
         """
-        handle, id_ = self._found(memory_id)
+        handle, record = self._record(memory_id)
         content = text if text is not None else data
+        agent = {name: value for name, value in record.metadata.items() if name == _AGENT}  # immutable, as in mem0
         handle.update(
-            id_, content=UNSET if content is None else content, metadata=UNSET if metadata is None else metadata
+            str(record.id),
+            content=UNSET if content is None else content,
+            metadata=UNSET if metadata is None else {**metadata, **agent},
         )
         return {"message": "Memory updated successfully!"}
 
@@ -194,10 +201,8 @@ class Memory:
         Raises:
             NotFound: no record has this id.
         """
-        handle, id_ = self._found(memory_id)
-        (receipt, *_) = handle.forget(ids=[id_])
-        if receipt.outcome == "rejected":
-            raise NotFound(receipt.reason)
+        handle, record = self._record(memory_id)
+        handle.forget(ids=[str(record.id)])
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(
@@ -210,7 +215,8 @@ class Memory:
         """
         names = _given(user_id, agent_id, run_id)
         handle, narrowed = self._handle(names), _narrowed(names)
-        ids = [one.id for one in handle.list(limit=None, **narrowed)]
+        narrowed.setdefault("reach", "user")
+        ids = [one.id for one in handle.list(limit=None, include_expired=True, **narrowed)]
         ids += [str(one.id) for one in handle.messages(**narrowed)]
         if ids:
             handle.forget(ids=ids)
@@ -222,7 +228,7 @@ class Memory:
         Raises:
             NotFound: no record has this id.
         """
-        handle, id_ = self._found(memory_id)
+        handle, id_ = self._named(memory_id)
         changes, before = list[dict[str, Any]](), None
         for event in handle.history(id_):
             if (name := _EVENTS.get(event.operation)) is None:
@@ -246,11 +252,22 @@ class Memory:
             raise InvalidInput(
                 'user_id is required: Mnemic keeps a memory for each user. Pass user_id="..." or filters={"user_id": "..."}.'
             )
-        return self.handle(str(user))
+        handle = self.handle(str(user))
+        return handle.scoped(session=str(names["run_id"])) if names.get("run_id") else handle
 
-    def _found(self, memory_id: str) -> tuple[memory.Memory, str]:
-        user, _, id_ = memory_id.partition(":")
+    def _named(self, memory_id: str) -> tuple[memory.Memory, str]:
+        user, _, id_ = str(memory_id).partition(":")
+        if not (user and id_):
+            raise NotFound(f"There is no memory {memory_id!r}.")
         return self.handle(unquote(user)), id_
+
+    def _record(self, memory_id: str) -> tuple[memory.Memory, Message | MemoryRecord]:
+        """A record that was not deleted."""
+        handle, id_ = self._named(memory_id)
+        record, last = handle.get(id_), handle.history(id_)[-1]
+        if isinstance(record, Episode) or last.operation in ("archive", "absorb", "quarantine"):
+            raise NotFound(f"There is no memory {memory_id!r}.")
+        return handle, record
 
     def _added(self, handle: memory.Memory, record: MemoryRecord) -> dict[str, Any]:
         return {"id": _id(handle, record.id), "memory": record.content, "event": "ADD"}
@@ -263,10 +280,11 @@ class Memory:
         return {
             "id": _id(handle, str(record.id)),
             "memory": one.text if isinstance(one, Hit) else one.content,
-            "metadata": dict(record.metadata) or None,
+            "metadata": {name: value for name, value in record.metadata.items() if name != _AGENT} or None,
             "created_at": created.isoformat() if created else None,
             "updated_at": updated.isoformat() if updated else None,
             "user_id": handle.scope.user,
+            **({"agent_id": record.metadata[_AGENT]} if _AGENT in record.metadata else {}),
             **({"run_id": record.session} if record.session else {}),
             **({"role": record.role} if isinstance(record, Message) else {}),
         }
@@ -276,7 +294,9 @@ def _items(messages: Messages) -> builtins.list[dict[str, Any]]:
     """Messages as a list; a text is one of the user's."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    given = [cast("Mapping[str, Any]", messages)] if isinstance(messages, Mapping) else messages
+    given = [cast("Mapping[str, Any]", messages)] if isinstance(messages, Mapping) else [*messages]
+    if not all(isinstance(one, Mapping) for one in given):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise InvalidInput("messages must be a text, a message, or a list of messages with role and content.")
     return [dict(one) for one in given]
 
 
@@ -295,12 +315,23 @@ def _narrowed(names: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(
             f"filters[{wrong[0]!r}] has an operator; only equal values are understood. Use handle(user_id).search."
         )
-    filters = {"agent": names.get("agent_id"), "session": names.get("run_id"), "metadata": metadata or None}
+    reach = "session" if names.get("run_id") else None
+    filters = {"agent": names.get("agent_id"), "reach": reach, "metadata": metadata or None}
     return {name: value for name, value in filters.items() if value is not None}
 
 
-def _day(text: str | None) -> datetime | None:
+def _moment(timestamp: float | datetime | None) -> datetime | None:
+    if timestamp is None or isinstance(timestamp, datetime):
+        return timestamp
     try:
-        return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError as error:
+        return datetime.fromtimestamp(timestamp, UTC)
+    except (ValueError, OverflowError, OSError, TypeError) as error:
+        raise InvalidInput(f"timestamp must be a datetime or seconds since 1970, not {timestamp!r}.") from error
+
+
+def _day_after(text: str) -> datetime:
+    """The end of a day: a memory that expires on it holds on it."""
+    try:
+        return datetime.combine(date.fromisoformat(text), time(), UTC) + timedelta(days=1)
+    except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInput(f"expiration_date must be YYYY-MM-DD, not {text!r}.") from error

@@ -199,4 +199,6 @@ def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, rec
 def _superseded_receipt(receipt: Receipt, ended: list[str], why: str) -> Receipt:
     if receipt.outcome != "stored":
         return receipt
-    return replace(receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, ended))}: {why}")
+    return replace(
+        receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, dict.fromkeys(ended)))}: {why}"
+    )

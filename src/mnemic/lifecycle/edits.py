@@ -175,18 +175,20 @@ class Meant:
 
     Attributes:
         ids: the records that are wrong; empty if none clearly is.
+        text: what the first of them says.
         key: the key of a memory among them, which the new statement gets.
         near: ``rejected`` receipts of records that are near the description and stay as they are.
     """
 
     ids: tuple[str, ...]
+    text: str = ""
     key: str | None = None
     near: tuple[Receipt, ...] = ()
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
         if statement is None:
-            would = f"would take the place of {', '.join(map(repr, self.ids))}"
+            would = f"would replace {', '.join(map(repr, self.ids))}: {self.text}"
             statement = Receipt(id="", outcome="superseded", reason=would)
         return Receipts([statement if self.ids else Receipt(id="", outcome="rejected", reason=NOTHING), *self.near])
 
@@ -200,19 +202,22 @@ def meant(runtime: Runtime, scope: Scope, wrong: object) -> Meant:
     text = validation.text("wrong", wrong, validation.MAX_CONTENT)
     records = runtime.store.knowledge.records(scope.user, [text])
     if records:
-        return Meant((text,), _key(records[text]))
+        return Meant((text,), records[text].content, _key(records[text]))
     found = forgetting.described(runtime, scope, text)
     held = runtime.store.knowledge.records(scope.user, found.bearing)
-    if not held:
+    about = (sentence_about(record.content, text) for record in held.values())
+    said = next(
+        (sentence for sentence in about if not sentence.rstrip().endswith("?")), None
+    )  # a question is never wrong
+    if said is None:
         return Meant((), near=found.spared)
-    said = sentence_about(next(iter(held.values())).content, text)
     same = tuple(id_ for id_, record in held.items() if _says(record.content, said))
     others = tuple(
         replace(one, outcome="rejected", reason=f"says something else, and stays: {one.reason}")
         for one in (*found.clear, *found.spared)
         if one.id not in same
     )
-    return Meant(same, next(filter(None, (_key(held[id_]) for id_ in same)), None), others)
+    return Meant(same, said, next(filter(None, (_key(held[id_]) for id_ in same)), None), others)
 
 
 def _says(text: str, sentence: str) -> bool:

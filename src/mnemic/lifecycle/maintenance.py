@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from mnemic.embedders import checked
@@ -194,27 +194,47 @@ def keep_question(runtime: Runtime, scope: Scope, query: Query) -> None:
         runtime.store.apply(scope.user, [KeepQuestions(asked=(asked,), most=runtime.settings.retention.questions)])
 
 
-HITS, HIT = 10, 300
-"""First hits kept of a context beside those that it shows, and characters of each."""
+HITS = 10
+"""First hits kept of a context beside those that it shows."""
 
 
-def keep_context(runtime: Runtime, scope: Scope, query: Query, context: MemoryContext, max_tokens: int) -> None:
-    """Keep a context as it was given; one that cannot be written is left out, and its answer stands."""
-    if not is_counted():
+def keep_context(
+    runtime: Runtime,
+    scope: Scope,
+    query: Query,
+    context: MemoryContext,
+    *,
+    asked_at: datetime,
+    max_tokens: int,
+    plain: bool,
+) -> None:
+    """Keep a context as it was given; one that cannot be written is left out, and its answer stands.
+
+    Args:
+        runtime: the record.
+        scope: where it was asked.
+        query: what was asked.
+        context: what was given.
+        asked_at: when, before anything was read.
+        max_tokens: the budget.
+        plain: the question alone decided what was found, and asking it again is a fair comparison.
+    """
+    if not is_counted() or not query.text.strip():
         return
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
     hits = tuple(
         RecalledHit(
-            id=hit.id, kind=hit.kind, text=hit.text[:HIT], relevance=round(hit.relevance, 4), shown=hit.id in shown,
+            id=hit.id, kind=hit.kind, text=hit.text, relevance=round(hit.relevance, 4), shown=hit.id in shown,
             contributions={name: round(value, 4) for name, value in hit.contributions.items()},
         )
         for place, hit in enumerate(context.found)
         if place < HITS or hit.id in shown
     )  # fmt: skip
     given = GivenContext(
-        question=query.text, given_at=now(), prompt=context.to_prompt(), evidence=context.found.evidence,
+        question=query.text, given_at=asked_at, prompt=context.to_prompt(), evidence=context.found.evidence,
         probability=context.found.probability, max_tokens=max_tokens, token_count=context.token_count,
-        left_out=context.left_out, hits=hits, project=scope.project, session=scope.session,
+        left_out=context.left_out, hits=hits, project=scope.project, session=scope.session, plain=plain,
+        min_evidence=query.min_evidence,
     )  # fmt: skip
     with suppress(StoreError):
         runtime.store.apply(scope.user, [KeepContexts(given=(given,), most=runtime.settings.retention.contexts)])

@@ -25,11 +25,11 @@ from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, Query
-from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased
+from mnemic.vectors import Floats, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 3.64, "prominence": 2.99, "floor": -3.52, "shared": 2.04, "common": 1.42, "far": -0.57, "another": -1.02,
-    "another_shared": -3.16, "numbers": 0.98, "event": 1.14, "passing": -1.86, "past": -2.78, "people": -4.32, "bias": -4.3,
+    "alike": 3.64, "prominence": 2.72, "floor": -3.56, "shared": 2.03, "common": 0.98, "far": -0.3, "another": -1.01,
+    "another_shared": -3.14, "numbers": 1.05, "event": 1.15, "passing": -1.92, "past": -2.83, "people": -4.25, "bias": -3.96,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -45,8 +45,8 @@ LOOKED_AT = 8
 OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 _SMOOTHING = 0.05
-_FAR, _LEAST = 3.0, 0.005
-"""The log odds by which a hit may fall behind another in relevance, and the least relevance that counts."""
+_LEAST = 0.005
+"""The least relevance that counts."""
 _SHORT, _READ, _SENTENCES = 200, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
@@ -180,7 +180,7 @@ def features(
     prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
     found = {
         "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
-        "common": text["common"], "far": np.maximum(odds[old] - odds[new] - _FAR, 0) * (text["common"] == 0),
+        "common": text["common"], "far": np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0),
         "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
         "numbers": text["numbers"], "event": text["event"], "passing": text["passing"],
         "past": np.full(len(pairs), past, np.float32),
@@ -287,7 +287,7 @@ def by_recency(
         pool: the candidates.
         order: positions in the pool, best first.
         vectors: (m, d) of the candidates, without their mean where the user's are compared without it.
-        relevance: (m,) of the candidates.
+        relevance: (m,) of the candidates, where it is calibrated.
     """
     kinds = view.columns.kind[pool.rows]
     places = np.arange(min(LOOKED_AT, len(order)))
@@ -325,7 +325,7 @@ def _first_hits(
         held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
-        relevance=relevance if runtime.indexer.embedder.id in DEFAULT_MODELS else np.ones_like(relevance),
+        relevance=relevance,
     )
 
 

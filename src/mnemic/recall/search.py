@@ -271,9 +271,8 @@ def _result(
     first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
-        order = by_recency(
-            runtime, view, query, found.question.terms, pool, first.order, first.vectors, first.relevance
-        )
+        likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
+        order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
     left_out = 0

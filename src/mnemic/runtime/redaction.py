@@ -22,7 +22,9 @@ from mnemic.types import (
     Change,
     Consolidate,
     Episode,
+    GivenContext,
     Indexing,
+    KeepContexts,
     KeepQuestions,
     Link,
     MemoryRecord,
@@ -173,8 +175,13 @@ def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[s
             return value, ()
 
 
-QUESTION = 2_000
-"""Characters kept of a question."""
+QUESTION, HIT = 2_000, 300
+"""Characters kept of a question, and of a hit of a context. Text is cut after it was redacted, or half a secret would stay."""
+
+
+def _cut(given: GivenContext) -> GivenContext:
+    hits = tuple(replace(hit, text=hit.text[:HIT]) for hit in given.hits)
+    return replace(given, question=given.question[:QUESTION], hits=hits)
 
 
 class RedactingStore:
@@ -204,6 +211,8 @@ class RedactingStore:
         clean, _ = redact_record(self._policy, change)
         if isinstance(clean, KeepQuestions):
             return replace(clean, asked=tuple(replace(one, text=one.text[:QUESTION]) for one in clean.asked))
+        if isinstance(clean, KeepContexts):
+            return replace(clean, given=tuple(map(_cut, clean.given)))
         return clean
 
     def _clean_record(self, change: A) -> A:

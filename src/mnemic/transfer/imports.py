@@ -6,7 +6,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from importlib.metadata import entry_points
 from itertools import islice
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from mnemic import validation
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import add
 from mnemic.lifecycle import maintenance
 from mnemic.runtime.redaction import check_record
@@ -127,7 +127,7 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
     """
     file = str(path)
     if format not in get_args(ImportFormat):
-        return Reading(file, format, files.with_ids(_installed(format)(Path(path))))
+        return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
     parsed = sources.export_of(file)
     if parsed is None:
         content = sources.text_of(file)
@@ -147,11 +147,20 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
     return reading
 
 
-def _installed(format: str) -> Callable[[Path], Iterable[Message]]:
-    """The importer that a package has installed under a name."""
+def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
+    """The messages of a file by the importer that a package has installed; those without a session are of ``session``."""
     found = {one.name: one for one in entry_points(group=IMPORTERS)}
-    known = [*get_args(ImportFormat), *sorted(found)]
-    return found[validation.one_of("format", format, known)].load()
+    importer = found[validation.one_of("format", format, sorted({*get_args(ImportFormat), *found}))]
+    if file == "-":
+        raise InvalidInput(f"The importer {format!r} reads files. Write stdin to a file first.")
+    try:
+        messages: Iterable[Message] = importer.load()(Path(file))
+        return [replace(one, session=one.session or session or Path(file).stem) for one in messages]
+    except MnemicError:
+        raise
+    except Exception as error:  # a package of somebody else may raise anything
+        told = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {files.NOTHING}"
+        raise InvalidInput(told) from error
 
 
 def _is_export(content: str) -> bool:

@@ -244,7 +244,9 @@ class RecalledHit:
 class GivenContext:
     """A context as it was given to a program: what was asked, what was found, and the prompt; see ``RetentionPolicy``.
 
-    ``number`` counts up over the contexts of a record. ``hits`` are all from which the prompt was chosen, best first.
+    ``prompt`` is that of ``to_prompt()`` without a style. ``hits`` are those it shows and the first of the others, best first.
+    ``plain`` says that nothing but the question and ``min_evidence`` decided what was found: no filter, recipe, mood or
+    earlier message. ``number`` is its name in the store.
     """
 
     question: str
@@ -256,6 +258,8 @@ class GivenContext:
     token_count: int
     left_out: int
     hits: tuple[RecalledHit, ...]
+    min_evidence: Evidence = "none"
+    plain: bool = True
     project: str | None = None
     session: str | None = None
     number: int = 0

@@ -21,6 +21,7 @@ from mnemic.memory import Memory
 from mnemic.runtime.usage import uncounted
 from mnemic.text.markup import revealed
 from mnemic.web.access import Access
+from mnemic.web.fields import local
 from mnemic.web.jobs import Jobs
 
 
@@ -62,17 +63,11 @@ def _said(value: object) -> Markup:
 def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:
     """The filters for times, in a zone."""
 
-    def local(at: datetime) -> datetime:
-        try:
-            return at.astimezone(zone)
-        except OverflowError:  # the ends of time
-            return at
-
     def moment(at: datetime | None) -> str:
-        return f"{local(at).day} {local(at):%b %Y, %H:%M}" if at else "-"
+        return f"{local(at, zone).day} {local(at, zone):%b %Y, %H:%M}" if at else "-"
 
     def day(at: datetime | None) -> str:
-        return f"{local(at).day} {local(at):%B %Y}" if at else "-"
+        return f"{local(at, zone).day} {local(at, zone):%B %Y}" if at else "-"
 
     return {"moment": moment, "day": day}
 

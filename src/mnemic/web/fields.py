@@ -26,6 +26,14 @@ def day_of(text: str | None, zone: tzinfo) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """A time in a zone; as it is at the ends of time."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at
+
+
 def next_day(day: datetime) -> datetime:
     """A day later; the end of time after its last day."""
     return day + DAY if day < datetime.max.replace(tzinfo=day.tzinfo) - DAY else day

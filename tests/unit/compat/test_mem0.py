@@ -52,6 +52,10 @@ def test_a_memory_is_changed_deleted_and_remembers_its_past(m):
     assert m.get(added["id"])["memory"] == "Likes padel."
     assert m.delete(added["id"]) == {"message": "Memory deleted successfully!"}
     assert m.get_all(user_id="alice") == {"results": []}
+    assert m.get(added["id"]) is None
+    for again in (m.delete, lambda id_: m.update(id_, "x")):
+        with pytest.raises(NotFound):
+            again(added["id"])
     changes = [(one["event"], one["old_memory"], one["new_memory"]) for one in m.history(added["id"])]
     assert changes == [
         ("ADD", None, "Likes tennis."),
@@ -74,6 +78,27 @@ def test_agents_and_sessions_narrow(m):
     assert m.search("offer suppliers", filters=ALICE) == {"results": []}
 
 
+def test_texts_keep_their_agent_and_their_session(m):
+    (added,) = m.add("Likes tennis.", user_id="alice", agent_id="coach", run_id="s1", infer=False)["results"]
+    m.update(added["id"], metadata={"kind": "hobby"})
+    (found,) = m.search("tennis", user_id="alice", agent_id="coach", run_id="s1")["results"]
+    assert (found["agent_id"], found["metadata"], found["run_id"]) == ("coach", {"kind": "hobby"}, "s1")
+    assert m.search("tennis", user_id="alice", run_id="s2") == {"results": []}
+    m.delete_all(user_id="alice", run_id="s1")
+    assert m.get_all(user_id="alice", run_id="s1") == {"results": []}
+
+
+def test_every_new_memory_is_told(m):
+    talk = [{"role": "user", "content": f"My locker number {n} is at station {n}."} for n in range(130)]
+    assert len(m.add(talk, user_id="alice")["results"]) > 100
+
+
+def test_a_memory_holds_on_the_day_of_its_expiration(m):
+    today = datetime.now(UTC).date().isoformat()
+    m.add("Likes tennis.", user_id="alice", infer=False, expiration_date=today)
+    assert m.search("tennis", user_id="alice")["results"]
+
+
 def test_nothing_crosses_users(m):
     (added,) = m.add("Likes tennis.", user_id="al/ice:1", infer=False)["results"]
     assert m.get(added["id"])["user_id"] == "al/ice:1"
@@ -88,6 +113,8 @@ def test_nothing_crosses_users(m):
     [
         (lambda m: m.add("x"), "user_id is required"),
         (lambda m: m.search("x", filters={"agent_id": "a"}), "user_id is required"),
+        (lambda m: m.add(["hello"], user_id="alice"), "messages must be"),
+        (lambda m: m.add("x", user_id="alice", timestamp=1.7e12), "timestamp must be"),
         (lambda m: m.search("x", filters={**ALICE, "n": {"gt": 1}}), "operator"),
         (lambda m: m.add("x", user_id="alice", infer=False, expiration_date="soon"), "YYYY-MM-DD"),
         (lambda m: m.add("x", user_id="alice", expiration_date="2030-01-01"), "infer=False"),

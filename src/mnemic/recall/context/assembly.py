@@ -14,6 +14,7 @@ from mnemic.recall.context.packing import cannot_fit, preference_text, summary_o
 from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.usage import is_counted
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.importance import importances
 from mnemic.text.names import bare_words, in_first_person
@@ -181,7 +182,8 @@ def build_context(
         return build_context(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
     original = {hit.id: hit for hit in result.hits}
     shown = (*(original[hit.id] for hit in found.hits), *standing)
-    runtime.delivered.note(scope, [hit.id for hit in shown])
+    if is_counted():
+        runtime.delivered.note(scope, [hit.id for hit in shown])
     background = _background(runtime, scope, found.hits)
     prompt = context.annotate(packed.lines, background, frame) if found.hits else ""
     return replace(

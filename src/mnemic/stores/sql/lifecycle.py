@@ -119,14 +119,31 @@ def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
 
 
 def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
-    """Add contexts to the last ones of a user; as for questions, nothing follows them."""
+    """Add contexts to the last ones of a user; as for questions, nothing follows them.
+
+    One that was asked for before something was erased is dropped: its text may have it.
+    """
     for given in change.given:
+        if _is_outdated(t, given):
+            continue
         row = (t.user, to_micros(given.given_at), given.project, given.session, to_json(_data(given)))
         t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
     older = """DELETE FROM contexts WHERE user_id = ?1 AND number NOT IN
         (SELECT number FROM contexts WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
     t.db.execute(older, (t.user, change.most))
     return Receipt(id="", outcome="stored")
+
+
+def _is_outdated(t: Transaction, given: GivenContext) -> bool:
+    """Whether something of the user was erased since a context was asked for."""
+    erased = "SELECT 1 FROM events WHERE user_id = ? AND operation = 'erase' AND at >= ? LIMIT 1"
+    if t.db.execute(erased, (t.user, to_micros(given.given_at))).fetchone():
+        return True
+    ids = sorted({hit.id for hit in given.hits})
+    (known,) = t.db.execute(
+        f"SELECT count(*) FROM records WHERE user_id = ? AND id IN {AMONG}", (t.user, ids)
+    ).fetchone()
+    return known < len(ids)
 
 
 def _data(given: GivenContext) -> dict[str, Any]:
@@ -143,7 +160,17 @@ def _context(number: int, at: int, project: str | None, session: str | None, dat
     return GivenContext(**kept, number=number, given_at=from_micros(at), project=project, session=session)
 
 
-_IN_DATA = ("question", "prompt", "evidence", "probability", "max_tokens", "token_count", "left_out")
+_IN_DATA = (
+    "question",
+    "prompt",
+    "evidence",
+    "probability",
+    "max_tokens",
+    "token_count",
+    "left_out",
+    "min_evidence",
+    "plain",
+)
 _QUESTION = "user_id, at, text, project, session, valence, arousal"
 
 

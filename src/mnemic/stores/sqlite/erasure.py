@@ -110,9 +110,10 @@ def still_stored(db: Connection, needles: Sequence[bytes]) -> set[bytes]:
 
 
 def _rows(db: Connection) -> Iterator[bytes]:
-    """The values of all rows of all tables, joined by ``APART``."""
+    """The values of all rows of all tables that hold text of their own, joined by ``APART``."""
     tables = db.execute(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'fulltext%' AND name != 'postings'"
+        """SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'fulltext%'
+        AND name NOT IN ('postings', 'questions', 'contexts')"""
     ).fetchall()
     for (table,) in tables:
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()]

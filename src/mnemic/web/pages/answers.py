@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -15,9 +14,10 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
+from mnemic.runtime.redaction import HIT
 from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, GivenContext, Hit, MemoryRecord, Message
+from mnemic.types import Episode, GivenContext, MemoryRecord, Message
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import whole
@@ -47,47 +47,50 @@ def page(ui: Explorer, request: Request) -> Response:
 def one(ui: Explorer, request: Request) -> Response:
     """One answer: the question, what was found then, the prompt, the reply, and what asking again would change."""
     number = whole(request.query_params, "number", 0, 0, 2**53)
-    found = next((one for one in ui.memory.admin.contexts() if one.number == number), None)
+    kept = ui.memory.admin.contexts()
+    found = next((one for one in kept if one.number == number), None)
     if found is None:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
     memory = ui.memory.scoped(project=found.project, session=found.session)
-    said = reply(memory, found)
+    after = _after(memory, found, kept)
+    said = next((message for message in after if message.role == "assistant"), None)
     evidence = frozenset(term for hit in found.hits if hit.shown for term in content_terms(hit.text))
     terms = evidence.intersection(content_terms(said.content) if said else ())
     best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
-    exchange = [str(m.id) for m in _after(memory, found) if m == said or m.content == found.question]
-    now = memory.get_memory_context(found.question, max_tokens=found.max_tokens, exclude=exchange)
-    changed = [*differences(memory, found, now.hits)]
+    exchange = [str(m.id) for m in after if m == said or m.content == found.question]
     return ui.render(
-        request, "answer.html", title="Answer", given=found, reply=said, lit=partial(lit, terms=terms), differences=changed,
+        request, "answer.html", title="Answer", given=found, reply=said, lit=partial(lit, terms=terms),
+        differences=[*differences(memory, found, exchange)] if found.plain else None,
         hits=[(hit, shares(hit.contributions, best)) for hit in found.hits],
     )  # fmt: skip
 
 
-def reply(memory: Memory, given: GivenContext) -> Message | None:
-    """The first message of the assistant after a context, in its session."""
-    return next((message for message in _after(memory, given) if message.role == "assistant"), None)
-
-
-def _after(memory: Memory, given: GivenContext) -> list[Message]:
-    """The messages after a context, in its session."""
+def _after(memory: Memory, given: GivenContext, kept: Sequence[GivenContext]) -> list[Message]:
+    """The messages after a context in its session, before the next context there."""
     until = given.given_at + REPLY_WITHIN
-    return memory.messages(since=given.given_at, until=until, reach="session" if given.session else "user")
+    for other in kept:
+        if (other.project, other.session) == (given.project, given.session) and other.given_at > given.given_at:
+            until = min(until, other.given_at)
+    found = memory.messages(since=given.given_at, until=until, reach="session" if given.session else "project+global")
+    return [message for message in found if message.session == given.session]
 
 
-def uses(memory: Memory, record: Message | Episode | MemoryRecord) -> list[GivenContext]:
-    """The contexts that had a record in their prompt, or whose reply it is, the last first."""
-    given = memory.admin.contexts()
-    if isinstance(record, Message) and record.role == "assistant":
-        asked = [
-            one for one in given if one.session == record.session and record.sent_at and one.given_at <= record.sent_at
-        ]
-        return [
-            one
-            for one in asked[:1]
-            if (said := reply(memory.scoped(session=one.session), one)) and said.id == record.id
-        ]
-    return [one for one in given if any(hit.shown and hit.id == record.id for hit in one.hits)]
+def contexts_of(memory: Memory, record: Message | Episode | MemoryRecord) -> list[GivenContext]:
+    """The contexts that had a record in their prompt, and the one whose reply it is, the last first."""
+    kept = memory.admin.contexts()
+    return [
+        one
+        for one in kept
+        if any(hit.shown and hit.id == record.id for hit in one.hits)
+        or (isinstance(record, Message) and record.role == "assistant" and _is_reply(memory, one, record, kept))
+    ]
+
+
+def _is_reply(memory: Memory, given: GivenContext, message: Message, kept: Sequence[GivenContext]) -> bool:
+    if given.session != message.session or message.sent_at is None or message.sent_at < given.given_at:
+        return False
+    after = _after(memory.scoped(project=given.project, session=given.session), given, kept)
+    return next((one.id for one in after if one.role == "assistant"), None) == message.id
 
 
 def lit(text: str, terms: frozenset[str]) -> Markup:
@@ -100,30 +103,39 @@ def lit(text: str, terms: frozenset[str]) -> Markup:
     return Markup('<bdi dir="auto">{}</bdi>').format(Markup("").join([*parts, escape(revealed(text[last:]))]))
 
 
-def differences(memory: Memory, given: GivenContext, now: tuple[Hit, ...]) -> Iterator[Difference]:
-    """What the prompt had then and would not have now, and the other way round."""
+def differences(memory: Memory, given: GivenContext, exchange: Sequence[str]) -> Iterator[Difference]:
+    """What a prompt would have now and had not then, or had then and would not now; without the exchange itself."""
+    now = memory.get_memory_context(
+        given.question, max_tokens=given.max_tokens, min_evidence=given.min_evidence, exclude=exchange
+    )
     then = {hit.id: hit.text for hit in given.hits if hit.shown}
-    present = {id_ for hit in now for id_ in (hit.id, *hit.similar, *hit.via)}
+    present = {id_: hit for hit in now.hits for id_ in (hit.id, *hit.similar, *hit.via)}
     for id_, text in then.items():
         if id_ not in present:
-            yield Difference(id_, text, _gone(memory, id_, text))
-    for hit in now:
+            yield Difference(id_, text, _absence(memory, id_))
+        elif (hit := present[id_]).superseded_by:
+            yield Difference(id_, text, "replaced")
+        elif hit.id == id_ and not hit.text.startswith(text[:HIT]):
+            yield Difference(id_, text, "edited")
+    for hit in now.hits:
         if hit.id not in then and not {*hit.similar, *hit.via} & {*then}:
-            record = memory.get(hit.id)
-            stored = record.sent_at if isinstance(record, Message) else record.created_at
-            new = stored is not None and stored > given.given_at
-            yield Difference(hit.id, hit.text, "new since" if new else "ranks higher now")
+            stored = next((event.at for event in memory.history(hit.id)), None)
+            yield Difference(
+                hit.id, hit.text, "new since" if stored and stored > given.given_at else "ranks higher now"
+            )
 
 
-def _gone(memory: Memory, id_: str, text: str) -> str:
+def _absence(memory: Memory, id_: str) -> str:
+    """Why a record that a prompt had is not in it now."""
     try:
         record = memory.get(id_)
     except NotFound:
         return "erased"
-    last: Mapping[str, Any] = {event.operation: event for event in memory.history(id_)}
-    if next(reversed(last), "") in ("archive", "absorb"):
+    last = memory.history(id_)[-1]
+    if last.operation == "quarantine" or last.detail.get("quarantine"):
+        return "in quarantine"
+    if last.operation in ("archive", "absorb"):
         return "forgotten"
-    if isinstance(record, MemoryRecord) and record.superseded_by:
-        return "replaced"
-    content = record.title if isinstance(record, Episode) else record.content
-    return "ranks lower now" if content.startswith(text[:50]) else "edited"
+    if isinstance(record, MemoryRecord) and (record.superseded_by or record.invalid_at or record.expired_at):
+        return "replaced" if record.superseded_by else "ended"
+    return "ranks lower now"

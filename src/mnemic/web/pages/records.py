@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, get_args
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import day_of, href, next_day, number, whole
-from mnemic.web.pages.answers import uses
+from mnemic.web.pages.answers import contexts_of
 
 PAGE = 50
 """Records on a page."""
@@ -74,7 +74,8 @@ def _listed(
         return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
     before = day_of(given.get("before"), zone)
     if before is not None:
-        filters["until"] = before + timedelta(microseconds=1)
+        last = datetime.max.replace(tzinfo=before.tzinfo)
+        filters["until"] = min(before, last - timedelta(microseconds=1)) + timedelta(microseconds=1)
         filters["exclude"] = given.get("except", "").split(" ")
     if kind == "message":
         messages = memory.messages(limit=PAGE + 1, **filters)
@@ -93,7 +94,7 @@ def one(ui: Explorer, request: Request) -> Response:
     """One record with its history, its sources and its links."""
     record = ui.memory.get(request.query_params.get("id", ""))
     base = request.scope.get("root_path", "")
-    answers = uses(ui.memory, record)[:PAGE]
+    answers = contexts_of(ui.memory, record)[:PAGE]
     return ui.render(request, "record.html", title="Record", answers=answers, **details(ui.memory, record, base))
 
 
@@ -145,18 +146,14 @@ def edit(ui: Explorer, _: Request, form: Form) -> str:
     record = ui.memory.get(form.get("id", ""))
     if not isinstance(record, MemoryRecord):
         raise InvalidInput("Only memories can be edited: evidence is never rewritten.")
-    if form.get("version", "") != str(record.version):
-        raise Conflict(
-            f"This memory was changed meanwhile: it is version {record.version} now. Nothing was saved. Open it again, and "
-            "edit what it shows then."
-        )
+    _check_version(record, form)
     changes: dict[str, Any] = {}
-    content = form.get("content", "").replace("\r\n", "\n").strip()  # browsers end lines so
-    if content != record.content.strip():
+    content = _lines(form.get("content", ""))
+    if content != _lines(record.content):
         changes["content"] = content
     if (category := form.get("category", "").strip() or None) != record.category:
         changes["category"] = category
-    if (tags := [tag.strip() for tag in form.get("tags", "").split(",") if tag.strip()]) != [*record.tags]:
+    if (tags := _tags(form.get("tags", ""))) != _tags(", ".join(record.tags)):
         changes["tags"] = tags
     if (importance := number(form, "importance")) is not None and abs(importance - record.importance) > 0.005:
         changes["importance"] = importance
@@ -165,12 +162,32 @@ def edit(ui: Explorer, _: Request, form: Form) -> str:
     return _back(record.id)
 
 
+def _lines(text: str) -> str:
+    """A text with the line ends that browsers change."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _tags(text: str) -> list[str]:
+    return [tag.strip() for tag in text.split(",") if tag.strip()]
+
+
 def correct(ui: Explorer, _: Request, form: Form) -> str:
     """Replace a record by what is true, and show the correction."""
-    receipt = ui.memory.correct(form.get("id", ""), form.get("statement", "").strip())[-1]
+    record = ui.memory.get(form.get("id", ""))  # an id that is gone would be read as a description
+    _check_version(record, form)
+    receipt = ui.memory.correct(str(record.id), form.get("statement", "").strip())[0]
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
     return _back(receipt.id)
+
+
+def _check_version(record: Message | Episode | MemoryRecord, form: Form) -> None:
+    """Refuse to change a memory that was changed since the page was opened."""
+    if isinstance(record, MemoryRecord) and form.get("version", "") != str(record.version):
+        raise Conflict(
+            f"This memory was changed meanwhile: it is version {record.version} now. Nothing was saved. Open it again, and "
+            "edit what it shows then."
+        )
 
 
 def pin(ui: Explorer, _: Request, form: Form) -> str:

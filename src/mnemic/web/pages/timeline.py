@@ -14,7 +14,7 @@ from mnemic.memory import Memory
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Tick, timeline
 from mnemic.web.explorer import Explorer
-from mnemic.web.fields import DAY, day_of, href, next_day
+from mnemic.web.fields import DAY, day_of, href, local, next_day
 
 TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 10
 """Most messages and periods drawn, memories listed, and replacements told."""
@@ -61,10 +61,10 @@ def history(
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
     zone = memory.admin.settings.timezone
-    begin = (since or min(moments).astimezone(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
-    end = next_day(until or max(moments).astimezone(zone))
+    begin = (since or local(min(moments), zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = next_day(until or local(max(moments), zone))
     days = max((end - begin).days, 1)
-    day = _day(at, begin, days, end - DAY)
+    day = _day(at, begin, days, max(begin, end - DAY))
     day_known = None if known == str(days) else _day(known, begin, days, None)  # the right end: whenever
     then = memory.list(
         order="importance", limit=LISTED, at=next_day(day), known_at=next_day(day_known) if day_known else None
@@ -93,7 +93,7 @@ def _begin(record: MemoryRecord) -> datetime:
 def _day(text: str | None, begin: datetime, days: int, default: datetime | None) -> Any:
     """A day by its date or its number."""
     if text and text.isdecimal():
-        return begin + min(int(text), days) * DAY
+        return begin + min(int(text), days - 1) * DAY
     return day_of(text, begin.tzinfo or UTC) or default
 
 
