@@ -144,7 +144,7 @@ class TestConsolidate:
 class TestCorrect:
     def test_by_description(self, known):
         preview = known("correct", "--dry-run", "morning meetings", "Prefers meetings after lunch")
-        assert (preview.code, preview.out) == (0, "would replace 'p1': ")
+        assert (preview.code, preview.out) == (0, "would replace 'p1': Prefers morning meetings\n")
         assert known("show", "p1", "--json").json["memory"]["superseded_by"] == []
         run = known("correct", "morning meetings", "Prefers meetings after lunch")
         assert run.code == 0
