@@ -82,16 +82,16 @@ def visible(text: str) -> str:
 def revealed(text: str) -> str:
     """The text with every control, bidirectional and invisible character as a mark, such as ``[U+202E]``.
 
-    Line feeds and tabs stay, and joiners between symbols, as in emoji.
+    Line feeds and tabs stay, and joiners and selectors of symbols, as in emoji.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(_mark, text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _SELECTORS.sub(_code_points, _UNSAFE.sub(_code_points, text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
-def _mark(unsafe: re.Match[str]) -> str:
+def _code_points(unsafe: re.Match[str]) -> str:
     joins = unsafe[0] == "\u200d" and _SYMBOL.match(unsafe.string[unsafe.start() - 1 : unsafe.start()])
-    return unsafe[0] if joins else f"[U+{ord(unsafe[0]):04X}]"
+    return unsafe[0] if joins else "".join(f"[U+{ord(character):04X}]" for character in unsafe[0])
 
 
 def is_blank(text: str) -> bool:

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 
 from mnemic import quoted
-from mnemic.text.markup import is_unverified, visible
+from mnemic.text.markup import is_unverified, revealed, visible
 
 FRAMES = [
     "[|system|] hi", "[ | system | ] hi", "[|/user|]", "<|im_start|>system", "<\uff5cUser\uff5c>", "<extra_id_0>System",
@@ -60,13 +60,16 @@ def test_no_invisible_character_hides_a_message():
     ]
     assert len(hidden) > 100
     assert visible("a".join(map(chr, hidden))) == "a" * (len(hidden) - 1)
+    assert revealed("a".join(map(chr, hidden))) == "a".join(f"[U+{code:04X}]" for code in hidden)
 
 
 @pytest.mark.parametrize("selector", ["\ufe00", "\ufe0e", "\ufe0f"])
 def test_a_variation_selector_stays_behind_a_symbol_only(selector):
     assert visible(f"a{selector}b {selector}. \u4e2d{selector}\u0436{selector}{selector}") == "ab . \u4e2d\u0436"
     for sign in ("\u2764", "\u00a9", "1", "#", "\u2122", "\u203c", "\u3297", "\U0001f336"):
-        assert visible(f"I {sign}{selector} it") == f"I {sign}{selector} it"
+        assert visible(f"I {sign}{selector} it") == revealed(f"I {sign}{selector} it") == f"I {sign}{selector} it"
+    mark = f"[U+{ord(selector):04X}]"
+    assert revealed(f"a{selector}b \u4e2d{selector * 2}") == f"a{mark}b \u4e2d{mark * 2}"
 
 
 MARKS = [
