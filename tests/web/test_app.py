@@ -136,7 +136,7 @@ class TestPages:
             assert re.search(r"<span>relevance \d\d%</span>", client.get("/recall?q=What+am+I+allergic+to%3F").text)
             page = client.get("/recall?q=thanks%21").text
             assert "Nothing relevant was found." in page
-            assert "2 more are too little relevant to be worth their tokens." in page
+            assert "2 more are not relevant enough to be worth their tokens." in page
 
     def test_forgotten_and_quarantined_messages_can_be_found(self, memory):
         first, second, *_ = memory.messages(role="user")
@@ -261,7 +261,7 @@ class TestAnswers:
         link = f"/answer?number={given.number}"
         (reply,) = answered.messages(role="assistant")
         assert link in client.get("/record?id=m1").text
-        assert "Answers that it belongs to" in client.get(f"/record?id={reply.id}").text
+        assert "Answers it was part of" in client.get(f"/record?id={reply.id}").text
         assert link not in client.get(f"/record?id={answered.messages(session='friday')[0].id}").text
 
     @pytest.mark.parametrize(
@@ -306,7 +306,10 @@ class TestAnswers:
 
     def test_a_narrowed_question_is_not_compared(self, answered):
         answered.get_memory_context("Who is my dentist?", speaker="nobody")
-        assert "no comparison" in browser(answered).get(f"/answer?number={answered.admin.contexts()[0].number}").text
+        assert (
+            "not be a fair comparison"
+            in browser(answered).get(f"/answer?number={answered.admin.contexts()[0].number}").text
+        )
 
     def test_what_is_erased_takes_the_answers_along(self, answered):
         (given,) = answered.admin.contexts()

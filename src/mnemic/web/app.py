@@ -52,5 +52,8 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
         }  # fmt: skip
         routes += [Route(path, ui.action(act), methods=["POST"]) for path, act in writes.items()]
         routes.append(Route("/forgetting", ui.page(records.forgetting)))
-    lost = {404: ui.lost, 405: ui.lost}
-    return Starlette(routes=routes, middleware=[Middleware(Guard, ui.access)], exception_handlers=lost)
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, ui.access)],
+        exception_handlers={404: ui.not_found, 405: ui.not_found},
+    )

@@ -57,7 +57,7 @@ def _svg(width: float, height: float, title: str, parts: Iterable[str], name: st
 def _titled(href: str, title: str, shape: str) -> str:
     """Shapes with a title, linked to a page if there is one; the arrow keys lead from one to the next."""
     parts = f"<title>{_text(title)}</title>{shape}"
-    return f'<a href="{escape(href)}" tabindex="-1">{parts}</a>' if href else f"<g>{parts}</g>"
+    return f'<a href="{escape(href)}">{parts}</a>' if href else f"<g>{parts}</g>"
 
 
 def _short(text: str, most: int = LABEL) -> str:

@@ -45,7 +45,7 @@ def environment(zone: tzinfo) -> Environment:
         "number": _number,
         "percent": _percent,
         "where": _where,
-        "said": _said,
+        "isolated": isolated,
         "exact": escape,
     }
     return found
@@ -55,9 +55,9 @@ def _revealed(value: Any) -> Any:
     return revealed(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _said(value: object) -> Markup:
+def isolated(value: object) -> Markup:
     """A stored value in its own direction, which cannot turn what stands around it."""
-    return Markup('<bdi dir="auto">{}</bdi>').format(revealed(str(value)))
+    return Markup('<bdi dir="auto">{}</bdi>').format(_revealed(value if isinstance(value, Markup) else str(value)))
 
 
 def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:
@@ -154,10 +154,14 @@ class Explorer:
 
         return endpoint
 
-    def lost(self, request: Request, error: Exception) -> Response:
-        """The page of an address that there is not, or that cannot be asked for in this way."""
+    def not_found(self, request: Request, error: Exception) -> Response:
+        """The error page for an address that does not exist, or does not take this method."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        told = f"There is no page at {request.url.path}." if status == 404 else "This address takes no such request."
+        told = (
+            f"There is no page at {request.url.path}."
+            if status == 404
+            else "This address does not take this kind of request."
+        )
         return self.render(request, "error.html", status, title="Not found", error=told)
 
     def refused(self, request: Request, error: MnemicError) -> Response:

@@ -35,8 +35,16 @@ def local(at: datetime, zone: tzinfo) -> datetime:
 
 
 def next_day(day: datetime) -> datetime:
-    """A day later; the end of time after its last day."""
-    return day + DAY if day < datetime.max.replace(tzinfo=day.tzinfo) - DAY else day
+    """A day later; the same at the end of time."""
+    return later(day, DAY)
+
+
+def later(at: datetime, by: timedelta) -> datetime:
+    """A later time; the same at the end of time."""
+    try:
+        return at + by
+    except OverflowError:
+        return at
 
 
 def whole(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from typing import Any
 
@@ -112,10 +112,7 @@ def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
         t.db.execute(again, (t.user, asked.text, *where))
         row = (t.user, to_micros(asked.asked_at), asked.text, *where, *mood)
         t.db.execute(f"INSERT INTO questions({_QUESTION}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
-    older = """DELETE FROM questions WHERE user_id = ?1 AND number NOT IN
-        (SELECT number FROM questions WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
-    t.db.execute(older, (t.user, change.most))
-    return Receipt(id="", outcome="stored")
+    return _last_kept(t, "questions", change.most)
 
 
 def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
@@ -128,9 +125,14 @@ def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
             continue
         row = (t.user, to_micros(given.given_at), given.project, given.session, to_json(_data(given)))
         t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
-    older = """DELETE FROM contexts WHERE user_id = ?1 AND number NOT IN
-        (SELECT number FROM contexts WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
-    t.db.execute(older, (t.user, change.most))
+    return _last_kept(t, "contexts", change.most)
+
+
+def _last_kept(t: Transaction, table: str, most: int) -> Receipt:
+    """Delete all but the last rows of a user."""
+    older = f"""DELETE FROM {table} WHERE user_id = ?1 AND number NOT IN
+        (SELECT number FROM {table} WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
+    t.db.execute(older, (t.user, most))
     return Receipt(id="", outcome="stored")
 
 
@@ -148,9 +150,7 @@ def _is_outdated(t: Transaction, given: GivenContext) -> bool:
 
 def _data(given: GivenContext) -> dict[str, Any]:
     """The fields of a context that have no column."""
-    found = {name: getattr(given, name) for name in _IN_DATA}
-    hits = [{name: getattr(hit, name) for name in RecalledHit.__dataclass_fields__} for hit in given.hits]
-    return {**found, "hits": [{**hit, "contributions": dict(hit["contributions"])} for hit in hits]}
+    return {name: value for name, value in asdict(given).items() if name not in _CONTEXT_COLUMNS}
 
 
 def _context(number: int, at: int, project: str | None, session: str | None, data: str) -> GivenContext:
@@ -160,17 +160,7 @@ def _context(number: int, at: int, project: str | None, session: str | None, dat
     return GivenContext(**kept, number=number, given_at=from_micros(at), project=project, session=session)
 
 
-_IN_DATA = (
-    "question",
-    "prompt",
-    "evidence",
-    "probability",
-    "max_tokens",
-    "token_count",
-    "left_out",
-    "min_evidence",
-    "plain",
-)
+_CONTEXT_COLUMNS = ("number", "given_at", "project", "session")
 _QUESTION = "user_id, at, text, project, session, valence, arousal"
 
 

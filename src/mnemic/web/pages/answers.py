@@ -19,7 +19,7 @@ from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, GivenContext, MemoryRecord, Message
 from mnemic.web.drawings import shares
-from mnemic.web.explorer import Explorer
+from mnemic.web.explorer import Explorer, isolated
 from mnemic.web.fields import whole
 
 _WORD = re.compile(r"\w+")
@@ -53,13 +53,13 @@ def one(ui: Explorer, request: Request) -> Response:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
     memory = ui.memory.scoped(project=found.project, session=found.session)
     after = _after(memory, found, kept)
-    said = next((message for message in after if message.role == "assistant"), None)
+    reply = _reply(after)
     evidence = frozenset(term for hit in found.hits if hit.shown for term in content_terms(hit.text))
-    terms = evidence.intersection(content_terms(said.content) if said else ())
+    terms = evidence.intersection(content_terms(reply.content) if reply else ())
     best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
-    exchange = [str(m.id) for m in after if m == said or m.content == found.question]
+    exchange = [str(m.id) for m in after if m == reply or m.content == found.question]
     return ui.render(
-        request, "answer.html", title="Answer", given=found, reply=said, lit=partial(lit, terms=terms),
+        request, "answer.html", title="Answer", given=found, reply=reply, marked=partial(marked, terms=terms),
         differences=[*differences(memory, found, exchange)] if found.plain else None,
         hits=[(hit, shares(hit.contributions, best)) for hit in found.hits],
     )  # fmt: skip
@@ -73,6 +73,10 @@ def _after(memory: Memory, given: GivenContext, kept: Sequence[GivenContext]) ->
             until = min(until, other.given_at)
     found = memory.messages(since=given.given_at, until=until, reach="session" if given.session else "project+global")
     return [message for message in found if message.session == given.session]
+
+
+def _reply(after: Sequence[Message]) -> Message | None:
+    return next((message for message in after if message.role == "assistant"), None)
 
 
 def contexts_of(memory: Memory, record: Message | Episode | MemoryRecord) -> list[GivenContext]:
@@ -89,18 +93,18 @@ def contexts_of(memory: Memory, record: Message | Episode | MemoryRecord) -> lis
 def _is_reply(memory: Memory, given: GivenContext, message: Message, kept: Sequence[GivenContext]) -> bool:
     if given.session != message.session or message.sent_at is None or message.sent_at < given.given_at:
         return False
-    after = _after(memory.scoped(project=given.project, session=given.session), given, kept)
-    return next((one.id for one in after if one.role == "assistant"), None) == message.id
+    reply = _reply(_after(memory.scoped(project=given.project, session=given.session), given, kept))
+    return reply is not None and reply.id == message.id
 
 
-def lit(text: str, terms: frozenset[str]) -> Markup:
+def marked(text: str, terms: frozenset[str]) -> Markup:
     """A text with words of these terms marked: those that the reply has in common with what was found."""
     parts, last = list[Markup](), 0
     for word in _WORD.finditer(text):
         if terms.intersection(content_terms(word[0])):
             parts += [escape(revealed(text[last : word.start()])), Markup("<mark>{}</mark>").format(revealed(word[0]))]
             last = word.end()
-    return Markup('<bdi dir="auto">{}</bdi>').format(Markup("").join([*parts, escape(revealed(text[last:]))]))
+    return isolated(Markup("").join([*parts, escape(revealed(text[last:]))]))
 
 
 def differences(memory: Memory, given: GivenContext, exchange: Sequence[str]) -> Iterator[Difference]:

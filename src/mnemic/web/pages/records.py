@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from typing import Any, get_args
 from urllib.parse import quote
 
@@ -15,7 +15,7 @@ from mnemic.memory import Memory
 from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
-from mnemic.web.fields import day_of, href, next_day, number, whole
+from mnemic.web.fields import day_of, href, later, next_day, number, whole
 from mnemic.web.pages.answers import contexts_of
 
 PAGE = 50
@@ -74,8 +74,7 @@ def _listed(
         return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
     before = day_of(given.get("before"), zone)
     if before is not None:
-        last = datetime.max.replace(tzinfo=before.tzinfo)
-        filters["until"] = min(before, last - timedelta(microseconds=1)) + timedelta(microseconds=1)
+        filters["until"] = later(before, timedelta(microseconds=1))
         filters["exclude"] = given.get("except", "").split(" ")
     if kind == "message":
         messages = memory.messages(limit=PAGE + 1, **filters)

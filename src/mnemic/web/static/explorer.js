@@ -18,9 +18,8 @@ document.addEventListener("keydown", (event) => {
   }
 });
 for (const drawing of document.querySelectorAll(".drawing svg")) {
-  const links = [...drawing.querySelectorAll("a[tabindex]")];
-  if (!links.length) continue;
-  links[0].setAttribute("tabindex", "0");
+  const links = [...drawing.querySelectorAll("a")];
+  links.forEach((link, at) => link.setAttribute("tabindex", at ? "-1" : "0"));
   drawing.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     const next = links[links.indexOf(document.activeElement) + (step || 0)];
