@@ -195,6 +195,27 @@ def test_closing_while_others_work_raises_only_that_it_was_closed(either):
     assert [type(error) for error in raised] == [StoreClosed] * 3
 
 
+def test_a_read_that_begins_while_the_handle_closes_says_that_it_was_closed(tmp_path, monkeypatch):
+    """SQLite removes the log with the last connection: nobody else did."""
+    memory = Memory(tmp_path / "record", embedder="hashing")
+    memory.add("x")
+    database = database_of(memory)
+    check, log = database._files.check, tmp_path / "record" / "mnemic.db-wal"
+    assert log.exists()
+    while database._readers:
+        database._readers.pop().close()  # the read below has to connect
+
+    def closing():
+        monkeypatch.undo()
+        memory.close()
+        check()
+
+    monkeypatch.setattr(database._files, "check", closing)
+    with pytest.raises(StoreClosed), database.read():
+        pass
+    assert not log.exists()
+
+
 def test_a_known_statement_says_what_was_given_anew(memory):
     first = memory.remember("The API runs on port 8080.", tags=["api"])
     plain = memory.remember("The API runs on port 8080.")

@@ -509,7 +509,11 @@ class Database:
     def _connect(self) -> SqliteConnection:
         if _FORKED_IN_USE and _file_identity(self.path) in _FORKED_IN_USE:
             raise self._fork_error()
-        self._files.check()
+        try:
+            self._files.check()
+        except errors.StoreUnavailable:
+            self._check()  # closing this handle removes the log as well
+            raise
         db = self._connect_writable() if self._read_only is None else self._read_only.connect()
         self._files.opened(log=self._read_only is None)
         return db
