@@ -152,12 +152,16 @@ def import_file(given: Namespace) -> Answer:
       mem0         the result of get_all() of mem0, or points of its Qdrant collection
       langgraph    items of a LangGraph store, including LangMem: {"namespace", "key", "value", "created_at" ...}
       memory-graph memory.jsonl of MCP's memory server
+      zep          facts (edges) of a Zep or Graphiti graph, or the messages of a thread
+      letta        an agent file (.af), or a list of messages or archival passages
+      chroma       the result of get() of a Chroma collection
+      basic-memory a folder of notes in Markdown
       mnemic       an export of mnemic, for a user without records
 
     Importing a file twice stores nothing twice: a missing message id is derived from text, speaker, time and session.
     Messages without a session belong to --session, else to one named after the file. Memories keep their ids with the
-    prefix "mem0:" or "langgraph:", and --user-from names the field of their user. Damaged parts are listed; exit code 1
-    then.
+    format as a prefix, such as "mem0:", and --user-from names the field of their user. Damaged parts are listed; exit
+    code 1 then.
 
     examples:
       mnemic import chatgpt-export.zip --user ana
@@ -181,7 +185,10 @@ def import_file(given: Namespace) -> Answer:
     mine, nobodys, others = by_user(reading.memories, user=given.user, field=given.user_from, only=given.only)
     found = [one for several in mine.values() for one in several]
     reading = replace(reading, memories=found, damaged=[*reading.damaged, *nobodys])
-    return _imported(given, reading, {user: replace(reading, memories=one) for user, one in mine.items()}, others)
+    parts = {user: replace(reading, memories=one, messages=()) for user, one in mine.items()}
+    if reading.messages:  # they name no user
+        parts[given.user] = replace(reading, memories=mine.get(given.user, ()))
+    return _imported(given, reading, parts, others)
 
 
 def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading], others: int = 0) -> Answer:

@@ -135,13 +135,14 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
             return Reading(file, MNEMIC, export=content)
         parsed = files.parse_lines(content)
     name = files.detect(parsed.data) if format == "auto" else format
+    found, messages, damaged = list[Found](), list[Message](), list[Damage]()
     if name in files.MEMORY_FORMATS:
         found, damaged = files.read_memories(parsed, name)
-        reading = Reading(file, name, memories=found, damaged=damaged)
-    else:
+    if name in files.MESSAGE_FORMATS:
         session = session or ("stdin" if file == "-" else Path(file).stem)
-        messages, damaged = files.messages_of(parsed, name, session)
-        reading = Reading(file, name, messages, damaged=damaged, remarks=files.remarks(parsed.data, name))
+        messages, unread = files.messages_of(parsed, name, session)
+        damaged = [*dict.fromkeys([*damaged, *unread])]
+    reading = Reading(file, name, messages, found, damaged, files.remarks(parsed.data, name))
     if strict and reading.damaged:
         raise InvalidInput(f"{reading.damaged[0].reason} {files.NOTHING}")
     return reading
@@ -256,9 +257,7 @@ def import_file(
     if reading.format in files.MEMORY_FORMATS:
         only = None if user_from in (None, memories.NOBODY) else scope.user
         mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)
-        reading = Reading(
-            reading.file, reading.format, memories=mine.get(scope.user, ()), damaged=[*reading.damaged, *nobodys]
-        )
+        reading = replace(reading, memories=mine.get(scope.user, ()), damaged=[*reading.damaged, *nobodys])
     elif user_from is not None:
         raise InvalidInput(
             f"user_from is for {', '.join(files.MEMORY_FORMATS)}; this file is {reading.format}. Leave it out."

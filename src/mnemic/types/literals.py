@@ -35,7 +35,7 @@ Source = Literal["direct_user", "model_inference", "tool_internal", "tool_extern
 
 ImportFormat = Literal[
     "auto", "chatgpt", "claude", "claude-code", "whatsapp", "telegram", "slack", "transcript", "csv", "messages", "langchain",
-    "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "mnemic",
+    "llama-index", "locomo", "mem0", "langgraph", "memory-graph", "zep", "letta", "chroma", "basic-memory", "mnemic",
 ]  # fmt: skip
 """The formats of files that can be imported; ``auto`` recognises the others."""
 

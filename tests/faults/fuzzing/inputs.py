@@ -112,6 +112,14 @@ FILES = [
                 "created_at": 1767225600, "updated_at": "2026-03-02T09:30:00Z"}]},
     {"sample_id": "1", "conversation": {"speaker_a": "Ana", "speaker_b": "Ben", "session_1_date_time": "1:56 pm on 8 May, 2023",
                       "session_1": [{"speaker": "Ana", "dia_id": "D1:1", "text": "I moved."}]}},
+    {"edges": [{"uuid": "e", "fact": "Ana moved.", "valid_at": "2026-03-02T09:30:00Z", "invalid_at": None, "attributes": {"a": 1}},
+               {"uuid": "m", "role": "user", "content": "I moved.", "created_at": "2026-03-02T09:30:00Z"}]},
+    {"agents": [{"name": "a", "agent_type": "memgpt_agent", "messages": [
+        {"role": "user", "content": '{"type": "user_message", "message": "I moved."}', "created_at": "2026-03-02T09:30:00Z"},
+        {"role": "assistant", "content": [], "tool_calls": [{"function": {"name": "send_message", "arguments": '{"message": "Oh."}'}}]}]}],
+     "blocks": [{"id": "b", "label": "human", "value": "Ana moved."}]},
+    {"ids": ["1"], "documents": ["Ana moved."], "metadatas": [{"created_at": 1767225600}]},
+    [{"file": "a.md", "note": "---\ntags: [a]\ncreated: 2026-03-02\n---\n# A\n- [home] Ana moved. #b\n- is_in [[Lisbon]]\nShe likes it."}],
 ]  # fmt: skip
 
 SYNTAX = st.sampled_from(["AND", "OR", "NOT", "NEAR(", ")", "*", "^", '"', "body:", "terms:", "2:", "1:lighthouse", "-", "+", "lighthouse",

@@ -368,3 +368,233 @@ class TestCommand:
     def test_many_damaged_are_cut_short(self, mnemic, write):
         run = mnemic("import", write([{"id": str(n), "memory": None} for n in range(30)]), "--format", "mem0")
         assert "... and 10 more; --json lists all" in run.out
+
+
+FACTS = {
+    "edges": [
+        {"uuid": "e1", "name": "WORKS_AT", "fact": "Ana works at Acme.", "source_node_uuid": "n1", "target_node_uuid": "n2",
+         "created_at": "2026-02-01T10:00:00Z", "valid_at": "2025-05-01T00:00:00Z", "invalid_at": "2026-03-01T00:00:00Z",
+         "expired_at": "2026-03-02T10:00:00Z", "episodes": ["p1"], "attributes": {"role": "baker"}},
+        {"uuid": "e2", "name": "LIVES_IN", "fact": "Ana lives in Lisbon.", "created_at": "2026-03-02T10:00:00Z",
+         "valid_at": None, "invalid_at": None, "expired_at": None},
+    ]
+}  # fmt: skip
+THREAD = {
+    "messages": [
+        {"uuid": "m1", "role": "user", "name": "Ana", "content": "I moved to Lisbon.", "created_at": "2026-03-02T10:00:00Z",
+         "metadata": None, "processed": True},
+        {"uuid": "m2", "role": "assistant", "name": None, "content": "How is it?", "created_at": "2026-03-02T10:01:00Z"},
+    ],
+    "total_count": 2,
+}  # fmt: skip
+
+
+class TestZep:
+    def test_facts_with_the_time_when_they_were_true(self, mnemic, write, folder):
+        run = mnemic("import", write(FACTS), "--json")
+        assert (run.json["format"], run.json["stored"], run.json["damaged"]) == ("zep", 2, [])
+        with Memory(folder, embedder="hashing") as memory:
+            past, now = memory.get("zep:e1"), memory.get("zep:e2")
+            assert (past.valid_at.isoformat(), past.invalid_at.isoformat()) == (
+                "2025-05-01T00:00:00+00:00", "2026-03-01T00:00:00+00:00",
+            )  # fmt: skip
+            assert (past.metadata["name"], past.metadata["attributes"]) == ("WORKS_AT", {"role": "baker"})
+            assert (now.content, now.valid_at, now.invalid_at) == ("Ana lives in Lisbon.", now.created_at, None)
+            then = memory.search("Where does Ana work?", at=datetime(2025, 7, 1, tzinfo=UTC))
+            assert "Ana works at Acme." in [hit.text for hit in then]
+            assert "Ana works at Acme." not in [hit.text for hit in memory.search("Where does Ana work?")]
+
+    def test_a_thread(self, mnemic, write, folder):
+        for _ in range(2):
+            assert mnemic("import", write(THREAD)).code == 0
+        with Memory(folder, embedder="hashing") as memory:
+            first, second = memory.messages(reach="user")
+            assert (first.id, first.name, first.role, first.content) == ("zep:m1", "Ana", "user", "I moved to Lisbon.")
+            assert first.sent_at == datetime(2026, 3, 2, 10, tzinfo=UTC)
+            assert second.role == "assistant"
+
+
+def letta_turn(number, role, text, **more):
+    at = f"2026-03-02T10:0{number}:00+00:00"
+    return {
+        "id": f"message-{number}",
+        "role": role,
+        "content": [{"type": "text", "text": text}],
+        "created_at": at,
+        **more,
+    }
+
+
+def event(kind, message):
+    return json.dumps({"type": kind, "message": message, "time": "2026-03-02 10:00:00 AM UTC+0000"})
+
+
+SPOKEN = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "send_message", "arguments": json.dumps({"message": "How is it?"})},
+}
+MEMGPT = [
+    letta_turn(0, "system", "You are Letta."),
+    letta_turn(1, "user", event("login", "Ana logged in")),
+    letta_turn(2, "user", event("user_message", "I moved to Lisbon.")),
+    letta_turn(3, "assistant", "She moved. I should ask.", tool_calls=[SPOKEN]),
+    letta_turn(4, "tool", "OK", tool_call_id="c1"),
+    letta_turn(5, "assistant", "Nothing to do."),
+]
+BLOCKS = [
+    {"id": "block-0", "label": "human", "value": "Name: Ana. She bakes."},
+    {"id": "block-1", "label": "persona", "value": "I am Letta."},
+    {"id": "block-2", "label": "plans", "value": ""},
+]
+
+
+class TestLetta:
+    @pytest.mark.parametrize("version", [1, 2])
+    def test_an_agent_file_gives_blocks_and_what_was_said(self, mnemic, write, folder, version):
+        agent = {"name": "support", "agent_type": "memgpt_v2_agent", "messages": MEMGPT}
+        file = {**agent, "core_memory": BLOCKS} if version == 1 else {"agents": [agent], "blocks": BLOCKS, "tools": []}
+        for again in range(2):
+            run = mnemic("import", write(file), "--json")
+            assert (run.json["format"], run.json["damaged"]) == ("letta", [])
+            assert (run.json["stored"], run.json["duplicate"]) == ((3, 0), (0, 3))[again]
+            assert "6 items are left out" in run.json["remarks"][0]
+        with Memory(folder, embedder="hashing") as memory:
+            assert [(record.content, record.tags) for record in memory.list()] == [
+                ("Name: Ana. She bakes.", ("human",))
+            ]
+            said = memory.messages(reach="user")
+            assert [(m.role, m.content, m.session) for m in said] == [
+                ("user", "I moved to Lisbon.", "support"), ("assistant", "How is it?", "support"),
+            ]  # fmt: skip
+            assert said[0].sent_at == datetime(2026, 3, 2, 10, 2, tzinfo=UTC)
+
+    def test_an_agent_that_answers_in_its_content(self, mnemic, write, folder):
+        turns = [letta_turn(1, "user", "I moved to Lisbon."), letta_turn(2, "assistant", "How is it?")]
+        mnemic(
+            "import",
+            write({"agents": [{"name": "a", "agent_type": "letta_v1_agent", "messages": turns}], "blocks": []}),
+        )
+        with Memory(folder, embedder="hashing") as memory:
+            assert [m.content for m in memory.messages(reach="user")] == ["I moved to Lisbon.", "How is it?"]
+
+    def test_listed_messages_and_passages(self, mnemic, write, folder):
+        listed_messages = [
+            {"id": "message-a", "message_type": "user_message", "date": "2026-03-02T10:00:00Z", "content": "I bake."},
+            {
+                "id": "message-a",
+                "message_type": "reasoning_message",
+                "date": "2026-03-02T10:00:01Z",
+                "reasoning": "Hm.",
+            },
+            {
+                "id": "message-b",
+                "message_type": "assistant_message",
+                "date": "2026-03-02T10:00:02Z",
+                "content": "Bread?",
+            },
+        ]
+        passage = {"id": "passage-1", "text": "Ana has an oven.", "archive_id": "r", "embedding": [0.1], "tags": ["home"],
+                   "embedding_config": {}, "created_at": "2026-01-01T00:00:00Z", "metadata": {"page": 3}}  # fmt: skip
+        assert mnemic("import", write(listed_messages)).code == 0
+        assert mnemic("import", write([passage, {**passage, "id": "passage-2", "text": 3}])).code == 1
+        assert mnemic("import", write(passage), "--json").json["duplicate"] == 1  # a file of one line
+        with Memory(folder, embedder="hashing") as memory:
+            assert [m.content for m in memory.messages(reach="user")] == ["I bake.", "Bread?"]
+            (record,) = memory.list()
+            assert (record.id, record.content, record.tags) == ("letta:passage-1", "Ana has an oven.", ("home",))
+            assert record.metadata == {"page": 3, "archive_id": "r"}
+
+
+COLLECTION = {
+    "ids": ["a", "b", "c"], "documents": ["Ana owns a kayak.", None, "Ana bakes."], "embeddings": None, "included": [],
+    "metadatas": [{"place": "Lisbon", "created_at": "2026-01-01T00:00:00Z"}, {}, None],
+}  # fmt: skip
+
+
+class TestChroma:
+    def test_a_collection(self, mnemic, write, folder):
+        run = mnemic("import", write(COLLECTION), "--json")
+        assert (run.code, run.json["format"], run.json["stored"]) == (1, "chroma", 2)
+        assert run.json["damaged"] == ["[1].document is empty: there is nothing to remember."]
+        with Memory(folder, embedder="hashing") as memory:
+            kayak = memory.get("chroma:a")
+            assert (kayak.content, kayak.metadata["place"]) == ("Ana owns a kayak.", "Lisbon")
+            assert kayak.said_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+    def test_as_chroma_itself_writes_it(self, mnemic, write, folder, tmp_path):
+        chromadb = pytest.importorskip("chromadb")
+        collection = chromadb.EphemeralClient().create_collection("notes")
+        collection.add(ids=["a"], documents=["Ana bakes."], embeddings=[[1.0, 0.0]], metadatas=[{"user_id": "ana"}])
+        assert mnemic("import", write(collection.get()), "--user-from", "user_id").code == 0
+        assert [record.content for record in listed(folder, "ana").values()] == ["Ana bakes."]
+
+    @pytest.mark.parametrize(
+        "data",
+        [{"ids": [["a"]], "documents": [["x"]]}, {"ids": ["a", "b"], "documents": ["x"]}],
+        ids=["query", "lengths"],
+    )
+    def test_what_is_no_export_of_a_collection(self, mnemic, write, data):
+        run = mnemic("import", write(data))
+        assert run.code == 2
+        assert "collection.get(" in run.err
+
+
+NOTE = """---
+title: Ana's bakery
+type: note
+tags: [work, bread]
+permalink: bakery
+created: 2026-01-01
+modified: 2026-02-01T10:00:00Z
+---
+# Ana's bakery
+
+It opened in spring.
+
+## Observations
+- [decision] Rye only #menu (after a vote)
+- [ ] order flour
+
+## Relations
+- supplied_by [[Mill of Évora]] (since 2024)
+"""
+
+
+class TestNotes:
+    @pytest.fixture
+    def notes(self, tmp_path):
+        place = tmp_path / "notes"
+        (place / "work").mkdir(parents=True)
+        (place / "work" / "bakery.md").write_text(NOTE)
+        (place / "plain.md").write_text("Tea at four.\n")
+        (place / ".trash").mkdir()
+        (place / ".trash" / "old.md").write_text("Gone.")
+        return place
+
+    def test_observations_relations_and_prose(self, mnemic, folder, notes):
+        for again in range(2):
+            run = mnemic("import", str(notes), "--json")
+            assert (run.json["format"], run.json["damaged"], run.json["undated"]) == ("basic-memory", [], 1)
+            assert (run.json["stored"], run.json["duplicate"]) == ((5, 0), (0, 5))[again]
+        found = {record.content: record for record in listed(folder).values()}
+        assert {content: set(record.tags) for content, record in found.items()} == {
+            "Ana's bakery: It opened in spring.": {"work", "bread"},
+            "Ana's bakery: Rye only (after a vote)": {"decision", "menu", "work", "bread"},
+            "Ana's bakery, Observations: - [ ] order flour": {"work", "bread"},
+            "Ana's bakery supplied by Mill of Évora (since 2024)": {"relation", "work", "bread"},
+            "plain: Tea at four.": set(),
+        }
+        rye = found["Ana's bakery: Rye only (after a vote)"]
+        assert rye.metadata == {"note": "work/bakery.md"}
+        assert (rye.created_at.date().isoformat(), rye.said_at.isoformat()) == (
+            "2026-01-01",
+            "2026-02-01T10:00:00+00:00",
+        )
+
+    def test_front_matter_that_is_not_yaml_is_named_and_stops_nothing(self, mnemic, folder, notes):
+        (notes / "bad.md").write_text("---\ntitle: [\n---\nLost.")
+        run = mnemic("import", str(notes))
+        assert run.code == 1
+        assert "front matter that is not YAML" in run.out
+        assert len(listed(folder)) == 5

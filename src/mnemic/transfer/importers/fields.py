@@ -115,8 +115,8 @@ class Damage:
 class Found:
     """One memory of a file.
 
-    ``names`` are the fields that may name its user. ``changed`` is the time of the last change of its text, ``until`` the end
-    of its lifetime.
+    ``names`` are the fields that may name its user. ``changed`` is the time of the last change of its text, ``ended``
+    when it stopped being true, ``until`` the end of its lifetime.
     """
 
     place: str
@@ -129,6 +129,7 @@ class Found:
     metadata: Mapping[str, Any]
     created: datetime | None = None
     changed: datetime | None = None
+    ended: datetime | None = None
     until: datetime | None = None
 
 

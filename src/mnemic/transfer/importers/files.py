@@ -16,7 +16,19 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
-from mnemic.transfer.importers import chats, graph, langgraph, mem0, messages, texts, transcripts
+from mnemic.transfer.importers import (
+    chats,
+    chroma,
+    graph,
+    langgraph,
+    letta,
+    mem0,
+    messages,
+    notes,
+    texts,
+    transcripts,
+    zep,
+)
 from mnemic.transfer.importers.fields import Damage, Fields, Found, fields_of, mapping
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
@@ -104,10 +116,10 @@ def detect(data: object) -> str:
     if value == []:
         return "messages"
     head = cast("list[object]", value)[0] if isinstance(value, list) else value
-    keys = set(mapping(head))
-    for name, marks in _MARKS:
-        if any(mark <= keys for mark in marks):
-            return name
+    for keys in (set(mapping(data)), set(mapping(head))):
+        for name, marks in _MARKS:
+            if any(mark <= keys for mark in marks):
+                return name
     raise InvalidInput(
         f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are "
         f"{', '.join((*MESSAGE_FORMATS, *MEMORY_FORMATS))}."
@@ -120,6 +132,13 @@ _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
     ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"}, {"type", "payload"})),
     ("telegram", ({"date_unixtime"}, {"chats"})),
     ("slack", ({"ts", "text"}, {"channels", "users"})),
+    (
+        "letta",
+        ({"agents", "blocks"}, {"agent_type", "core_memory"}, {"id", "message_type"}, {"text", "embedding_config"}),
+    ),
+    ("chroma", ({"ids", "documents"},)),
+    ("basic-memory", ({"file", "note"},)),
+    ("zep", ({"uuid", "fact"}, {"uuid", "role", "content"})),
     ("memory-graph", ({"entityType", "observations"}, {"relationType"})),
     ("locomo", ({"conversation"}, {"speaker_a", "speaker_b"})),
     ("langgraph", ({"namespace", "key", "value"}, {"prefix", "key", "value"})),
@@ -132,7 +151,7 @@ _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
 
 def _unwrap(data: object) -> object:
     """The list in an object such as ``{"messages": [...]}``; other values unchanged."""
-    for key in ("messages", "contents", "results", "memories", "items"):
+    for key in ("messages", "contents", "results", "memories", "items", "edges"):
         inside = mapping(data).get(key)
         if isinstance(inside, list):
             return cast("object", inside)
@@ -157,10 +176,8 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
     name = detect(data) if format == "auto" else format
     if name not in MESSAGE_FORMATS:
         raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
-    inside = mapping(data).get("messages") if name in _LISTS else None
-    value = cast("object", inside) if isinstance(inside, list) else data
     try:
-        return with_ids(MESSAGE_FORMATS[name](value, session))
+        return with_ids(MESSAGE_FORMATS[name](_items(data, name) if name in _LISTS else data, session))
     except InvalidInput as error:
         raise InvalidInput(f"{error} {NOTHING}") from error
 
@@ -180,7 +197,7 @@ def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Me
     try:
         return read_messages(read.data, format=format, session=session), damaged
     except InvalidInput:
-        value = _unwrap(read.data)
+        value = _items(read.data, format)
         items = cast("list[object]", value) if isinstance(value, list) else []
         found: list[Message] = []
         for place, item in zip(_places(read, items), items, strict=True):
@@ -191,6 +208,17 @@ def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Me
         if not found:
             raise
         return with_ids(found), damaged
+
+
+def _items(data: object, format: str) -> object:
+    """The list of items in a file; the data where there is none."""
+    match format:
+        case "letta":
+            return letta.rows(data)
+        case "chroma":
+            return chroma.rows(data)
+        case _:
+            return _unwrap(data)
 
 
 def _places(read: Parsed, items: Sequence[object]) -> list[str]:
@@ -232,10 +260,12 @@ MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]]
     "langchain": messages.langchain,
     "llama-index": messages.llama_index,
     "locomo": locomo,
+    "letta": letta.messages,
+    "zep": zep.messages,
 }
 """Formats with messages, and the function that reads one."""
-_LISTS = ("messages", "langchain", "llama-index")
-"""Formats that are a list, alone or in the field ``messages``."""
+_LISTS = ("messages", "langchain", "llama-index", "letta", "zep")
+"""Formats that are a list, alone or in a field such as ``messages``."""
 
 
 def remarks(data: object, format: str) -> list[str]:
@@ -244,6 +274,9 @@ def remarks(data: object, format: str) -> list[str]:
         case "chatgpt":
             count = chats.other_branches(data)
             return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
+        case "letta":
+            count = letta.left_out(data)
+            return [f"{count} items are left out: the persona, prompts, thoughts, tools and events"] if count else []
         case "whatsapp":
             return [f"dates are read as {texts.written_order(str(data))}"]
         case "csv":
@@ -268,7 +301,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
     Raises:
         InvalidInput: the file has another format.
     """
-    value = _unwrap(read.data)
+    value = _items(read.data, format)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     found: list[Found] = []
     damaged = [*read.damaged, *(mem0.unsupported(mapping(read.data)) if format == "mem0" else ())]
@@ -284,5 +317,9 @@ MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[Found]]] = {
     "mem0": lambda item: (mem0.memory(item),),
     "langgraph": lambda item: (langgraph.memory(item),),
     "memory-graph": graph.memories,
+    "zep": zep.memories,
+    "letta": letta.memories,
+    "chroma": lambda item: (chroma.memory(item),),
+    "basic-memory": notes.memories,
 }
 """Formats with memories, and the function that parses an item."""

@@ -166,7 +166,8 @@ def _record(one: Found, scope: Scope, zone: tzinfo) -> MemoryRecord:
     return MemoryRecord(
         id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=_metadata(one, scope),
         project=scope.project, source="model_inference", trust=TRUST, said_at=changed, valid_at=changed,
-        created_at=created, updated_at=changed, delete_after=None if one.until is None else aware(one.until, zone),
+        invalid_at=None if one.ended is None else aware(one.ended, zone), created_at=created, updated_at=changed,
+        delete_after=None if one.until is None else aware(one.until, zone),
     )  # fmt: skip
 
 

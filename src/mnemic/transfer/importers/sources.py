@@ -84,18 +84,21 @@ def _of_archive(place: Path) -> Parsed:
 
 
 def _of_export(files: Mapping[str, Reader], path: str) -> Parsed:
-    """The file of an export that has the conversations, or the days of each channel of Slack."""
+    """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
         for name in sorted(files, key=len):
             if fnmatch(PurePosixPath(name).name.lower(), pattern):
                 return parse_lines(_decoded(files[name](), f"{path}/{name}"))
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
-    if users is None:
+    if users is not None:
+        return Parsed(_slack(files, users, path))
+    notes = [name for name in sorted(files) if name.lower().endswith(".md") and "/." not in f"/{name}"]
+    if not notes:
         raise InvalidInput(
             f"{path} holds no export that is known: no conversations.json (ChatGPT, Claude), result.json (Telegram), chat "
-            "in text (WhatsApp) or users.json (Slack). Name the file to import."
+            "in text (WhatsApp), users.json (Slack) or notes in Markdown (basic-memory). Name the file to import."
         )
-    return Parsed(_slack(files, users, path))
+    return Parsed([{"file": name, "note": _decoded(files[name](), f"{path}/{name}")} for name in notes])
 
 
 def _slack(files: Mapping[str, Reader], users: str, path: str) -> Mapping[str, object]:

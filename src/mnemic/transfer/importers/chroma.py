@@ -1,0 +1,63 @@
+"""The documents of a Chroma collection, as ``collection.get()`` returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import cast
+
+from mnemic.errors import InvalidInput
+from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, statement
+from mnemic.transfer.importers.mem0 import NAMES
+
+
+def rows(data: object) -> list[object]:
+    """One object for each id: ``id``, ``document`` and ``metadata``.
+
+    Raises:
+        InvalidInput: it is the result of a query, or its lists differ in length.
+    """
+    ids, documents, metadatas = (_list(data, field) for field in ("ids", "documents", "metadatas"))
+    if ids and isinstance(ids[0], list):
+        raise InvalidInput("This is the result of collection.query(). Export the collection with collection.get().")
+    metadatas = metadatas or [None] * len(ids)
+    if not len(ids) == len(documents) == len(metadatas):
+        raise InvalidInput(
+            f"The collection has {len(ids)} ids, {len(documents)} documents and {len(metadatas)} metadatas. Export it with "
+            'collection.get(include=["documents", "metadatas"]).'
+        )
+    return [{"id": i, "document": d, "metadata": m} for i, d, m in zip(ids, documents, metadatas, strict=True)]
+
+
+def _list(data: object, field: str) -> list[object]:
+    value = mapping(data).get(field)
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def memory(item: Fields) -> Found:
+    """One document.
+
+    Raises:
+        InvalidInput: it has no id or text.
+    """
+    metadata = item.maybe("metadata")
+    return Found(
+        place=item.place,
+        id=identifier("chroma", item.word("id")),
+        content=statement(item, "document", item.text("document", needed=False) or ""),
+        names={name: str(value) for name in NAMES if (value := metadata.values.get(name)) not in (None, "")},
+        metadata=_kept(metadata.values),
+        changed=_time(metadata),
+    )
+
+
+def _kept(metadata: Mapping[str, object]) -> dict[str, object]:
+    return metadata_of({}, metadata, "chroma")
+
+
+def _time(metadata: Fields) -> datetime | None:
+    """The time in ``created_at``; None where a collection means something else by it."""
+    with suppress(InvalidInput):
+        return metadata.moment("created_at", number=True)
+    return None

@@ -1,0 +1,48 @@
+"""Zep and Graphiti: the facts of a graph (its edges), and the messages of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mnemic.ingest.messages import role_of
+from mnemic.transfer.importers.fields import Fields, Found, identifier, metadata_of, objects, statement
+from mnemic.types import Message
+
+_TAKEN = ("uuid", "fact", "created_at", "valid_at", "invalid_at", "expired_at", "fact_embedding", "relevance", "score")
+
+
+def memories(item: Fields) -> Iterable[Found]:
+    """One fact, with the time when it was true; none for a message.
+
+    Raises:
+        InvalidInput: a field is missing or malformed.
+    """
+    if "role" in item.values:
+        return
+    created = item.moment("created_at")
+    rest = {name: value for name, value in item.values.items() if name not in _TAKEN}
+    yield Found(
+        place=item.place,
+        id=identifier("zep", item.word("uuid")),
+        content=statement(item, "fact", item.text("fact") or ""),
+        names={},
+        metadata=metadata_of({}, rest, "zep"),
+        created=created,
+        changed=item.moment("valid_at") or created,
+        ended=item.moment("invalid_at") or item.moment("expired_at"),
+    )
+
+
+def messages(data: object, session: str | None) -> Iterable[Message]:
+    """The messages of a thread; nothing for facts."""
+    for item in objects(data):
+        if "role" in item.values:
+            yield Message(
+                id=identifier("zep", item.word("uuid")),
+                role=role_of(item.word("role")),
+                content=item.text("content") or "",
+                name=item.text("name", needed=False),
+                session=item.text("thread_uuid", needed=False) or session,
+                sent_at=item.moment("reference_time") or item.moment("created_at"),
+                metadata=item.maybe("metadata").values,
+            )
