@@ -4,35 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal, Unpack
 
 from mnemic import validation
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, quarantine
 from mnemic.protocols import Embedder
 from mnemic.recall import mood
+from mnemic.recall import query as queries
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.safety.trust import without_recalled
+from mnemic.text.values import from_micros, periods, to_micros
 from mnemic.transfer import backup, export, imports
 from mnemic.types import (
     Emotion,
     Erasure,
     Event,
+    Filters,
     GivenContext,
     ImportFormat,
     ImportReport,
     Kind,
     Question,
     Receipts,
+    RecordFilter,
     Scope,
     StoredVector,
     VerifyReport,
 )
+from mnemic.validation import check_names
 
 __all__ = ["Admin"]
 
@@ -170,6 +175,67 @@ class Admin:
             limit=validation.limit(limit),
         )
         return [*found]
+
+    def counts(
+        self,
+        by: Literal["session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust"],
+        *,
+        kind: Kind = "memory",
+        limit: int | None = None,
+        **filters: Unpack[Filters],
+    ) -> dict[str | float | None, int]:
+        """How many records have each value of a field, the most frequent first; see ``Filters``.
+
+        Args:
+            by: the field. Messages have no type, category or tags, memories no role: the result is empty.
+            kind: ``message``, ``episode`` or ``memory``.
+            limit: most values; None for all.
+
+        Returns:
+            Numbers by value; None counts the records without one.
+
+        Examples:
+            >>> from mnemic import Memory
+            >>> memory = Memory(":memory:", user="ana", embedder="hashing")
+            >>> _ = memory.add_exchange("I moved to Lisbon.", "How do you like it?")
+            >>> memory.admin.counts("role", kind="message")
+            {'assistant': 1, 'user': 1}
+        """
+        fields = ("session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust")
+        field, (of,) = validation.one_of("by", by, fields), validation.kinds([kind])
+        wanted, most = self._filtered(Admin.counts, filters, of), validation.limit(limit)
+        return dict(self._runtime.store.statistics.counts(self._scope.user, of, field, wanted, limit=most))
+
+    def histogram(
+        self, *, kind: Kind = "message", most: int = 100, **filters: Unpack[Filters]
+    ) -> list[tuple[datetime, int]]:
+        """How many records were said in each of at most ``most`` periods of equal length; see ``Filters``.
+
+        Args:
+            kind: ``message``, ``episode`` or ``memory``.
+            most: 1 to 1,000 periods.
+
+        Returns:
+            The beginning of each period, from the first record to the last, and its number of records. Periods are whole
+            hours, days or weeks in the handle's time zone. A last item with 0 says when the last period ends. Empty
+            without records.
+        """
+        (of,) = validation.kinds([kind])
+        wanted = self._filtered(Admin.histogram, filters, of)
+        columns, statistics = validation.whole("most", most, 1, 1_000), self._runtime.store.statistics
+        found = statistics.period(self._scope.user, of, wanted)
+        if found is None:
+            return []
+        first, last = (from_micros(at).astimezone(self._zone) for at in found)
+        bounds = periods(first, last, columns)
+        counts = statistics.histogram(self._scope.user, of, wanted, [to_micros(at) for at in bounds])
+        return [*zip(bounds, [*counts, 0], strict=True)]
+
+    def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
+        check_names(method, given, Filters.__annotations__)
+        return queries.filters_of(
+            self._scope, self._zone, queries.as_stored(self._runtime, self._scope, given), kinds=(kind,)
+        )
 
     def questions(self) -> list[Question]:
         """The last questions of this user, the last first; none unless ``RetentionPolicy.questions`` keeps some.

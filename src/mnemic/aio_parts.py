@@ -55,6 +55,8 @@ class AsyncAdmin(OnWorkers):
     flush = on_worker(Admin.flush)
     log = on_worker(Admin.log)
     contexts = on_worker(Admin.contexts)
+    counts = on_worker(Admin.counts)
+    histogram = on_worker(Admin.histogram)
     questions = on_worker(Admin.questions)
     reembed = on_worker(Admin.reembed)
     backup = on_worker(Admin.backup)

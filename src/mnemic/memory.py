@@ -238,12 +238,7 @@ class Memory:
             InvalidInput: no memory has the category.
         """
         check_names(method, given, names)
-        found: dict[str, Any] = {**given}
-        if isinstance(session := given.get("session"), str):
-            found["session"] = self._runtime.secrets.name(session)
-        if (category := given.get("category")) is not None:
-            found["category"] = queries.categories(category, lambda: self.stats().categories)
-        return found
+        return queries.as_stored(self._runtime, self._scope, given)
 
     def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
         """The checked filters of a listing."""
@@ -788,7 +783,7 @@ class Memory:
 
     def stats(self) -> Stats:
         """Counts of this user's records, pending work, and the size of the store."""
-        found, llm = self._runtime.store.stats(self._scope.user), self._runtime.llm
+        found, llm = self._runtime.store.statistics.stats(self._scope.user), self._runtime.llm
         return found if llm is None else replace(found, llm=llm.stats())
 
     def close(self) -> None:

@@ -277,7 +277,7 @@ def counted(path, folder):
         opening = steps.count
         PATHS[path][1](memory)
     with closing(SqliteStore(folder)) as store:
-        dimension = store.stats("ana").dimension or 256
+        dimension = store.statistics.stats("ana").dimension or 256
     with at_work(path, folder, dimension) as memory:
         sound(memory)
         return steps, opening, state(memory)

@@ -236,7 +236,7 @@ class TestOpening:
         admin.execute(f"UPDATE {schema_of(postgres_url)}.header SET value = '999' WHERE key = 'schema_version'")
         with pytest.raises(errors.SchemaTooNew, match="999"):
             PostgresStore(postgres_url)
-        assert store.stats("ana").schema_version == LATEST
+        assert store.statistics.stats("ana").schema_version == LATEST
 
     def test_a_schema_from_before_the_first_release_is_refused(self, store, postgres_url, admin):
         admin.execute(f"UPDATE {schema_of(postgres_url)}.header SET value = '2' WHERE key = 'schema_version'")
@@ -363,7 +363,7 @@ class TestSecrets:
 
     def test_what_is_said_of_a_store_has_no_password(self, postgres_url):
         with closing(PostgresStore(postgres_url.replace("postgres:@", "postgres:s3cret@"))) as store:
-            for text in (repr(database_of(store)), store.location, store.stats("ana").location):
+            for text in (repr(database_of(store)), store.location, store.statistics.stats("ana").location):
                 assert "s3cret" not in text
                 assert "schema=" in text
 

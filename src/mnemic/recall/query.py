@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
@@ -15,6 +15,9 @@ from mnemic.text.values import now as present
 from mnemic.text.values import shown, to_micros
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
+
+if TYPE_CHECKING:
+    from mnemic.runtime.runtime import Runtime
 
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
@@ -70,6 +73,20 @@ def categories(value: object, held: Callable[[], Collection[str]]) -> tuple[str,
 def _share(given: Mapping[str, Any], name: str) -> float | None:
     value = given.get(name)
     return None if value is None else validation.number(name, value)
+
+
+def as_stored(runtime: Runtime, scope: Scope, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Filters with the session and the categories as they are stored.
+
+    Raises:
+        InvalidInput: no memory has the category.
+    """
+    found = {**given}
+    if isinstance(session := given.get("session"), str):
+        found["session"] = runtime.secrets.name(session)
+    if (category := given.get("category")) is not None:
+        found["category"] = categories(category, lambda: runtime.store.statistics.stats(scope.user).categories)
+    return found
 
 
 def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: Sequence[Kind]) -> RecordFilter:

@@ -6,7 +6,7 @@ Times are aware datetimes in the API, and microseconds since 1970 UTC plus an of
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import cast
 
@@ -107,3 +107,24 @@ def from_micros(value: int, offset: int = 0) -> datetime:
         return moment.astimezone(timezone(timedelta(minutes=offset)))
     except (OverflowError, ValueError):
         return moment
+
+
+_HOURS = (1, 3, 6, 12, 24, 48, 168, 336, 720, 2_184, 8_760)
+"""Lengths of periods, up to a year."""
+
+
+def periods(first: datetime, last: datetime, most: int) -> Sequence[datetime]:
+    """The bounds of at most ``most`` periods of equal length that hold two times.
+
+    They begin at midnight in the zone of the first time; those that are shorter than a day, at a full hour.
+    """
+    midnight, hour = (
+        first.replace(hour=0, minute=0, second=0, microsecond=0),
+        first.replace(minute=0, second=0, microsecond=0),
+    )
+    years = 1 + (last - midnight) // (most * timedelta(days=365))
+    for width in (*_HOURS, years * _HOURS[-1]):
+        begin, step = midnight if width >= 24 else hour, timedelta(hours=width)
+        if (count := (last - begin) // step + 1) <= most:
+            return [begin + step * n for n in range(count + 1)]
+    raise AssertionError("years are long enough")

@@ -195,7 +195,7 @@ def store(
             progress(done, total)
     if not dry_run:
         maintenance.embed_pending(runtime)
-        tally.pending.update(runtime.store.stats(scope.user).pending)
+        tally.pending.update(runtime.store.statistics.stats(scope.user).pending)
 
 
 def _receipts(

@@ -82,7 +82,7 @@ def everything(store: Store, user: str = "ana") -> tuple[object, ...]:
     graphs = [store.relations.graph(user, id_, depth=3, types=TYPES, most=100) for id_ in ids]
     return (
         listed(store, user), store.knowledge.episodes(user, RecordFilter(), limit=None, newest=False), graphs,
-        store.knowledge.conversations(user), _validity(store, user), replace(store.stats(user), bytes_on_disk=0),
+        store.knowledge.conversations(user), _validity(store, user), replace(store.statistics.stats(user), bytes_on_disk=0),
         store.last_event(number_of(store)),
     )  # fmt: skip
 
@@ -201,7 +201,7 @@ class EpisodePromises:
         doc = store.docs_of("ana", ["g"])["g"]
         messages = store.fetch(number_of(store), [1, 2])
         assert [stored.episode for stored in messages.values()] == [doc, doc]
-        assert (store.get("ana", "e").status, store.stats("ana").episodes) == ("archived", 1)
+        assert (store.get("ana", "e").status, store.statistics.stats("ana").episodes) == ("archived", 1)
         with pytest.raises(errors.Conflict):
             store.apply("ana", [add_episode("e", ["a"], version=2)])
         assert store.verify().ok

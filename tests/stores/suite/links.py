@@ -54,7 +54,7 @@ class LinkPromises:
             Link(source="a", target="b", type="references"),
             Link(source="b", target="a", type="extends"),
         )
-        assert store.stats("ana").links == 3
+        assert store.statistics.stats("ana").links == 3
         assert [e.operation for e in store.history("ana", "b")].count("link") == 4
         assert store.verify().ok
 
@@ -89,7 +89,7 @@ class LinkPromises:
         for error, change in refused:
             with pytest.raises(error):
                 store.apply("ana", [put_link("a", "b"), change])
-        assert (store.stats("ana").links, store.stats("bob").links) == (0, 0)
+        assert (store.statistics.stats("ana").links, store.statistics.stats("bob").links) == (0, 0)
 
     def test_links_are_dropped_by_type_or_all(self, store: Store) -> None:
         store.apply(
@@ -164,9 +164,9 @@ class WorkPromises:
         held = replace(memory_of(store, "one"), summary="1", version=2)
         store.apply("ana", [Revise(record=held, indexing=indexing(held), operation="enrich")])
         assert store.knowledge.pending("ana", "enrich") == ["two"]
-        assert store.stats("ana").pending == {"enrich": 1}
+        assert store.statistics.stats("ana").pending == {"enrich": 1}
         assert store.apply("ana", changes)[0].outcome == "duplicate"
-        assert store.stats("ana").pending == {"enrich": 1}
+        assert store.statistics.stats("ana").pending == {"enrich": 1}
 
     def test_a_new_version_leaves_what_consolidation_promoted_meanwhile(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory(text), enrich=True) for text in "ab"])

@@ -268,6 +268,24 @@ class _Walls:
         assert found(2) == "01"
         assert found(2, newest=True) == "23"
 
+        assert store.statistics.period("ana", "message", ALL) == (start, start + 3 * hour)
+        assert store.statistics.histogram("ana", "message", ALL, [start, start + 3 * hour, start + 9 * hour]) == [3, 1]
+        assert store.statistics.period("bo", "message", ALL) is None
+
+    def test_values_are_counted(self, store: Store) -> None:
+        store.apply(
+            "ana", [add_memory("a", tags=("x",)), add_memory("b", tags=("x", "y")), add_memory("c", project="p")]
+        )
+
+        def counts(by: str, kind: Any = "memory", **wanted: Any) -> list[Any]:
+            return [*map(tuple, store.statistics.counts("ana", kind, by, replace(ALL, **wanted), limit=5))]
+
+        assert counts("tag") == [("x", 2), ("y", 1)]
+        assert counts("project") == [(None, 2), ("p", 1)]
+        assert counts("tag", tags=("y",)) == [("x", 1), ("y", 1)]
+        assert counts("tag", "message") == counts("session", "message") == []
+        assert store.statistics.counts("bo", "memory", "tag", ALL, limit=5) == []
+
 
 class _Caches:
     """What caches follow, and vectors."""
@@ -320,12 +338,12 @@ class _Caches:
     def test_records_without_a_vector_wait(self, store: Store) -> None:
         (receipt,) = store.apply("ana", [add_message("one", vector=None)])
         assert receipt.pending == ("embed",)
-        assert store.stats("ana").pending == {"embed": 1, "process": 1}
+        assert store.statistics.stats("ana").pending == {"embed": 1, "process": 1}
         ((user, doc, text),) = store.embedding.pending(10)
         assert text == "one"
         store.embedding.failed([doc], "no luck")
         store.embedding.fill([(user, doc, text)], np.array([[0.0, 1.0]], np.float32), "m")
-        assert store.stats("ana").pending == {"process": 1}
+        assert store.statistics.stats("ana").pending == {"process": 1}
         held = store.catalog(user, after=-1, event=-1).vectors
         assert held is not None
         assert held.doc.tolist() == [doc]
@@ -341,7 +359,7 @@ class _Caches:
         rest = store.embedding.missing(10)
         store.embedding.build(rest, np.array([[0.0, 1.0, 0.0]] * 2, np.float32), "new")
         assert store.embedding.swap("new", 3)
-        assert (store.stats("ana").embedding_model, store.stats("ana").dimension) == ("new", 3)
+        assert (store.statistics.stats("ana").embedding_model, store.statistics.stats("ana").dimension) == ("new", 3)
         assert store.verify().ok
 
 

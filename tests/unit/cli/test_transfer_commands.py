@@ -193,7 +193,7 @@ class TestRoundTrip:
         steps = []
         with Record(tmp_path / "other", embedder=HashingEmbedder(64)) as record:
             record.take(carried, progress=lambda done, total: steps.append((done, total)))
-            assert record.runtime.store.stats("ana").dimension == 64
+            assert record.runtime.store.statistics.stats("ana").dimension == 64
             assert record.runtime.store.verify().findings == ()
         assert steps[-1][0] == steps[-1][1] > 0
 

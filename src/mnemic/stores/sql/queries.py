@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
-from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.importance import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
@@ -38,7 +36,6 @@ from mnemic.types import (
     MemoryRecord,
     Message,
     RecordFilter,
-    Stats,
     Stored,
     Waiting,
 )
@@ -97,7 +94,7 @@ class Reader(Generic[D]):
         """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
         direction = "DESC" if newest else "ASC"
         with self._db.read() as db, nullcontext() if view is MESSAGES else db:  # messages are one query
-            where, values = _filtered(db.dialect, number_of(db, user), view, filters)
+            where, values = filtered(db.dialect, number_of(db, user), view, filters)
             rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
             names = rows.MESSAGE if view is MESSAGES else ()
             found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
@@ -405,7 +402,7 @@ def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     return found
 
 
-def _filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
+def filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
     """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
     time = "coalesce(said_at, created_at)" if memories else "said_at"
@@ -475,19 +472,6 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
         )
         for sequence, at, operation, id_, version, detail, doc in found
     )  # fmt: skip
-
-
-# Grouped in the order of the index that covers it.
-_MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE expired_at IS NULL) FROM memories
-    WHERE user_id = ? GROUP BY status, type, category"""
-
-
-def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Sums by name, the largest first, those of one size by name."""
-    found = Counter[str]()
-    for name, count in counts:
-        found[name] += count
-    return dict(sorted((+found).items(), key=lambda one: (-one[1], one[0])))
 
 
 Level = tuple[str | None, str | None]
@@ -567,7 +551,7 @@ class Records(Reader[D]):
         """Memories by the time they were created, ``newest`` or ``oldest`` first."""
         direction = "DESC" if order == "newest" else "ASC"
         with self._snapshot(user) as (db, number):
-            where, values = _filtered(db.dialect, number, MEMORIES, filters)
+            where, values = filtered(db.dialect, number, MEMORIES, filters)
             rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
             found = rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset))
             return tuple(_values(db, found))
@@ -586,35 +570,6 @@ class Records(Reader[D]):
         """
         with self._snapshot(user) as (db, number):
             return events(db, number, "doc = ? ORDER BY sequence", (_located(db, number, id),))
-
-    def stats(self, user: str) -> Stats:
-        """Counts of a user's records and pending work; size, model and schema describe the whole record."""
-        with self._snapshot(user) as (db, number):
-
-            def count(sql: str) -> dict[Any, int]:
-                return dict(db.execute(sql, (number,)).fetchall())
-
-            held = header(db)
-            memories = db.execute(_MEMORIES, (number,)).fetchall()
-            current = [row for row in memories if row[0] not in ("archived", "quarantined")]
-            return Stats(
-                messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
-                episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-                memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
-                types=_summed((type_, found) for _, type_, _, _, found in current),
-                categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
-                links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
-                sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
-                projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
-                pending={
-                    **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
-                        AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
-                    **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
-                        HAVING count(*) > 0"""),
-                },
-                embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
-                bytes_on_disk=size(db), location=self._db.name,
-            )  # fmt: skip
 
 
 class Knowledge(Reader[Database]):
@@ -831,7 +786,7 @@ class Relations(Reader[Database]):
     def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
         with self._snapshot(user) as (db, number):
-            where, values = _filtered(db.dialect, number, MEMORIES, filters)
+            where, values = filtered(db.dialect, number, MEMORIES, filters)
             has_key, keys = db.dialect.has_key(number, "memories", key)
             return _values(db, rows.select(db, MEMORIES, f"{where} AND {has_key} ORDER BY doc", (*values, *keys)))
 

@@ -12,6 +12,7 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
 from mnemic.stores.sql.queries import Knowledge, Records, Relations
+from mnemic.stores.sql.statistics import Statistics
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
 
@@ -66,6 +67,7 @@ class SqlStore(Records[D]):
         knowledge: queries of processing.
         relations: queries on links, lineage and supersession.
         lifecycle: queries of consolidation and retention.
+        statistics: counts of records.
         transfer: moving users between records.
     """
 
@@ -77,6 +79,7 @@ class SqlStore(Records[D]):
         self.knowledge = Knowledge(database)
         self.relations = Relations(database)
         self.lifecycle = Lifecycle(database)
+        self.statistics = Statistics(database)
         self.transfer = Transfer(database)
 
     def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:

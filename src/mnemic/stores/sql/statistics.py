@@ -1,0 +1,103 @@
+"""Counts of a user's records."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES
+from mnemic.stores.schema import LATEST as SCHEMA
+from mnemic.stores.sql import rows
+from mnemic.stores.sql.connection import Database
+from mnemic.stores.sql.queries import ALL, Reader, filtered, header, size
+from mnemic.types import Kind, RecordFilter, Stats
+
+VIEWS = {"message": MESSAGES, "episode": EPISODES, "memory": MEMORIES}
+
+# Grouped in the order of the index that covers it.
+_MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE expired_at IS NULL) FROM memories
+    WHERE user_id = ? GROUP BY status, type, category"""
+
+
+def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Sums by name, the largest first, those of one size by name."""
+    found = Counter[str]()
+    for name, count in counts:
+        found[name] += count
+    return dict(sorted((+found).items(), key=lambda one: (-one[1], one[0])))
+
+
+class Statistics(Reader[Database]):
+    """Counts of a user's records."""
+
+    def stats(self, user: str) -> Stats:
+        """Counts of a user's records and pending work; size, model and schema describe the whole record."""
+        with self._snapshot(user) as (db, number):
+
+            def count(sql: str) -> dict[Any, int]:
+                return dict(db.execute(sql, (number,)).fetchall())
+
+            held = header(db)
+            memories = db.execute(_MEMORIES, (number,)).fetchall()
+            current = [row for row in memories if row[0] not in ("archived", "quarantined")]
+            return Stats(
+                messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
+                episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+                memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
+                types=_summed((type_, found) for _, type_, _, _, found in current),
+                categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
+                links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+                sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
+                projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
+                pending={
+                    **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
+                        AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
+                    **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                        HAVING count(*) > 0"""),
+                },
+                embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
+                bytes_on_disk=size(db), location=self._db.name,
+            )  # fmt: skip
+
+    def counts(
+        self, user: str, kind: Kind, by: str, filters: RecordFilter, *, limit: int | None
+    ) -> list[tuple[str | float | None, int]]:
+        """How many records of a kind have each value of a column, or each tag, the most frequent first."""
+        view, column = VIEWS[kind], "tags" if by == "tag" else by
+        if column not in view.names:
+            return []
+        most = ALL if limit is None or by == "tag" else limit
+        with self._snapshot(user) as (db, number):
+            where, values = filtered(db.dialect, number, view, filters)
+            sql = f"SELECT {column}, count(*) FROM {view.name} {where} GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"
+            found = db.execute(sql, (*values, most)).fetchall()
+        if by != "tag":
+            return found
+        tags = _summed((tag, count) for listed, count in found for tag in json.loads(listed))
+        return list[tuple[str | float | None, int]](tags.items())[:limit]
+
+    def period(self, user: str, kind: Kind, filters: RecordFilter) -> tuple[int, int] | None:
+        """When the first and the last record of a kind were said."""
+        view = VIEWS[kind]
+        with self._snapshot(user) as (db, number):
+            where, values = filtered(db.dialect, number, view, filters)
+            first, last = (
+                db.execute(f"SELECT {end}({_said(kind)}) FROM {view.name} {where}", values).fetchone()[0]
+                for end in ("min", "max")
+            )
+            return None if first is None else (first, last)
+
+    def histogram(self, user: str, kind: Kind, filters: RecordFilter, bounds: Sequence[int]) -> list[int]:
+        """How many records of a kind were said between each bound and the next."""
+        view = VIEWS[kind]
+        with self._snapshot(user) as (db, number):
+            where, values = filtered(db.dialect, number, view, filters)
+            sql = f"SELECT count(*) FROM {view.name} {where} AND {_said(kind)} >= ? AND {_said(kind)} < ?"
+            return [db.execute(sql, (*values, begin, end)).fetchone()[0] for begin, end in pairwise(bounds)]
+
+
+def _said(kind: Kind) -> str:
+    return "coalesce(said_at, created_at)" if kind == "memory" else "said_at"
