@@ -1,6 +1,8 @@
 """The explorer over HTTP: every page and every write, and who is refused."""
 
+import csv
 import html
+import io
 import re
 import time
 import xml.etree.ElementTree as ET
@@ -34,7 +36,7 @@ def pages(memory):
         "/records?kind=message", "/records?kind=episode", "/records?q=Lisbon&kind=message",
         "/records?status=archived&ended=1&order=importance&min_importance=0", "/consolidations", "/consolidations?preview=1",
         "/emotions?valence=1&arousal=-1", "/audit", "/audit?operation=promote", *(f"/record?id={id_}" for id_ in ids),
-        f"/forgetting?id={ids[0]}",
+        f"/forgetting?id={ids[0]}", f"/forgetting?id={ids[0]}&id={ids[1]}", "/facet?by=tag", "/facet?kind=message&by=session",
     ]  # fmt: skip
 
 
@@ -43,6 +45,60 @@ def post(client, path, page="/", **form):
     text = client.get(page).text
     csrf = re.search(r'name="csrf" value="(\w+)"', text)[1]
     return client.post(path, data={"csrf": csrf, **form}, headers={"origin": HOST}, follow_redirects=False)
+
+
+class TestLists:
+    def test_counts_lead_to_the_records_they_count(self, memory):
+        client = browser(memory)
+        links = {}
+        for by in ("status", "role", "session", "trust"):
+            text = client.get(f"/facet?kind=message&by={by}").text
+            found = re.findall(r'<a href="([^"]+)">(?:<bdi[^>]*>)([^<]+)</bdi></a> <span class="count">(\d+)', text)
+            links |= {(by, value): (html.unescape(href), int(count)) for href, value, count in found}
+        assert set(links) == {
+            ("status", "short_term"), ("role", "user"), ("role", "assistant"), ("session", "s0"), ("session", "s1"),
+            ("session", "s2"), ("trust", "1 or more"), ("trust", "0.7 or more"),
+        }  # fmt: skip
+        for href, count in links.values():
+            assert len(client.get(href.replace("/records?", "/records.json?")).json()) == count
+            assert f"<span>{count} messages</span>" in client.get(href).text
+
+    def test_counts_follow_the_other_filters_and_can_be_taken_back(self, memory):
+        client = browser(memory)
+        text = client.get("/facet?kind=message&by=session&role=user&session=s2&before=2026-05-01").text
+        assert re.findall(r'class="count">(\d+)', text) == ["3", "3", "1"]
+        assert 'aria-current="true" href="/records?kind=message&amp;role=user"' in text
+        assert client.get("/facet?kind=message&by=tag").status_code == 400
+        assert client.get("/facet?kind=message&by=speaker").text.count("<h3>") == 0  # nobody is named
+
+    def test_lists_as_files(self, memory):
+        client = browser(memory)
+        rows = client.get("/records.json?kind=message&session=s0").json()
+        assert [row["content"] for row in rows][1::2] == SAID[:3][::-1]
+        assert rows[0]["sent_at"].startswith("2026-05-14T10:01")
+        for path in ("/recall.json?q=Lisbon", "/timeline.json", "/audit.json", "/record.json?id=" + rows[0]["id"]):
+            assert client.get(path).json(), path
+        assert client.get("/records.json?kind=thought").status_code == 400
+        assert client.get("/records.xml").status_code == client.get("/emotions.json").status_code == 404
+        memory.add("=HYPERLINK(1)", session="x", metadata={"a": [1]})
+        answer = client.get("/records.csv?kind=message&session=x")
+        assert answer.headers["content-type"].startswith("text/csv")
+        (row,) = csv.DictReader(io.StringIO(answer.text))
+        assert (row["content"], row["metadata"], row["session"]) == ("'=HYPERLINK(1)", '{"a": [1]}', "x")
+
+    def test_several_are_forgotten_after_a_look(self, memory):
+        client = browser(memory)
+        one, two = memory.messages(limit=2)
+        where = f"/forgetting?id={one.id}&id={two.id}"
+        page = client.get(where).text
+        assert one.content in page
+        assert two.content in page
+        ids = html.unescape(re.search(r'name="ids" value="([^"]+)"', page)[1])
+        assert post(client, "/forget", where, ids=ids, reason="tidy").headers["location"] == "/audit?operation=archive"
+        assert len(client.get("/records.json?kind=message").json()) == 12
+        assert len(client.get("/records.json?kind=message&status=archived").json()) == 2
+        assert client.get("/forgetting").status_code == 400
+        assert post(client, "/forget", ids="{").status_code == post(client, "/forget", ids="3").status_code == 400
 
 
 class TestPages:

@@ -8,10 +8,11 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
+from mnemic.text.values import jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
 LONGEST = 100
@@ -88,19 +89,6 @@ def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
             bar.refresh()  # steps are rare: show each
 
         yield step
-
-
-def jsonable(value: object) -> object:
-    """A value as JSON: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value) if field.repr}
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in cast("Mapping[object, object]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(item) for item in cast("Sequence[object]", value)]
-    return value
 
 
 def plain(value: object) -> dict[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import cast
 
@@ -54,6 +55,19 @@ def shown(value: object, most: int = 40) -> str:
         return repr(value)[:most]
     except Exception:  # noqa: BLE001 - it is the caller's object, and an error message must not fail
         return f"<{type(value).__name__}>"
+
+
+def jsonable(value: object) -> object:
+    """A value as JSON: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value) if field.repr}
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in cast("Sequence[object]", value)]
+    return value
 
 
 def json_type(value: object) -> str:

@@ -11,6 +11,7 @@ from mnemic.memory import Memory
 from mnemic.web.access import Access, Guard
 from mnemic.web.explorer import Explorer
 from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, timeline
+from mnemic.web.tables import FORMS
 
 
 def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
@@ -28,18 +29,17 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
         >>> site = Starlette(routes=[Mount("/memory", app(Memory(":memory:", user="ana")))])
     """
     ui = Explorer(memory, access or Access(), read_only)
+    lists = {
+        "/timeline": timeline.page, "/recall": recall.page, "/answers": answers.page, "/answer": answers.one,
+        "/records": records.page, "/record": records.one, "/audit": audit.page,
+    }  # fmt: skip
+    views = {
+        "/": now.page, "/facet": records.facet, "/consolidations": consolidations.page, "/emotions": emotions.page,
+        "/job": now.job,
+    }  # fmt: skip
     routes = [
-        Route("/", ui.page(now.page)),
-        Route("/timeline", ui.page(timeline.page)),
-        Route("/recall", ui.page(recall.page)),
-        Route("/answers", ui.page(answers.page)),
-        Route("/answer", ui.page(answers.one)),
-        Route("/records", ui.page(records.page)),
-        Route("/record", ui.page(records.one)),
-        Route("/consolidations", ui.page(consolidations.page)),
-        Route("/emotions", ui.page(emotions.page)),
-        Route("/audit", ui.page(audit.page)),
-        Route("/job", ui.page(now.job)),
+        *(Route(path, ui.page(view)) for path, view in (views | lists).items()),
+        *(Route(f"{path}.{form}", ui.page(view, form)) for path, view in lists.items() for form in FORMS),
         Route("/check", ui.action(now.check), methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("mnemic.web", "static")])),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Any, TypeAlias
@@ -23,6 +23,7 @@ from mnemic.text.markup import revealed
 from mnemic.web.access import Access
 from mnemic.web.fields import local
 from mnemic.web.jobs import Jobs
+from mnemic.web.tables import table
 
 
 def environment(zone: tzinfo) -> Environment:
@@ -117,6 +118,11 @@ class Explorer:
         self.zone = self.memory.admin.settings.timezone
         self.templates = environment(self.zone)
 
+    def listing(self, request: Request, name: str, rows: Sequence[object], **values: Any) -> Response:
+        """A page that lists something, or its rows as a file where the address ends in ``.json`` or ``.csv``."""
+        form = request.state.form
+        return table(rows, form) if form else self.render(request, name, **values)
+
     def render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         """A page from a template."""
         session = request.state.session
@@ -127,10 +133,11 @@ class Explorer:
         )  # fmt: skip
         return HTMLResponse(page, status)
 
-    def page(self, view: Page) -> Callable[[Request], Awaitable[Response]]:
-        """A route that reads."""
+    def page(self, view: Page, form: str = "") -> Callable[[Request], Awaitable[Response]]:
+        """A route that reads; ``form`` is that of a file."""
 
         async def endpoint(request: Request) -> Response:
+            request.state.form = form
             try:
                 return await run_in_threadpool(uncounted()(view), self, request)
             except MnemicError as error:

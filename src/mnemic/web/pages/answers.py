@@ -38,9 +38,9 @@ class Difference:
 
 def page(ui: Explorer, request: Request) -> Response:
     """The contexts that are kept, the last first."""
-    return ui.render(
-        request, "answers.html", title="Answers", given=ui.memory.admin.contexts(),
-        kept=ui.memory.admin.settings.retention.contexts,
+    given = ui.memory.admin.contexts()
+    return ui.listing(
+        request, "answers.html", given, title="Answers", given=given, kept=ui.memory.admin.settings.retention.contexts,
     )  # fmt: skip
 
 
@@ -58,8 +58,8 @@ def one(ui: Explorer, request: Request) -> Response:
     terms = evidence.intersection(content_terms(reply.content) if reply else ())
     best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
     exchange = [str(m.id) for m in after if m == reply or m.content == found.question]
-    return ui.render(
-        request, "answer.html", title="Answer", given=found, reply=reply, marked=partial(marked, terms=terms),
+    return ui.listing(
+        request, "answer.html", found.hits, title="Answer", given=found, reply=reply, marked=partial(marked, terms=terms),
         differences=[*differences(memory, found, exchange)] if found.plain else None,
         hits=[(hit, shares(hit.contributions, best)) for hit in found.hits],
     )  # fmt: skip

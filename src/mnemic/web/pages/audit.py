@@ -18,6 +18,12 @@ def page(ui: Explorer, request: Request) -> Response:
     operation = given.get("operation", "")
     found = ui.memory.admin.log(operations=[operation] if operation else None, before=before, limit=PAGE + 1)
     following = found[PAGE - 1].sequence if len(found) > PAGE else None
-    return ui.render(
-        request, "audit.html", title="Audit", events=found[:PAGE], following=following, operation=operation
+    return ui.listing(
+        request,
+        "audit.html",
+        found[:PAGE],
+        title="Audit",
+        events=found[:PAGE],
+        following=following,
+        operation=operation,
     )

@@ -34,9 +34,10 @@ def page(ui: Explorer, request: Request) -> Response:
     moments = {name: next_day(day) for name in ("at", "known_at") if (day := day_of(given.get(name), ui.zone))}
     found = _found(memory, question, settings, {**filters, **moments}) if question else None
     beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
-    return ui.render(
-        request, "recall.html", title="Recall", question=question, settings=settings, found=found, beside=beside,
-        recipes=sorted(RECIPES), styles=get_args(Style), asked=[*map(_link, ui.memory.admin.questions())],
+    return ui.listing(
+        request, "recall.html", found["context"].found if found else (), title="Recall", question=question,
+        settings=settings, found=found, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
+        asked=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta, tzinfo
-from typing import Any, get_args
+from itertools import accumulate
+from typing import Any, cast, get_args
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from starlette.responses import Response
 
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.memory import Memory
-from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
+from mnemic.types import Episode, Kind, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import day_of, href, later, next_day, number, whole
@@ -21,38 +23,73 @@ from mnemic.web.pages.answers import contexts_of
 PAGE = 50
 """Records on a page."""
 KINDS = ("memory", "message", "episode")
+FACETS = {
+    "memory": ("status", "type", "category", "tag", "speaker", "project", "trust"),
+    "message": ("status", "role", "speaker", "session", "project", "trust"),
+    "episode": ("status", "session", "project", "trust"),
+}
+"""The fields whose values are counted, by kind."""
+VALUES = 8
+"""Values of a field that are shown."""
+_PLACE = ("by", "offset", "before", "except")
+"""What an address says besides filters."""
 
 
 def page(ui: Explorer, request: Request) -> Response:
     """A page of records; with words, the best hits instead."""
     given = request.query_params
-    kind = given.get("kind") or "memory"
-    if kind not in KINDS:
-        raise InvalidInput(f"kind must be one of {list(KINDS)}.")
-    filters = _filters(given, kind, ui.zone)
-    memory = ui.memory
-    if given.get("project"):
-        memory, filters["reach"] = memory.scoped(project=given["project"]), "project"
+    kind, memory, filters = _selected(ui, given)
     words = given.get("q", "").strip()
+    found: Sequence[Any]
     if words:
-        found: Sequence[Any] = memory.search(words, k=PAGE, kinds=[kind], **filters)
-        following = None
+        found, following, total = memory.search(words, k=PAGE, kinds=[kind], **filters), None, None
     else:
+        total = sum(memory.admin.counts("status", kind=kind, **filters).values())
         found, following = _listed(memory, ui.zone, kind, given, filters)
-    return ui.render(
-        request, "records.html", title="Records", kind=kind, kinds=KINDS, found=found, following=following, words=words,
-        types=get_args(MemoryType), statuses=get_args(Status), categories=[*ui.memory.stats().categories],
+    return ui.listing(
+        request, "records.html", found, title="Records", kind=kind, kinds=KINDS, found=found, following=following,
+        words=words, types=get_args(MemoryType), statuses=get_args(Status), facets=() if words else FACETS[kind], total=total,
         narrowed=bool(words or any(value for name, value in given.items() if name != "kind")),
     )  # fmt: skip
 
 
-def _filters(given: Mapping[str, str], kind: str, zone: tzinfo) -> dict[str, Any]:
-    until = day_of(given.get("until"), zone)
+def facet(ui: Explorer, request: Request) -> Response:
+    """The values of one field among the records that the other filters select, with their numbers."""
+    by = request.query_params.get("by", "")
+    field = {"trust": "min_trust"}.get(by, by)
+    given = {name: value for name, value in request.query_params.items() if name not in {field, *_PLACE}}
+    kind, memory, filters = _selected(ui, given)
+    if by not in FACETS[kind]:
+        raise InvalidInput(f"by must be one of {list(FACETS[kind])}.")
+    if by == "status":
+        filters["status"] = get_args(Status)
+    counts = memory.admin.counts(by, kind=kind, limit=VALUES + 1, **filters)  # pyright: ignore[reportArgumentType] - one of FACETS
+    values = [(value, count, {**given, field: value}) for value, count in counts.items()]
+    if by == "trust":  # the filter is a least value
+        ordered = sorted((cast("float", value), count) for value, count in counts.items())
+        sums = accumulate(count for _, count in reversed(ordered))
+        values = [
+            (f"{value:g} or more", count, {**given, field: value})
+            for (value, _), count in zip(reversed(ordered), sums, strict=True)
+        ]
+    return ui.render(
+        request, "facet.html", title="Counts", by=by, field=field, values=values[:VALUES], more=len(values) > VALUES
+    )
+
+
+def _selected(ui: Explorer, given: Mapping[str, str]) -> tuple[Kind, Memory, dict[str, Any]]:
+    """The kind of records, whose they are, and the filters of a query."""
+    kind = cast("Kind", given.get("kind") or "memory")
+    if kind not in KINDS:
+        raise InvalidInput(f"kind must be one of {list(KINDS)}.")
+    until = day_of(given.get("until"), ui.zone)
     found = {
-        "since": day_of(given.get("since"), zone), "until": next_day(until) if until else None,
+        "since": day_of(given.get("since"), ui.zone), "until": next_day(until) if until else None,
         "session": given.get("session") or None, "speaker": given.get("speaker") or None,
-        "status": [given["status"]] if given.get("status") else None,
+        "status": [given["status"]] if given.get("status") else None, "min_trust": number(given, "min_trust"),
     }  # fmt: skip
+    if kind == "message":
+        found["role"] = given.get("role") or None
     if kind == "memory":
         found |= {
             "types": [given["type"]] if given.get("type") else None, "category": given.get("category") or None,
@@ -60,11 +97,14 @@ def _filters(given: Mapping[str, str], kind: str, zone: tzinfo) -> dict[str, Any
         }  # fmt: skip
         if given.get("ended"):
             found["include_expired"] = True
-    return {name: value for name, value in found.items() if value is not None}
+    filters = {name: value for name, value in found.items() if value is not None}
+    if not given.get("project"):
+        return kind, ui.memory, filters
+    return kind, ui.memory.scoped(project=given["project"]), filters | {"reach": "project"}
 
 
 def _listed(
-    memory: Memory, zone: tzinfo, kind: str, given: Mapping[str, str], filters: dict[str, Any]
+    memory: Memory, zone: tzinfo, kind: Kind, given: Mapping[str, str], filters: dict[str, Any]
 ) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
     """A page of records, and what the link to the next one adds to the query."""
     if kind == "memory":
@@ -94,7 +134,8 @@ def one(ui: Explorer, request: Request) -> Response:
     record = ui.memory.get(request.query_params.get("id", ""))
     base = request.scope.get("root_path", "")
     answers = contexts_of(ui.memory, record)[:PAGE]
-    return ui.render(request, "record.html", title="Record", answers=answers, **details(ui.memory, record, base))
+    shown = details(ui.memory, record, base)
+    return ui.listing(request, "record.html", shown["events"], title="Record", answers=answers, **shown)
 
 
 def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str) -> Mapping[str, Any]:
@@ -198,17 +239,34 @@ def pin(ui: Explorer, _: Request, form: Form) -> str:
 
 
 def forgetting(ui: Explorer, request: Request) -> Response:
-    """What forgetting a record means, before it is done."""
-    record = ui.memory.get(request.query_params.get("id", ""))
+    """What forgetting a record means, or several, before it is done."""
+    ids = request.query_params.getlist("id")
     base = request.scope.get("root_path", "")
+    if len(ids) > 1:
+        records = [ui.memory.get(id_) for id_ in ids[:PAGE]]
+        return ui.render(request, "forget_several.html", title="Forget", records=records, ids=json.dumps(ids[:PAGE]))
+    if not ids:
+        raise InvalidInput("No record is selected. Go back, and select what should be forgotten.")
+    record = ui.memory.get(ids[0])
     word = str(record.id)[-6:]
     return ui.render(request, "forget.html", title="Forget", word=word, **details(ui.memory, record, base))
 
 
 def forget(ui: Explorer, _: Request, form: Form) -> str:
-    """Forget a record; it can be restored."""
-    ui.memory.forget(ids=[form.get("id", "")], reason=form.get("reason", ""))
-    return _back(form.get("id", ""))
+    """Forget a record, or several; they can be restored."""
+    ids = [form["id"]] if "id" in form else _ids(form.get("ids", ""))
+    ui.memory.forget(ids=ids, reason=form.get("reason", ""))
+    return _back(ids[0]) if len(ids) == 1 else "/audit?operation=archive"
+
+
+def _ids(text: str) -> list[str]:
+    try:
+        found: object = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, list):
+        raise InvalidInput("The form names no records. Nothing was done.")
+    return [str(id_) for id_ in cast("list[object]", found)]
 
 
 def erase(ui: Explorer, _: Request, form: Form) -> str:

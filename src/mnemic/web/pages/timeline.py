@@ -28,7 +28,7 @@ def page(ui: Explorer, request: Request) -> Response:
         ui.memory, base, since=day_of(given.get("since"), ui.zone), until=day_of(given.get("until"), ui.zone),
         at=given.get("at"), known=given.get("known"),
     )  # fmt: skip
-    return ui.render(request, "timeline.html", title="Timeline", **values)
+    return ui.listing(request, "timeline.html", values["then"], title="Timeline", **values)
 
 
 def history(
