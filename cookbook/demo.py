@@ -2,8 +2,9 @@
 
 Half of the sessions are talked through with a LangChain agent (``create_agent`` with ``MnemicMiddleware``), the other half
 with a LlamaIndex chat engine (``SimpleChatEngine`` with ``MnemicChatMemory``), in turn, over one memory folder. No model
-is asked: the one that plays the assistant reads its lines from the file. Then the memory is closed, a new process opens
-it and asks five questions whose answers lie sessions back.
+is asked: the one that plays the assistant reads its lines from the file. After a session the facts of
+cookbook/facts.json are remembered, each with a key, as an agent would with the tool ``remember``. Then the memory is
+closed, a new process opens it and asks five questions whose answers lie sessions back.
 
     make demo                                   the conversation in cookbook/conversation.json
     make demo CONVERSATION=path/to/locomo.json  a file in the shape of LoCoMo
@@ -65,6 +66,7 @@ class Script:
     messages: list[Message]
     questions: list[Question]
     others: dict[str, list[Message]] = field(default_factory=dict)
+    facts: list[dict[str, str]] = field(default_factory=list)
     strict: bool = False
 
     @property
@@ -86,7 +88,8 @@ def load(path: Path) -> Script:
     asked = json.loads((path.parent / "questions.json").read_text(encoding="utf-8"))
     questions = [Question(q["question"], q["answer"], tuple(q["gold"])) for q in asked]
     user = next(m.name or m.role for m in messages if m.role == "user")
-    return Script(user.lower(), messages, [q for q in questions if ids >= {*q.gold}], strict=True)
+    facts = json.loads((path.parent / "facts.json").read_text(encoding="utf-8")) if path == OURS else []
+    return Script(user.lower(), messages, [q for q in questions if ids >= {*q.gold}], facts=facts, strict=True)
 
 
 def dated(message: Message) -> Message:
@@ -285,6 +288,8 @@ def remember(script: Script, folder: Path, embedder: str | None) -> int:
             name, talk = ways[number % 2]
             with clock.part(name):
                 talk(session, turns)
+            for fact in (one for one in script.facts if one["session"] == session):
+                memory.remember(fact["content"], key=fact["key"], valid_at=turns[-1].sent_at)
         for number, (name, _) in enumerate(ways):
             part = sessions[number::2]
             turns = sum(len(turns) for _, turns in part)
@@ -351,7 +356,7 @@ def ask(script: Script, folder: Path, embedder: str | None) -> bool:
 def evidence_line(hit: Hit, gold: set[str]) -> str:
     mark = "*" if hit.text.strip() in gold else " "
     when = f"{hit.sent_at:%d %b %Y}" if hit.sent_at else "undated"
-    return f"  {mark} {when}  {hit.speaker}: {textwrap.shorten(hit.text, WIDTH, placeholder=' ...')}"
+    return f"  {mark} {when}  {hit.speaker or "remembered"}: {textwrap.shorten(hit.text, WIDTH, placeholder=' ...')}"
 
 
 def emptied(folder: Path) -> None:

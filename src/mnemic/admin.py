@@ -19,7 +19,7 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.safety.trust import without_recalled
-from mnemic.text.values import from_micros, periods, to_micros
+from mnemic.text.values import from_micros, local, periods, to_micros
 from mnemic.transfer import backup, export, imports
 from mnemic.types import (
     Emotion,
@@ -226,9 +226,13 @@ class Admin:
         found = statistics.period(self._scope.user, of, wanted)
         if found is None:
             return []
-        first, last = (from_micros(at).astimezone(self._zone) for at in found)
+        first, last = (local(from_micros(at), self._zone) for at in found)
         bounds = periods(first, last, columns)
-        counts = statistics.histogram(self._scope.user, of, wanted, [to_micros(at) for at in bounds])
+        edges = [
+            *map(to_micros, bounds[:-1]),
+            max(to_micros(bounds[-1]), found[1] + 1),
+        ]  # the last may be the end of time
+        counts = statistics.histogram(self._scope.user, of, wanted, edges)
         return [*zip(bounds, [*counts, 0], strict=True)]
 
     def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:

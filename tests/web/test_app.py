@@ -47,6 +47,63 @@ def post(client, path, page="/", **form):
     return client.post(path, data={"csrf": csrf, **form}, headers={"origin": HOST}, follow_redirects=False)
 
 
+class TestProfile:
+    def test_what_changed_is_told_once(self, memory):
+        page = browser(memory).get("/").text
+        changed = re.search(r"<h2>Changed this week.*?</ul>", page, re.DOTALL)[0]
+        assert changed.count("Ana lives in Lisbon") == changed.count("Ana lives in Porto") == 1
+        assert changed.index("Ana lives in Lisbon") < changed.index("Ana lives in Porto")
+
+    def test_sentences_lead_to_their_source(self, memory):
+        page = browser(memory).get("/").text
+        known = re.search(r"<h2>What is known of.*?</ul>", page, re.DOTALL)[0]
+        for link in re.findall(r'<a href="([^"]+)">said', known):
+            assert "<h1>Message</h1>" in browser(memory).get(html.unescape(link)).text
+        assert known.count(">said ") >= 3
+
+    def test_what_is_doubtful_is_confirmed(self, memory):
+        memory.remember("Ana has a boat.", source="tool_external")
+        memory.remember("Ana likes rye bread.", source="model_inference")
+        client = browser(memory)
+        asked = re.search(r"<h2>Is this so.*?</ul>", client.get("/").text, re.DOTALL)[0]
+        assert "from an untrusted source" in asked
+        assert "inferred by a model" in asked
+        ids = re.findall(r'name="id" value="([^"]+)"', asked)
+        assert len(ids) == 2
+        for id_ in ids:
+            assert post(client, "/confirm", id=id_).headers["location"] == "/"
+        assert "Is this so" not in client.get("/").text
+        assert {m.trust for m in memory.list() if m.content in ("Ana has a boat.", "Ana likes rye bread.")} == {1.0}
+        assert post(client, "/confirm", id=memory.messages(limit=1)[0].id).status_code == 400
+
+
+class TestTimeline:
+    def test_every_message_is_in_the_histogram_and_leads_closer(self, memory):
+        client = browser(memory)
+        page = client.get("/timeline").text
+        columns = re.findall(r'<a href="([^"]+)"><title>(\d+) messages? from', page)
+        assert sum(int(count) for _, count in columns) == 14
+        inside = client.get(html.unescape(columns[0][0])).text
+        assert re.search(r"<title>2 messages from|<title>1 message from", inside)
+
+    def test_one_lane_for_what_took_each_others_place(self, memory):
+        memory.remember("Ana drinks coffee.", id="coffee", valid_at=DAY)
+        memory.remember("Ana drinks tea.", id="tea", replaces="coffee", valid_at=DAY + timedelta(days=9))
+        page = browser(memory).get("/timeline").text
+        assert "<title>Ana drinks coffee. → Ana drinks tea., 17 May 2026</title>" in page
+        assert page.count('class="handover"') == 2  # and home, by its key
+        assert ">home</text>" in page
+
+    def test_many_messages_are_not_drawn_one_by_one(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add(
+                [{"role": "user", "content": f"Note {n}.", "sent_at": DAY + timedelta(hours=n)} for n in range(500)]
+            )
+            page = browser(memory).get("/timeline").text
+            assert 'class="tick' not in page
+            assert sum(int(count) for count in re.findall(r"<title>(\d+) messages? from", page)) == 500
+
+
 class TestLists:
     def test_counts_lead_to_the_records_they_count(self, memory):
         client = browser(memory)
@@ -218,7 +275,7 @@ class TestPages:
         with Memory(":memory:", user="newbie", embedder="hashing") as memory:
             assert "Nothing is stored under the name" in browser(memory).get("/").text
             memory.add("I moved to Lisbon.")
-            assert "1 message is stored, and waits to be processed" in browser(memory).get("/").text
+            assert "1 message waits to be processed" in browser(memory).get("/").text
             memory.process()
             assert "to be processed</h2>" not in browser(memory).get("/").text
 

@@ -178,7 +178,7 @@ def _replaceable_twin(
         return "", ""
     held = runtime.store.get(scope.user, twin).value
     assert isinstance(held, MemoryRecord)
-    if is_trusted(record.trust) and not is_trusted(held.trust):
+    if is_trusted(record.trust) and record.trust > held.trust:
         return twin, RESTATED_BY_TRUSTED
     if record.key not in (None, held.key) and record.trust >= held.trust:
         return twin, f"it has the key {record.key} now"

@@ -123,6 +123,22 @@ def from_micros(value: int, offset: int = 0) -> datetime:
         return moment
 
 
+def local(at: datetime, zone: tzinfo) -> datetime:
+    """A time in a zone; as it is at the ends of time."""
+    try:
+        return at.astimezone(zone)
+    except OverflowError:
+        return at
+
+
+def later(at: datetime, by: timedelta) -> datetime:
+    """A later time; the same at the end of time."""
+    try:
+        return at + by
+    except OverflowError:
+        return at
+
+
 _HOURS = (1, 3, 6, 12, 24, 48, 168, 336, 720, 2_184, 8_760)
 """Lengths of periods, up to a year."""
 
@@ -140,5 +156,5 @@ def periods(first: datetime, last: datetime, most: int) -> Sequence[datetime]:
     for width in (*_HOURS, years * _HOURS[-1]):
         begin, step = midnight if width >= 24 else hour, timedelta(hours=width)
         if (count := (last - begin) // step + 1) <= most:
-            return [begin + step * n for n in range(count + 1)]
+            return [later(begin, step * n) for n in range(count + 1)]
     raise AssertionError("years are long enough")

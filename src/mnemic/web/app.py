@@ -45,7 +45,7 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     ]
     if not read_only:
         writes = {
-            "/process": now.process, "/consolidate": consolidations.run, "/undo": consolidations.undo,
+            "/process": now.process, "/confirm": now.confirm, "/consolidate": consolidations.run, "/undo": consolidations.undo,
             "/edit": records.edit, "/correct": records.correct, "/pin": records.pin,
             "/forget": records.forget, "/erase": records.erase,
             "/restore": records.restore, "/quarantine": records.quarantine, "/release": records.release,

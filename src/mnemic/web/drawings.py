@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,6 +18,16 @@ LABEL = 60
 """Most characters of a label in a drawing."""
 NEIGHBOURS = 12
 """Most memories around one in a drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How many messages were said in a period."""
+
+    start: datetime
+    end: datetime
+    count: int
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,21 @@ class Bar:
     label: str
     href: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Bars under one name.
+
+    Attributes:
+        name: of the lane.
+        bars: in order of their start.
+        successive: each bar takes the place of the one before: they share a row, and the hand-over is marked.
+    """
+
+    name: str
+    bars: Sequence[Bar]
+    successive: bool = False
 
 
 def _text(text: str) -> Markup:
@@ -65,16 +90,28 @@ def _short(text: str, most: int = LABEL) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+LETTER = 6.4
+"""Width of a letter of a label."""
+PEAK = 48
+"""Height of the longest column."""
+
+
 def timeline(
-    begin: datetime, end: datetime, ticks: Sequence[Tick], bars: Sequence[Bar], at: datetime | None = None
+    begin: datetime,
+    end: datetime,
+    columns: Sequence[Column],
+    ticks: Sequence[Tick],
+    lanes: Sequence[Lane],
+    at: datetime | None = None,
 ) -> Markup:
-    """Messages as ticks, episodes and memories as bars over one axis, with a line at a day.
+    """Messages as columns and ticks, and lanes of episodes and memories over one axis, with a line at a day.
 
     Args:
         begin: the left end.
         end: the right end, after ``begin``.
-        ticks: messages.
-        bars: episodes, then memories, each in a row of its own where it would touch another.
+        columns: how many messages were said when.
+        ticks: single messages, where there are few.
+        lanes: what was true, or talked about, from when to when.
         at: where the line stands.
     """
     span = max((end - begin).total_seconds(), 1.0)
@@ -83,33 +120,80 @@ def timeline(
         return min(max((moment - begin).total_seconds() / span, 0.0), 1.0) * WIDTH
 
     parts = list(_axis(begin, end))
-    top = 26
+    top = 22 + PEAK
+    most = max((column.count for column in columns), default=0)
+    for column in columns:
+        left, height = x(column.start), PEAK * column.count / most if most else 0.0
+        if column.count:
+            width = max(x(column.end) - left - 1, 1.5)
+            shape = (
+                f'<rect class="column" x="{left:.1f}" y="{top - max(height, 2):.1f}" width="{width:.1f}" '
+                f'height="{max(height, 2):.1f}"/>'
+            )
+            title = f"{column.count:,} message{'s' if column.count != 1 else ''} from {_date(column.start)}"
+            parts.append(_titled(column.href, title, shape))
+    top += 6
     for tick in ticks:
-        shape = f'<rect class="tick {tick.kind}" x="{x(tick.at):.1f}" y="{top}" width="3" height="14" rx="1"/>'
+        shape = f'<rect class="tick {tick.kind}" x="{x(tick.at):.1f}" y="{top}" width="3" height="12" rx="1"/>'
         parts.append(_titled(tick.href, _short(tick.label, 120), shape))
-    top += 24
+    top += 20 if ticks else 6
+    for lane in lanes:
+        parts.append(f'<text class="axis lane" x="4" y="{top + 9}">{_text(_short(lane.name))}</text>')
+        drawn, rows = (_successive if lane.successive else _packed)(lane.bars, x, top + 14)
+        parts += drawn
+        top += 14 + rows * ROW + 4
+    if at is not None:
+        parts.append(f'<line class="now" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="16" y2="{top:.0f}"/>')
+    return _svg(WIDTH, top + 4, "Messages, episodes and memories over time", parts, "timeline")
+
+
+def _successive(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> tuple[list[str], int]:
+    """Values that follow each other, in one row, with a mark where one hands over to the next; and the number of rows."""
+    parts: list[str] = []
+    ends = [*(x(after.start) for after in bars[1:]), None]
+    for bar, end in zip(bars, ends, strict=True):
+        left = x(bar.start)
+        right = end if end is not None else WIDTH if bar.end is None else x(bar.end)
+        parts.append(_rect(bar, left, right - left, top))
+        if room := int((right - left - 12) / LETTER) - 1:
+            label = _short(bar.label, max(room, 1)) if room > 2 else ""
+            parts.append(f'<text class="label" x="{left + 8:.1f}" y="{top + 11}">{_text(label)}</text>')
+    for before, bar, place in zip(bars, bars[1:], ends, strict=False):
+        title = f"{before.label} → {bar.label}, {_date(bar.start)}"
+        shape = f'<circle class="handover" cx="{place:.1f}" cy="{top + 7}" r="5"/>'
+        parts.append(_titled(bar.href, title, shape))
+    return parts, 1
+
+
+def _packed(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> tuple[list[str], int]:
+    """Bars with their labels, each in the first row where it touches no other; and the number of rows."""
+    parts: list[str] = []
     free: list[float] = []
     for bar in bars:
         left, right = x(bar.start), WIDTH if bar.end is None else x(bar.end)
         width = max(right - left, 4.0)
-        letters = 6.4 * len(_short(bar.label))
+        letters = LETTER * len(_short(bar.label))
         # a label begins with its bar, or ends with it where the drawing ends
         late = left + letters > WIDTH
         first, last = (min(left, right - 10 - letters), right) if late else (left, left + max(width, letters))
         row = next((n for n, taken in enumerate(free) if taken <= first), len(free))
         free[row : row + 1] = [last + 8]
         y = top + row * ROW
-        open_ = " open" if bar.end is None else ""
-        shape = f'<rect class="bar {bar.kind}{open_}" x="{left:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
-        parts.append(_titled(bar.href, _short(bar.label, 200), shape))
+        parts.append(_rect(bar, left, width, y))
         anchor, place = ("end", right - 5) if late else ("start", left + 5)
-        parts.append(
-            f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{_text(_short(bar.label))}</text>'
-        )
-    height = top + max(len(free), 1) * ROW + 6
-    if at is not None:
-        parts.append(f'<line class="now" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="16" y2="{height:.0f}"/>')
-    return _svg(WIDTH, height, "Messages, episodes and memories over time", parts, "timeline")
+        label = _text(_short(bar.label))
+        parts.append(f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{label}</text>')
+    return parts, len(free)
+
+
+def _rect(bar: Bar, left: float, width: float, top: float) -> str:
+    open_ = " open" if bar.end is None else ""
+    shape = f'<rect class="bar {bar.kind}{open_}" x="{left:.1f}" y="{top}" width="{max(width, 4.0):.1f}" height="14" rx="3"/>'
+    return _titled(bar.href, _short(bar.label, 200), shape)
+
+
+def _date(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
 
 
 def _axis(begin: datetime, end: datetime) -> Iterable[str]:

@@ -20,8 +20,8 @@ from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.usage import uncounted
 from mnemic.text.markup import revealed
+from mnemic.text.values import local
 from mnemic.web.access import Access
-from mnemic.web.fields import local
 from mnemic.web.jobs import Jobs
 from mnemic.web.tables import table
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 from urllib.parse import quote
 
 from mnemic.errors import InvalidInput
+from mnemic.text.values import later
 
 DAY = timedelta(days=1)
 
@@ -26,25 +27,9 @@ def day_of(text: str | None, zone: tzinfo) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
-def local(at: datetime, zone: tzinfo) -> datetime:
-    """A time in a zone; as it is at the ends of time."""
-    try:
-        return at.astimezone(zone)
-    except OverflowError:
-        return at
-
-
 def next_day(day: datetime) -> datetime:
     """A day later; the same at the end of time."""
     return later(day, DAY)
-
-
-def later(at: datetime, by: timedelta) -> datetime:
-    """A later time; the same at the end of time."""
-    try:
-        return at + by
-    except OverflowError:
-        return at
 
 
 def whole(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

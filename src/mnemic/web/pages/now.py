@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemic.errors import NotFound
+from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
+from mnemic.text.values import now as present
+from mnemic.types import MemoryRecord, Message
+from mnemic.types.literals import UNTRUSTED
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.jobs import Progress
 
-SHOWN = 8
-"""Memories in each list."""
+SHOWN, READ = 8, 60
+"""Entries of a list, and most memories and events read for the lists."""
+LATELY = timedelta(days=7)
+
+_WORDS = {"remember": "new", "update": "edited", "archive": "forgotten", "restore": "restored"}
+"""What a change is called, by its operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +39,72 @@ class _Started:
         return f"/job?id={self.id}"
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of a memory: its text now, and before where something took its place."""
+
+    at: datetime
+    word: str
+    id: str
+    text: str
+    before: str = ""
+
+
 def overview(memory: Memory) -> Mapping[str, Any]:
     """What the page shows."""
+    important = memory.list(order="importance", limit=READ)
     return {
         "stats": memory.stats(),
-        "important": memory.list(order="importance", limit=SHOWN),
-        "recent": memory.list(order="newest", limit=SHOWN),
+        "profile": [(record, _source(memory, record)) for record in important[:SHOWN]],
+        "changes": changes(memory),
+        "doubtful": doubtful(memory, important),
         "preferences": dict(memory.preferences),
         "advice": memory.should_consolidate(),
     }
+
+
+def _source(memory: Memory, record: MemoryRecord) -> Message | None:
+    """The message that a memory was made of first."""
+    for id_ in record.source_ids[:1]:
+        with suppress(NotFound):
+            found = memory.get(id_)
+            return found if isinstance(found, Message) else None
+    return None
+
+
+def changes(memory: Memory) -> list[Change]:
+    """What became of memories lately, the last first; a replacement is one change."""
+    since = present() - LATELY
+    operations = ["supersede", *_WORDS]
+    events = [e for e in memory.admin.log(kinds=["memory"], operations=operations, limit=READ) if e.at >= since]
+    texts = {event.id: event.content or "" for event in events if event.operation != "supersede"}
+    replaced = {event.detail.get("by") for event in events if event.operation == "supersede"}
+    found: dict[str, Change] = {}
+    for event in events:
+        if event.operation == "supersede":
+            by = str(event.detail.get("by") or "")
+            change = Change(
+                event.at, "replaced" if by else "ended", by or event.id, texts.get(by, ""), event.content or ""
+            )
+        elif event.id in replaced:
+            continue
+        else:
+            change = Change(event.at, _WORDS[event.operation], event.id, event.content or "")
+        found.setdefault(event.id, change)
+    return [*found.values()][:SHOWN]
+
+
+def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[MemoryRecord, str]]:
+    """Memories that a person may want to confirm, each with the reason."""
+    links = memory.admin.log(kinds=["memory"], operations=["link"], limit=READ)
+    opposed = {event.id for event in links if event.detail.get("type") == "contradicts"}
+    opposed |= {event.detail.get("target") for event in links if event.detail.get("type") == "contradicts"}
+    reasons = (
+        (record, "contradicts another" if record.id in opposed else "from an untrusted source" if record.trust < UNTRUSTED
+         else "inferred by a model" if record.source == "model_inference" else "")
+        for record in memories
+    )  # fmt: skip
+    return [*islice(((record, reason) for record, reason in reasons if reason and not record.pinned), SHOWN)]
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -51,6 +118,17 @@ def job(ui: Explorer, request: Request) -> Response:
     if found is None:
         raise NotFound("There is no such work any more.")
     return ui.render(request, "job.html", title=found.name, job=found)
+
+
+def confirm(ui: Explorer, _: Request, form: Form) -> str:
+    """State a memory anew in the name of the user, in place of what was inferred or not trusted."""
+    record = ui.memory.get(form.get("id", ""))
+    if not isinstance(record, MemoryRecord):
+        raise InvalidInput("Only memories can be confirmed: a message is evidence.")
+    receipt = ui.memory.correct(record.id, record.content)[0]
+    if receipt.outcome == "rejected":
+        raise InvalidInput(receipt.reason)
+    return "/"
 
 
 def process(ui: Explorer, _request: Request, _form: Form) -> str:

@@ -14,10 +14,11 @@ from starlette.responses import Response
 
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.memory import Memory
+from mnemic.text.values import later
 from mnemic.types import Episode, Kind, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
-from mnemic.web.fields import day_of, href, later, next_day, number, whole
+from mnemic.web.fields import day_of, href, next_day, number, whole
 from mnemic.web.pages.answers import contexts_of
 
 PAGE = 50

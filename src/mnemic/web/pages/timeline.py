@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from starlette.requests import Request
@@ -11,13 +12,14 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
+from mnemic.text.values import local
 from mnemic.types import MemoryRecord
-from mnemic.web.drawings import Bar, Tick, timeline
+from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
 from mnemic.web.explorer import Explorer
-from mnemic.web.fields import DAY, day_of, href, local, next_day
+from mnemic.web.fields import DAY, day_of, href, next_day
 
-TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 10
-"""Most messages and periods drawn, memories listed, and replacements told."""
+COLUMNS, TICKS, BARS, LISTED, CHAINS = 100, 80, 24, 30, 10
+"""Most periods of the histogram, single messages, memories drawn, memories listed, and replacements told."""
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -51,13 +53,9 @@ def history(
         known: the same for what was known.
     """
     window: dict[str, Any] = {"since": since, "until": next_day(until) if until else None}
-    messages = memory.messages(limit=TICKS, **window)
-    episodes = memory.episodes(limit=BARS, **window)
+    counts = memory.admin.histogram(most=COLUMNS, **window)
     memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
-    moments = [
-        *(m.sent_at for m in messages if m.sent_at), *(e.started_at for e in episodes),
-        *(began for record in memories if (began := _begin(record))),
-    ]  # fmt: skip
+    moments = [at for at, _ in counts] + [_begin(record) for record in memories]
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
     zone = memory.admin.settings.timezone
@@ -69,21 +67,77 @@ def history(
     then = memory.list(
         order="importance", limit=LISTED, at=next_day(day), known_at=next_day(day_known) if day_known else None
     )
+    total = sum(count for _, count in counts)
     ticks = [
         Tick(m.sent_at, f"{m.name or m.role}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
-        for m in messages
+        for m in (memory.messages(**window) if total <= TICKS else ())
         if m.sent_at
     ]
-    bars = [Bar(e.started_at, e.ended_at, e.title, href(base, e.id), "episode") for e in episodes]
-    bars += [
-        Bar(_begin(m), m.invalid_at or m.expired_at, m.spoken, href(base, m.id), "memory") for m in reversed(memories)
-    ]
+    columns = [Column(at, after, count, _zoomed(base, at, after)) for (at, count), (after, _) in pairwise(counts)]
+    chains = _chains(memory, begin, end)
+    found = {
+        record.id: record
+        for chain in chains
+        for record in (chain["old"], chain["new"])
+        if isinstance(record, MemoryRecord)
+    }
+    lanes = lanes_of({**{record.id: record for record in memories}, **found}.values(), base)
+    if total <= TICKS and (episodes := memory.episodes(limit=BARS, **window)):
+        lanes.append(
+            Lane("episodes", [Bar(e.started_at, e.ended_at, e.title, href(base, e.id), "episode") for e in episodes])
+        )
     return {
-        "drawing": timeline(begin, end, ticks, bars, day), "then": then, "chains": _chains(memory, begin, end),
+        "drawing": timeline(begin, end, columns, ticks, lanes, day), "then": then, "chains": chains,
         "days": days, "begin": begin, "day": day, "known": day_known, "offset": (day - begin).days,
         "known_offset": (day_known - begin).days if day_known else days, "since": since, "until": until,
-        "cut": len(messages) == TICKS or len(memories) == BARS,
+        "cut": total > TICKS or len(memories) == BARS,
     }  # fmt: skip
+
+
+def _zoomed(base: str | None, begin: datetime, end: datetime) -> str:
+    """The timeline of one period."""
+    last = max(begin, end - timedelta(microseconds=1))
+    return "" if base is None else f"{base}/timeline?since={begin.date().isoformat()}&until={last.date().isoformat()}"
+
+
+def lanes_of(memories: Iterable[MemoryRecord], base: str | None) -> list[Lane]:
+    """Memories of one key, or that replaced each other, one after the other; then the others by category."""
+    held = sorted(memories, key=_begin)
+    ids = {record.id for record in held}
+    group = {record.id: record.id for record in held}
+
+    def root(id_: str) -> str:
+        while group[id_] != id_:
+            id_ = group[id_]
+        return id_
+
+    keys: dict[tuple[str | None, str], str] = {}
+    for record in held:
+        if record.key is not None:
+            group[root(record.id)] = root(keys.setdefault((record.project, record.key), record.id))
+        for after in record.superseded_by:
+            if after in ids:
+                group[root(after)] = root(record.id)
+    groups: dict[str, list[MemoryRecord]] = {}
+    for record in held:
+        groups.setdefault(root(record.id), []).append(record)
+    chains = sorted((g for g in groups.values() if len(g) > 1), key=lambda g: _begin(g[-1]), reverse=True)
+    lanes = [
+        Lane(
+            next((m.key for m in chain if m.key), chain[-1].category or chain[-1].type),
+            [_bar(m, base) for m in chain],
+            successive=True,
+        )
+        for chain in chains
+    ]
+    others: dict[str, list[Bar]] = {}
+    for (record,) in (g for g in groups.values() if len(g) == 1):
+        others.setdefault(record.key or record.category or record.type, []).append(_bar(record, base))
+    return lanes + [Lane(name, bars) for name, bars in sorted(others.items(), key=lambda item: -len(item[1]))]
+
+
+def _bar(record: MemoryRecord, base: str | None) -> Bar:
+    return Bar(_begin(record), record.invalid_at or record.expired_at, record.spoken, href(base, record.id), "memory")
 
 
 def _begin(record: MemoryRecord) -> datetime:
