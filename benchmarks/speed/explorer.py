@@ -115,6 +115,8 @@ def views(memory: Memory) -> dict[str, str]:
         "messages, search": "/records?kind=message" + words, "messages, deep": "/records?kind=message&before=2024-02-01",
         "messages, session": "/records?kind=message&session=s7", "messages, speaker": "/records?kind=message&speaker=Ana",
         "messages, from, to": "/records?kind=message&since=2024-03-01&until=2024-04-01", "episodes": "/records?kind=episode",
+        "counts, session": "/facet?kind=message&by=session", "counts, speaker": "/facet?kind=message&by=speaker",
+        "counts, tag": "/facet?by=tag", "memories, json": "/records.json", "correcting": f"/correcting?id={id_}&statement=No",
         "record": f"/record?id={id_}", "forgetting": f"/forgetting?id={id_}", "consolidations": "/consolidations",
         "consolidations, preview": "/consolidations?preview=1", "feeling": "/emotions", "audit": "/audit",
         "audit, operation": "/audit?operation=promote", "audit, deep": "/audit?before=500",

@@ -13,7 +13,7 @@ from mnemic import Memory, RetentionPolicy
 from mnemic.web import app, report
 from mnemic.web.access import Access
 
-from .conftest import HOSTILE
+from .conftest import DAY, HOSTILE
 from .test_app import pages
 
 playwright = pytest.importorskip("playwright.sync_api", reason="make test-web installs it")
@@ -27,7 +27,7 @@ PICTURES = os.environ.get("MNEMIC_PICTURES")
 class Site:
     """A served explorer, and a page of the browser that notes what should not happen."""
 
-    def __init__(self, chromium, memory, **settings):
+    def __init__(self, chromium, memory, *, visit=True, **settings):
         import uvicorn
 
         listener = socket.socket()
@@ -49,7 +49,8 @@ class Site:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(f"{self.address}/?token=t")
+        if visit:
+            self.page.goto(f"{self.address}/?token=t")
 
     def open(self, path):
         self.page.goto(self.address + path)
@@ -129,7 +130,7 @@ def test_a_drawing_is_one_stop_and_arrows_go_through_it(site):
     assert page.evaluate("document.activeElement.getAttribute('href')") != first
     assert page.locator(".drawing a[tabindex='0']").count() == 1
     page.keyboard.press("Enter")
-    page.wait_for_url("**/record?id=**")
+    page.wait_for_url("**/timeline?since=**")
 
 
 def test_why_an_answer_was_given_is_three_steps_away(chromium):
@@ -145,12 +146,117 @@ def test_why_an_answer_was_given_is_three_steps_away(chromium):
         expect(page.locator("mark").first).to_be_visible()
         page.get_by_role("link", name="My dentist is Dr. Rossi.").click()
         page.locator("textarea[name=statement]").fill("My dentist is Dr. Bianchi.")
+        page.get_by_role("button", name="Look at the correction").click()
         page.get_by_role("button", name="Replace it").click()
-        expect(page.locator("blockquote.content")).to_contain_text("Dr. Bianchi")
+        expect(page.locator("pre.prompt").last).to_contain_text("Dr. Bianchi")
         page.get_by_role("link", name="Answers").click()
         page.get_by_role("link", name="Who is my dentist?").click()
         expect(page.get_by_text("new since")).to_be_visible()
         site.close()
+
+
+def test_four_questions_each_within_four_clicks(chromium):
+    """Why did it say that, mend it, what did it believe in March, and which sessions mention it: from the first page."""
+    with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(contexts=5)) as memory:
+        march = DAY.replace(month=3)
+        memory.add("My dentist is Dr. Rossi.", session="plans", sent_at=march)
+        memory.remember("Ana's dentist is Dr. Rossi.", key="dentist", valid_at=march)
+        memory.scoped(session="chat").get_memory_context("Who is my dentist?", max_tokens=300)
+        memory.add("Your dentist is Dr. Rossi.", role="assistant", session="chat")
+        site = Site(chromium, memory)
+        page, clicks = site.page, 0
+
+        def click(locator):
+            nonlocal clicks
+            clicks += 1
+            locator.click()
+
+        # why did the agent say that?
+        click(page.get_by_role("link", name="Answers"))
+        click(page.get_by_role("link", name="Who is my dentist?"))
+        expect(page.get_by_text("Your dentist is Dr. Rossi.")).to_be_visible()
+        assert clicks <= 4
+        # it is wrong, mend it
+        page.goto(f"{site.address}/")
+        clicks = 0
+        click(page.get_by_role("link", name="Ana's dentist is Dr. Rossi.").first)
+        page.get_by_label("What is true instead").fill("Ana's dentist is Dr. Bianchi.")
+        click(page.get_by_role("button", name="Look at the correction"))
+        click(page.get_by_role("button", name="Replace it"))
+        expect(page.locator("pre.prompt").first).not_to_contain_text("Bianchi")
+        expect(page.locator("pre.prompt").last).to_contain_text("Bianchi")
+        assert clicks <= 4
+        # what did it believe in March?
+        page.goto(f"{site.address}/")
+        clicks = 0
+        click(page.get_by_role("link", name="Timeline"))
+        page.locator("#at").fill("1")
+        expect(page.locator("#then ul.items")).to_contain_text("Rossi")
+        expect(page.locator("#then ul.items")).not_to_contain_text("Bianchi")
+        assert clicks <= 4
+        # which sessions mention it?
+        page.goto(f"{site.address}/")
+        clicks = 0
+        click(page.get_by_role("link", name="2 messages"))
+        click(page.locator(".facet a", has_text="plans"))
+        expect(page.locator(".items .item")).to_have_count(1)
+        assert clicks <= 4
+        site.close()
+
+
+def test_a_part_of_the_timeline_is_dragged_and_the_clock_plays(site):
+    page = site.open("/timeline")
+    expect(page.locator("#play")).to_be_visible()
+    box = page.locator("svg.timeline").bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 200)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.05, box["y"] + 200, steps=4)
+    picture(page, "zoom")
+    page.mouse.up()
+    page.wait_for_url("**/timeline?since=2026-05-08&until=*")
+    assert page.locator("svg.timeline a").count() > 2
+    page = site.open("/timeline?at=0")
+    page.locator("#play").click()
+    expect(page.locator("#play")).to_have_text("Stop")
+    expect(page.locator("#at")).to_have_value(re.compile(r"\d\d"))
+    page.locator("#play").click()
+    page.wait_for_timeout(500)
+    stopped = page.locator("#at").input_value()
+    page.wait_for_timeout(800)
+    assert page.locator("#at").input_value() == stopped
+
+
+def test_counts_come_by_themselves_and_a_hit_lights_its_line(site):
+    page = site.open("/records?kind=message")
+    expect(page.locator(".facet a", has_text="s1")).to_be_visible()
+    page.locator(".facet a", has_text="s1").click()
+    expect(page.locator(".items .item")).to_have_count(6)
+    page = site.open("/recall?q=Where+does+Ana+live")
+    page.locator(".hits .item").first.hover()
+    expect(page.locator("pre.prompt .tied")).to_have_count(1)
+    page.locator("h1").hover()
+    expect(page.locator("pre.prompt .tied")).to_have_count(0)
+
+
+def test_a_doubtful_memory_is_confirmed_by_one_key(site, memory):
+    memory.remember("Ana has a boat.", source="tool_external")
+    page = site.open("/")
+    page.get_by_role("link", name="Ana has a boat.").last.focus()
+    page.keyboard.press("y")
+    expect(page.get_by_role("heading", name="Is this so?")).to_have_count(0)
+    assert [m.trust for m in memory.list() if m.content == "Ana has a boat."] == [1.0]
+
+
+def test_the_link_of_a_file_opens_the_explorer(chromium, memory, tmp_path):
+    site = Site(chromium, memory, visit=False)
+    file = tmp_path / "explorer.html"
+    file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={site.address}/?token=t">')
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+    expect(page.get_by_role("heading", name="Now", exact=True)).to_be_visible()
+    context.close()
+    site.close()
 
 
 def test_a_replay_follows_the_budget_and_can_be_shared(site):
@@ -201,11 +307,11 @@ def test_a_memory_is_edited_pinned_forgotten_restored_and_erased(site, memory):
     page.get_by_role("button", name="Unpin").wait_for()
     page.get_by_role("button", name="Quarantine").click()
     page.get_by_role("button", name="Release from quarantine").click()
-    page.get_by_role("link", name="Forget...").click()
+    page.get_by_role("link", name="Never say this...").click()
     page.get_by_role("button", name="Forget", exact=True).click()
     page.get_by_text("This record is forgotten").wait_for()
     page.get_by_role("button", name="Restore").click()
-    page.get_by_role("link", name="Forget...").click()
+    page.get_by_role("link", name="Never say this...").click()
     page.locator("input[name=word]").fill(record.id[-6:])
     page.get_by_role("button", name="Erase for good").click()
     page.wait_for_url("**/audit?operation=erase")

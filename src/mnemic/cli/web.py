@@ -5,6 +5,10 @@ from __future__ import annotations
 import secrets
 import socket
 import webbrowser
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mnemic.cli.handles import open_memory
@@ -44,11 +48,20 @@ def ui(given: Namespace) -> Answer:
         application = app(memory, read_only=given.read_only, access=Access(token=token))
         link = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
         warn(f"the explorer is at {link} until Ctrl-C")
-        if not given.no_browser:
-            webbrowser.open(link)
         server = uvicorn.Server(uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off"))
-        server.run(sockets=[listener])
+        with nullcontext() if given.no_browser else _opened(link):
+            server.run(sockets=[listener])
     return Answer({"link": link})
+
+
+@contextmanager
+def _opened(link: str) -> Generator[None]:
+    """Open a browser by a file in a folder of its owner: everybody on the machine sees the arguments of a process."""
+    with TemporaryDirectory(prefix="mnemic-") as folder:
+        page = Path(folder, "explorer.html")
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={link}">', encoding="utf-8")
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def _listening(port: int) -> socket.socket:

@@ -10,8 +10,9 @@ from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from markupsafe import escape
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -114,6 +115,10 @@ class Guard:
         if token is not None and scope["method"] == "GET" and (known or self._access.redeem(token)):
             path = f"/{scope['path'].lstrip('/')}" + (f"?{urlencode(query)}" if query else "")
             response = RedirectResponse(path, 303)
+            if (
+                headers.get("sec-fetch-site") == "cross-site"
+            ):  # opened from a file: a redirect would not send the cookie
+                response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(path)}">')
             if not known:
                 response.headers["set-cookie"] = self._set_cookie(scope, self._access.session())
             return response

@@ -40,18 +40,21 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     routes = [
         *(Route(path, ui.page(view)) for path, view in (views | lists).items()),
         *(Route(f"{path}.{form}", ui.page(view, form)) for path, view in lists.items() for form in FORMS),
+        Route("/recall.md", ui.page(recall.markdown)),
         Route("/check", ui.action(now.check), methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("mnemic.web", "static")])),
     ]
     if not read_only:
         writes = {
             "/process": now.process, "/confirm": now.confirm, "/consolidate": consolidations.run, "/undo": consolidations.undo,
-            "/edit": records.edit, "/correct": records.correct, "/pin": records.pin,
+            "/edit": records.edit, "/correct": records.correct, "/end": records.end, "/take-back": records.take_back,
+            "/pin": records.pin,
             "/forget": records.forget, "/erase": records.erase,
             "/restore": records.restore, "/quarantine": records.quarantine, "/release": records.release,
         }  # fmt: skip
         routes += [Route(path, ui.action(act), methods=["POST"]) for path, act in writes.items()]
-        routes.append(Route("/forgetting", ui.page(records.forgetting)))
+        looks = {"/forgetting": records.forgetting, "/correcting": records.correcting, "/changed": records.changed}
+        routes += [Route(path, ui.page(view)) for path, view in looks.items()]
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, ui.access)],

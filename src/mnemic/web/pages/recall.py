@@ -2,26 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
+from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.recipes import RECIPES
-from mnemic.types import Emotion, Question
+from mnemic.text.markup import revealed, visible
+from mnemic.types import Emotion, Hit, Question
 from mnemic.types.literals import Style
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import day_of, next_day, number, whole
 
 BUDGETS = (50, 4_000)
+START = 60
+"""Letters by which a line of a prompt is known as a hit's."""
 
 
 def page(ui: Explorer, request: Request) -> Response:
     """A question with one recipe; a second one beside it is fetched by the page, as a request of its own."""
     given = request.query_params
+    question, settings, found = _asked(ui, given)
+    beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
+    return ui.listing(
+        request, "recall.html", [hit for hit, *_ in found["hits"]] if found else (), title="Recall", question=question,
+        settings=settings, found=found, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
+        asked=[*map(_link, ui.memory.admin.questions())],
+    )  # fmt: skip
+
+
+def markdown(ui: Explorer, request: Request) -> Response:
+    """The same in Markdown, to be pasted into an issue or a chat."""
+    question, _, found = _asked(ui, request.query_params)
+    if found is None:
+        raise InvalidInput("There is no question.")
+    result = found["context"].found
+    lines = [f"**{_inline(question)}** ({found['recipe']}; evidence {result.evidence}, {result.probability:.2f})", ""]
+    for rank, (hit, _, state) in enumerate(found["hits"], 1):
+        day = f"{hit.sent_at:%Y-%m-%d}, " if hit.sent_at else ""
+        signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.contributions.items())
+        facts = f"{day}relevance {hit.relevance:.3f}{state and f', {state}'}; {signals}"
+        lines += [f"{rank}. {_inline(hit.text)}", f"   ({facts})"]
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", found["prompt"])), default=0))
+    lines += [
+        "",
+        f"The prompt, {found['context'].token_count} tokens:",
+        "",
+        fence,
+        revealed(found["prompt"]),
+        fence,
+        "",
+    ]
+    return PlainTextResponse("\n".join(lines), media_type="text/markdown")
+
+
+def _inline(text: str) -> str:
+    """A text on one line, without markup."""
+    return re.sub(r"([\\`*_\[\]<>#|~!])", r"\\\1", " ".join(revealed(text).split()))
+
+
+def _asked(ui: Explorer, given: Mapping[str, str]) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
+    """The question of an address, its settings, and what is found for it."""
     question = given.get("q", "").strip()
     settings: dict[str, Any] = {
         "k": whole(given, "k", 10, 1, 50), "budget": whole(given, "budget", 600, *BUDGETS),
@@ -31,14 +77,10 @@ def page(ui: Explorer, request: Request) -> Response:
     scope = {name: given[name] for name in ("project", "session") if given.get(name)}
     memory = ui.memory.scoped(**scope) if scope else ui.memory
     filters = {name: given[name] for name in ("speaker", "role") if given.get(name)}
+    if tag := given.get("tag"):
+        filters["tags"] = tag
     moments = {name: next_day(day) for name in ("at", "known_at") if (day := day_of(given.get(name), ui.zone))}
-    found = _found(memory, question, settings, {**filters, **moments}) if question else None
-    beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
-    return ui.listing(
-        request, "recall.html", found["context"].found if found else (), title="Recall", question=question,
-        settings=settings, found=found, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
-        asked=[*map(_link, ui.memory.admin.questions())],
-    )  # fmt: skip
+    return question, settings, _found(memory, question, settings, {**filters, **moments}) if question else None
 
 
 def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
@@ -55,12 +97,31 @@ def _found(memory: Memory, question: str, settings: Mapping[str, Any], filters: 
         mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
     recipe = settings["recipe"]
     context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood, **filters)
-    hits = context.found[: settings["k"]]
+    found, k = context.found, settings["k"]
+    hits: Sequence[Hit] = found[:k]
+    if found.left_out and len(hits) < k:
+        hits = memory.search(question, k=k, recipe=recipe, mood=mood, min_relevance=0, **filters)
+    relevant = {hit.id for hit in found}
     best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
-    left_out = set[str]() if settings["style"] else {hit.id for hit in hits} - shown  # other forms may show fewer
+
+    def state(hit: Hit) -> str:
+        """Why a hit is not in the prompt; other forms of a prompt may show fewer than the plain one."""
+        if hit.id not in relevant:
+            return "not relevant enough"
+        return "" if settings["style"] or hit.id in shown else "not in the prompt"
+
+    rows = [(hit, shares(hit.contributions, best), state(hit)) for hit in hits]
+    prompt = context.to_prompt(settings["style"] or None)
     return {
-        "recipe": recipe, "context": context, "prompt": context.to_prompt(settings["style"] or None),
-        "hits": [(hit, shares(hit.contributions, best), hit.id in left_out) for hit in hits],
-        "left_out": len(left_out),
+        "recipe": recipe, "context": context, "prompt": prompt, "hits": rows,
+        "lines": [*tied(prompt, context.hits)], "left_out": sum(state == "not in the prompt" for *_, state in rows),
+        "cut": next((at for at, (hit, *_) in reversed([*enumerate(rows, 1)]) if hit.id in relevant), 0),
     }  # fmt: skip
+
+
+def tied(prompt: str, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
+    """The lines of a prompt, each with the id of the hit that it quotes, if it quotes one."""
+    starts = {hit.id: start for hit in hits if (start := visible(hit.text).strip().split("\n")[0][:START])}
+    for line in prompt.split("\n"):
+        yield line, next((id_ for id_, start in starts.items() if start in line), "")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta, tzinfo
 from itertools import accumulate
-from typing import Any, cast, get_args
+from typing import Any, Unpack, cast, get_args
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -15,7 +15,8 @@ from starlette.responses import Response
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.text.values import later
-from mnemic.types import Episode, Kind, MemoryRecord, MemoryType, Message, Status
+from mnemic.text.values import now as present
+from mnemic.types import Episode, Filters, Kind, MemoryRecord, MemoryType, Message, Status
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import day_of, href, next_day, number, whole
@@ -32,6 +33,9 @@ FACETS = {
 """The fields whose values are counted, by kind."""
 VALUES = 8
 """Values of a field that are shown."""
+PROMPT = 600
+"""Tokens of the prompts before and after a change."""
+_INSTANT = timedelta(microseconds=1)
 _PLACE = ("by", "offset", "before", "except")
 """What an address says besides filters."""
 
@@ -115,7 +119,7 @@ def _listed(
         return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
     before = day_of(given.get("before"), zone)
     if before is not None:
-        filters["until"] = later(before, timedelta(microseconds=1))
+        filters["until"] = later(before, _INSTANT)
         filters["exclude"] = given.get("except", "").split(" ")
     if kind == "message":
         messages = memory.messages(limit=PAGE + 1, **filters)
@@ -212,14 +216,82 @@ def _tags(text: str) -> list[str]:
     return [tag.strip() for tag in text.split(",") if tag.strip()]
 
 
+def correcting(ui: Explorer, request: Request) -> Response:
+    """What a correction means, before it is done: what it replaces, and the prompt that says it today."""
+    given = request.query_params
+    record = ui.memory.get(given.get("id", ""))
+    statement = given.get("statement", "").strip()
+    if not statement:
+        raise InvalidInput("There is no statement. Write what is true instead.")
+    plan, question = ui.memory.correct(str(record.id), statement, dry_run=True), _question(given, record)
+    return ui.render(
+        request, "correcting.html", title="Correct", record=record, statement=statement, plan=plan,
+        version=given.get("version", ""), question=question, prompt=_prompt(ui.memory, question),
+    )  # fmt: skip
+
+
 def correct(ui: Explorer, _: Request, form: Form) -> str:
-    """Replace a record by what is true, and show the correction."""
+    """Replace a record by what is true, and show what changed."""
     record = ui.memory.get(form.get("id", ""))  # an id that is gone would be read as a description
     _check_version(record, form)
     receipt = ui.memory.correct(str(record.id), form.get("statement", "").strip())[0]
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
-    return _back(receipt.id)
+    return _changed(receipt.id, _question(form, record))
+
+
+def end(ui: Explorer, _: Request, form: Form) -> str:
+    """Let a memory be true until now, and show what changed."""
+    record = ui.memory.get(form.get("id", ""))
+    ui.memory.update(str(record.id), invalid_at=present())
+    return _changed(str(record.id), _question(form, record))
+
+
+def changed(ui: Explorer, request: Request) -> Response:
+    """The prompt before a change and now."""
+    record = ui.memory.get(request.query_params.get("id", ""))
+    question = _question(request.query_params, record)
+    replaced = _replaced(ui.memory, str(record.id))
+    if not isinstance(record, MemoryRecord):
+        raise InvalidInput("Messages and episodes do not change.")
+    ended = record.invalid_at
+    then = Filters(at=ended - _INSTANT) if ended else Filters(known_at=record.created_at - _INSTANT)
+    return ui.render(
+        request, "changed.html", title="Changed", record=record, question=question, replaced=replaced, ended=ended,
+        before=_prompt(ui.memory, question, **then), now=_prompt(ui.memory, question),
+    )  # fmt: skip
+
+
+def take_back(ui: Explorer, _: Request, form: Form) -> str:
+    """Forget a correction, so that what it replaced holds again; or let a memory that was ended hold again."""
+    id_ = form.get("id", "")
+    if replaced := _replaced(ui.memory, id_):
+        ui.memory.forget(ids=[id_], reason="the correction was taken back")
+        receipts = ui.memory.restore(*replaced)
+        if receipts.rejected:
+            raise Conflict(receipts.rejected[0].reason)
+        return _back(receipts[0].id)
+    ui.memory.update(id_, invalid_at=None)
+    return _back(id_)
+
+
+def _replaced(memory: Memory, id_: str) -> list[str]:
+    """The ids of the memories that one took the place of."""
+    links = memory.links.graph(id_, depth=1).links
+    return [link.target for link in links if link.type == "supersedes" and link.source == id_]
+
+
+def _question(given: Mapping[str, str], record: Message | Episode | MemoryRecord) -> str:
+    """The question whose prompt is looked at; the words of the record where none was asked."""
+    return given.get("q", "").strip() or record.content[:500]
+
+
+def _prompt(memory: Memory, question: str, **then: Unpack[Filters]) -> str:
+    return memory.get_memory_context(question, max_tokens=PROMPT, **then).to_prompt()
+
+
+def _changed(id_: str, question: str) -> str:
+    return f"/changed?id={quote(id_, safe='')}&q={quote(question, safe='')}"
 
 
 def _check_version(record: Message | Episode | MemoryRecord, form: Form) -> None:
@@ -249,8 +321,11 @@ def forgetting(ui: Explorer, request: Request) -> Response:
     if not ids:
         raise InvalidInput("No record is selected. Go back, and select what should be forgotten.")
     record = ui.memory.get(ids[0])
-    word = str(record.id)[-6:]
-    return ui.render(request, "forget.html", title="Forget", word=word, **details(ui.memory, record, base))
+    question = _question(request.query_params, record)
+    return ui.render(
+        request, "forget.html", title="Forget", word=str(record.id)[-6:], question=question,
+        prompt=_prompt(ui.memory, question), **details(ui.memory, record, base),
+    )  # fmt: skip
 
 
 def forget(ui: Explorer, _: Request, form: Form) -> str:

@@ -88,6 +88,20 @@ function zoomable(drawing) {
     location.assign(where);
   });
 }
+// A hit and its line of the prompt belong together.
+for (const [type, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
+  document.addEventListener(type, (event) => {
+    const hit = event.target.closest?.("[data-hit]")?.dataset.hit;
+    if (hit) document.querySelectorAll(`[data-hit="${CSS.escape(hit)}"]`).forEach((part) => part.classList.toggle("tied", on));
+  });
+}
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a.copy");
+  if (!link || !navigator.clipboard) return;
+  event.preventDefault();
+  await navigator.clipboard.writeText(await (await fetch(link.href)).text());
+  link.textContent = "Copied as Markdown";
+});
 const budget = document.getElementById("budget");
 if (budget) budget.addEventListener("input", () => { document.getElementById("tokens").value = budget.value; });
 const plane = document.querySelector("svg.plane");
