@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 import pytest
 from agents import (
@@ -259,9 +258,14 @@ async def test_reasoning_and_calls_of_a_run_come_back(memory, scripted, said):
     assert said() == ["Where?", "There.", "Thanks.", "Bye."]
 
 
-@dataclass
-class Visitor:
-    user: str
+async def test_what_an_agent_asks_another_is_not_the_users(memory, scripted, said):
+    memory.remember("Ana lives in Evora.")
+    other = scripted("It is on its way to Evora.")
+    tool = Agent(name="B", model=other).as_tool("tracker", "Tracks.")
+    model = scripted(function_call("tracker", {"input": "Where does Ana live?"}, call_id="c1"), "Soon there.")
+    await run(Agent(name="A", model=model, tools=[tool]), "When?", MnemicSession(memory, "s"))
+    assert "Ana lives in Evora." in prompts(other)[0]  # it inherits the filter of the run
+    assert said() == ["When?", "Soon there."]
 
 
 async def test_concurrent_runs_of_two_users_stay_apart(memory, scripted):
