@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 from agents import (
@@ -185,6 +186,27 @@ async def test_what_is_erased_leaves_a_history_that_a_model_takes(memory):
     (call,) = [message for message in memory.messages(role="tool", status="archived") if "parcel" in message.content]
     memory.forget(ids=[call.id], hard=True)
     assert await session.get_items() == [ASKED, ASKED, REASONED, ANSWERED]
+
+
+async def test_what_is_cancelled_while_it_is_stored_is_stored_whole(memory, monkeypatch):
+    entered, released = threading.Event(), threading.Event()
+    real = Memory.add
+
+    def slow(*args, **kwargs):
+        entered.set()
+        assert released.wait(60)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(Memory, "add", slow)
+    task = asyncio.create_task(MnemicSession(memory, "s").add_items(TURN))
+    await asyncio.to_thread(entered.wait, 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    released.set()
+    while await MnemicSession(memory, "s").get_items() != TURN or memory.messages(role="tool"):
+        await asyncio.sleep(0.01)
+    assert [message.role for message in memory.messages()] == ["user", "assistant"]
 
 
 async def test_secrets_are_redacted_in_every_item(memory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import uuid
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,16 @@ from agents import SessionSettings
 from agents.run import CallModelData, ModelInputData
 
 from mnemic import AsyncMemory, InvalidInput, Memory, Message, Mood, Recipe, Scope
-from mnemic.adapters import Recall, Thread, as_async, bound, log_rejected, recall_failures_logged, words_of
+from mnemic.adapters import (
+    Recall,
+    Thread,
+    ThreadMessage,
+    as_async,
+    bound,
+    log_rejected,
+    recall_failures_logged,
+    words_of,
+)
 from openai_agents_mnemic.items import KEPT, Item, entry, is_kept, restored, thread_message, whole, with_data
 
 if TYPE_CHECKING:
@@ -132,13 +142,12 @@ class MnemicSession:
             StoreError: the record cannot be written.
         """
         here = await self._here()
-        clean, given = here.admin.redacted, cast("list[Item]", items)
-        before = [thread_message(item) for _, item in await self._stored(here, LAST_TURN)]
-        entries = [entry(item, clean) for item in given]
+        clean, before = here.admin.redacted, list[ThreadMessage]()
+        entries = [entry(item, clean) for item in cast("list[Item]", items)]
+        if any(message.stored and message.role == "assistant" for message in entries):  # it notes the tools before it
+            before = [thread_message(item) for _, item in await self._stored(here, LAST_TURN)]
         records = Thread([*before, *entries], scope=here.scope, clean=clean).entries()[len(before) :]
-        log_rejected(await here.add(records))
-        if kept := [record.id for record in records if record.id and is_kept(record)]:
-            await here.forget(ids=kept, reason=_WHY)
+        await asyncio.shield(self._write(here, records))  # a run that is cancelled leaves nothing half done
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the latest item and return it; None when there is none."""
@@ -154,8 +163,7 @@ class MnemicSession:
         if await self._stored(here, 1):
             await here.sessions.summarise()
             mark = Message(role="system", content="The conversation was cleared.", metadata={KEPT: CLEARED})
-            receipts = await self._named.add([mark])
-            await self._named.forget(ids=[receipt.id for receipt in receipts], reason="marks the end of a conversation")
+            await asyncio.shield(self._write(self._named, [mark]))
 
     # What the model is shown
 
@@ -165,12 +173,15 @@ class MnemicSession:
         Give it to the run: ``RunConfig(call_model_input_filter=session.input_filter)``. A recall that fails is logged and
         the agent answers without it.
         """
-        here, shown = await self._here(), cast("list[Item]", data.model_data.input)
-        thread = Thread(map(thread_message, shown), scope=here.scope, clean=here.admin.redacted)
+        shown, named = cast("list[Item]", data.model_data.input), self._named
+        if self._idle:
+            named.idle.arm()
+        thread = Thread(map(thread_message, shown), scope=named.scope, clean=named.admin.redacted)
         question = thread.question()
         if question not in self._found:
             self._found[question] = ""
             with recall_failures_logged():
+                here = await self._here()
                 said = await self._messages(here, limit=COMPARED)
                 seen = [message.id for message in said if message.id and words_of(message) in thread.words]
                 recent = thread.recent(question)
@@ -180,6 +191,14 @@ class MnemicSession:
         return ModelInputData(input=cast("list[TResponseInputItem]", shown), instructions=data.model_data.instructions)
 
     # What is in the record
+
+    async def _write(self, here: AsyncMemory, records: Sequence[Message]) -> None:
+        """Store records, and archive those that are not evidence."""
+        receipts = await here.add(records)
+        log_rejected(receipts)
+        stored = [(record, receipt) for record, receipt in zip(records, receipts, strict=True) if receipt.changed]
+        if ids := [receipt.id for record, receipt in stored if record.role in ("tool", "system")]:
+            await here.forget(ids=ids, reason=_WHY)
 
     async def _here(self) -> AsyncMemory:
         """The handle on the session that the conversation is in."""
