@@ -88,8 +88,8 @@ class MnemicSession:
         >>> memory = Memory(":memory:", embedder="hashing")
         >>> session = MnemicSession(memory, "monday")
         >>> asyncio.run(session.add_items([{"role": "user", "content": "I moved to Lisbon."}]))
-        >>> asyncio.run(session.get_items())
-        [{'role': 'user', 'content': 'I moved to Lisbon.'}]
+        >>> [item["content"] for item in asyncio.run(session.get_items())]
+        ['I moved to Lisbon.']
     """
 
     def __init__(
