@@ -97,6 +97,20 @@ async def test_what_is_no_evidence_is_not_stored(memory, scripted, call, said):
     assert view.tools == {"dice": 1}
 
 
+async def test_what_is_erased_during_a_run_stays_erased(memory, scripted, call, said):
+    @tool
+    def erase() -> str:
+        """Erase what was said."""
+        (asked,) = memory.messages()
+        memory.forget(ids=[asked.id], hard=True)
+        return "done"
+
+    providers = [MnemicContextProvider(memory)]
+    made = Agent(scripted(call("erase"), "It is gone."), tools=[erase], context_providers=providers)
+    await made.run("My size is 42. Forget it!")
+    assert said() == ["It is gone."]
+
+
 async def test_a_failed_run_keeps_what_the_user_said(memory, scripted, said):
     made, session = agent(scripted(RuntimeError("no model"), "Hi."), memory), AgentSession()
     with pytest.raises(RuntimeError, match="no model"):

@@ -113,9 +113,9 @@ class MnemicContextProvider(ContextProvider):
         new = thread.records(_said(thread, len(thread_messages(history)), known))
         if self._store and new:
             log_rejected(await handle.add(new))
-        # where the service keeps the history, nothing of it can be seen here
-        shown = [m.id for m in known if m.id] if context.service_session_id else thread.shown_ids(known=known)
-        shown += [message.id for message in new if message.id]
+        shown = thread.shown_ids(known=known)
+        if context.service_session_id:  # the service shows the session to the model, and nothing of it to providers
+            shown += [message.id for message in known if message.id]
         question = thread.question()
         with recall_failures_logged():
             text = await self._recall.text(handle, question, exclude=shown, recent=thread.recent(question))

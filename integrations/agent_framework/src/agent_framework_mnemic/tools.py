@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from inspect import getdoc
 from typing import Any, Literal
 
 from agent_framework import FunctionInvocationContext, FunctionTool
@@ -111,7 +112,7 @@ def mnemic_tools(
             except MnemicError as error:  # raised, it would reach the model without its text
                 return f"Error: {error}"
 
-        return FunctionTool(name=name, description=schema.__doc__ or "", func=call, input_model=schema)
+        return FunctionTool(name=name, description=getdoc(schema) or "", func=call, input_model=schema)
 
     return [
         made("remember", _Remember, tools.remember),
