@@ -1,0 +1,20 @@
+"""Mnemic for Strands Agents: a plugin that gives an agent long-term memory, and its tools alone.
+
+Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemic.services.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from strands_mnemic.plugin import MnemicPlugin
+    from strands_mnemic.tools import mnemic_tools
+
+__getattr__, __dir__ = lazy_names(__name__, {"MnemicPlugin": ".plugin", "mnemic_tools": ".tools"})
+
+__version__ = "0.1.0"
+
+__all__ = ["MnemicPlugin", "__version__", "mnemic_tools"]

@@ -1,0 +1,54 @@
+"""Messages of Strands as messages of a thread. Pure: no memory is read or written here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strands.types.content import ContentBlock, Message
+
+from mnemic.adapters import ThreadMessage
+
+MEDIA = {"image": "[image]", "audio": "[audio]", "video": "[video]", "document": "[file]"}
+
+
+def _item(block: ContentBlock) -> str:
+    """Text, or a word for media; calls, results, reasoning and markers of caching give nothing."""
+    if "citationsContent" in block:
+        return "".join(part["text"] for part in block["citationsContent"].get("content", ()) if "text" in part)
+    return block.get("text") or next((word for kind, word in MEDIA.items() if kind in block), "")
+
+
+def text_of(message: Message) -> str:
+    """What a message says, media as a word in brackets."""
+    return "\n".join(text for text in map(_item, message["content"]) if text)
+
+
+def has_results(message: Message) -> bool:
+    """Whether it gives the model the results of its tools."""
+    return any("toolResult" in block for block in message["content"])
+
+
+def _uses(message: Message) -> Iterator[ThreadMessage]:
+    """The tools that ran, without what they answered."""
+    for block in message["content"]:
+        if "toolResult" in block:
+            result = block["toolResult"]
+            outcome = "ok" if result["status"] == "success" else "error"
+            yield ThreadMessage(role="tool", text="", stored=False, call=result["toolUseId"], outcome=outcome)
+
+
+def thread_messages(messages: Sequence[Message]) -> list[ThreadMessage]:
+    """The evidence of messages: what the user and the agent said; and which tools ran."""
+    found: list[ThreadMessage] = []
+    for message in messages:
+        found += _uses(message)
+        text = "" if has_results(message) else text_of(message)
+        uses = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+        if text.strip() or uses:
+            found.append(
+                ThreadMessage(
+                    role=message["role"], text=text, key=message.get("tracking_id"), stored=bool(text.strip()),
+                    calls={use["toolUseId"]: use["name"] for use in uses},
+                )
+            )  # fmt: skip
+    return found
