@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
-from crewai.hooks import get_before_llm_call_hooks
+from crewai.hooks import get_before_llm_call_hooks, register_before_llm_call_hook
 from crewai.tools import tool
 
 from crewai_mnemic import MnemicRecall
@@ -104,11 +104,15 @@ def test_only_runs_recall(known, scripted, agent_of, crew_of):
 
 
 def test_what_a_model_is_asked_outside_of_an_agent_is_left_alone(known, scripted):
-    model = scripted("?")
-    with MnemicRecall(known).run():
-        model._invoke_before_llm_call_hooks([{"role": "user", "content": QUESTION}])
-        assert model.call([{"role": "user", "content": QUESTION}]) == "?"
-    assert model.asked() == QUESTION
+    """Such as CrewAI's own questions to a model, or those of a program."""
+    messages = [{"role": "user", "content": QUESTION}]
+    called = []
+    recall = MnemicRecall(known)
+    register_before_llm_call_hook(called.append)
+    with recall.run():
+        scripted()._invoke_before_llm_call_hooks(messages)
+    assert len(called) == 1
+    assert messages == [{"role": "user", "content": QUESTION}]
 
 
 @pytest.mark.parametrize("options", [{}, {"calls_tools": False}], ids=["native", "as text"])
