@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from crewai import Crew
 from crewai.tools import BaseTool
 from pydantic import TypeAdapter
 
@@ -21,12 +22,12 @@ def test_what_is_remembered_is_recalled_in_another_run(memory, scripted, agent_o
     assert memory.messages() == []
 
 
-def test_a_crew_is_not_answered_from_a_cache(memory, scripted, crew_of):
-    """CrewAI keeps the results of tools by their arguments, and a crew has one cache for all its agents and runs."""
+def test_a_crew_with_a_cache_is_not_answered_from_it(memory, scripted, crew_of):
+    """It keeps the results of tools by their arguments, for all its agents and runs."""
     question = ("recall", {"query": "Where does Ana live?"})
     model = scripted(question, ("remember", {"content": "Ana lives in Lisbon."}), question, "In Lisbon.")
     crew = crew_of(model, mnemic_tools(memory))
-    crew.kickoff(inputs={"question": "Where does Ana live?"})
+    Crew(agents=crew.agents, tasks=crew.tasks, cache=True).kickoff(inputs={"question": "Where does Ana live?"})
     before, _, after = model.results
     assert "Lisbon" not in before
     assert "Lisbon" in after
