@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-web docs test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-agents test-mcp test-web docs test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -61,6 +61,9 @@ test-installs:  ## the core alone, and each integration with only its own framew
 
 test-frameworks: $(VENV)/.dev  ## the suite of each integration with the oldest and the newest framework of its ranges [ONLY=name]
 	$(BIN)/python tests/frameworks.py $(ONLY)
+
+test-agents:     ## the integrations that do not fit beside the others: types, pages, examples and tests, each in its environment [ONLY=name]
+	$(PYTHON) tests/frameworks.py --pinned $(ONLY)
 
 test-mcp: $(VENV)/.dev  ## MCP's own conformance scenarios and its Inspector against mnemic-mcp (needs npm)
 	$(BIN)/python integrations/mcp/tests/conformance.py

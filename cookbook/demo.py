@@ -356,7 +356,7 @@ def ask(script: Script, folder: Path, embedder: str | None) -> bool:
 def evidence_line(hit: Hit, gold: set[str]) -> str:
     mark = "*" if hit.text.strip() in gold else " "
     when = f"{hit.sent_at:%d %b %Y}" if hit.sent_at else "undated"
-    return f"  {mark} {when}  {hit.speaker or "remembered"}: {textwrap.shorten(hit.text, WIDTH, placeholder=' ...')}"
+    return f"  {mark} {when}  {hit.speaker or 'remembered'}: {textwrap.shorten(hit.text, WIDTH, placeholder=' ...')}"
 
 
 def emptied(folder: Path) -> None:

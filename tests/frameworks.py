@@ -2,14 +2,19 @@
 
 Each in an environment of its own, made from wheels that are built here. Run by ``make test-frameworks``; words choose
 integrations by the name of their folder. What a framework itself warns of is no failure here.
+
+``make test-agents`` runs those that do not fit beside the others: with the versions in their ``constraints.txt``, with
+warnings as errors, and with their types, pages and examples.
 """
 
+import json
 import re
 import subprocess
 import sys
 import tempfile
 import tomllib
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +24,15 @@ FRAMEWORKS = {
     "pydantic_ai": ("pydantic-ai-slim",),
     "mcp": ("mcp",),
 }
+AGENTS = {
+    "adk": ("google-adk",),
+    "agent_framework": ("agent-framework-core",),
+    "anthropic_memory": ("anthropic",),
+    "crewai": ("crewai",),
+    "openai_agents": ("openai-agents",),
+    "strands": ("strands-agents",),
+}
+FRAMEWORKS |= AGENTS
 """What the two ends are of; everything else is the newest that goes with it."""
 TOOLS = ("pytest>=9,<10", "pytest-asyncio>=1.3,<2", "hypothesis", "psutil")
 MORE = {"langchain": ("langchain-tests>=1.1,<2", "langgraph"), "mcp": ("psutil",)}
@@ -46,45 +60,76 @@ def oldest(pip: list[str], requirement: str) -> str:
     return str(min(version for text in listed.split(", ") if (version := Version(text)) in wanted.specifier))
 
 
+def environment(folder: str, integration: str, *words: str) -> str:
+    """An environment with an integration from a wheel, the tools of its tests, and more; returns its Python."""
+    venv.create(folder, with_pip=True)
+    python, wheels = str(Path(folder, "bin", "python")), Path(folder, "wheels")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm", "testing"))]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(wheels), *sources], check=True)
+    built = [str(path) for path in sorted(wheels.glob("*.whl"))]
+    subprocess.run([*pip, "install", *built, *TOOLS, *MORE.get(integration, ()), *words], check=True)
+    return python
+
+
+def versions(python: str, integration: str) -> str:
+    """The versions of the framework in an environment."""
+    command = [python, "-m", "pip", "list", "--disable-pip-version-check", "--format=freeze"]
+    frozen = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = dict(line.split("==") for line in frozen.splitlines() if "==" in line)
+    return ", ".join(f"{name} {found[name]}" for name in FRAMEWORKS[integration])
+
+
+def passes(title: str, *steps: tuple[Path, list[str]]) -> bool:
+    """Run commands, each in a folder, until one fails; says how the last of them ended."""
+    told = ""
+    for folder, command in steps:
+        done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            print(f"{title}: FAILED", done.stdout[-6_000:], done.stderr[-2_000:], sep="\n", flush=True)
+            return False
+        told = done.stdout.strip().splitlines()[-1]
+    print(f"{title}: {told}", flush=True)
+    return True
+
+
 def tried(integration: str, end: str) -> bool:
     """Install one end and run the suite; whether it passed."""
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python, wheels = str(Path(folder, "bin", "python")), Path(folder, "wheels")
-        pip = [python, "-m", "pip", "--disable-pip-version-check"]
-        sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm", "testing"))]
-        subprocess.run([*pip, "--quiet", "wheel", "--no-deps", "-w", str(wheels), *sources], check=True)
-        subprocess.run([*pip, "--quiet", "install", "packaging"], check=True)
         lines = declared(integration)
         asked = [lines[name] for name in FRAMEWORKS[integration]]
         if end == "oldest":
+            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
             asked = [f"{name}=={oldest(pip, lines[name])}" for name in FRAMEWORKS[integration]]
-        built = [str(path) for path in sorted(wheels.glob("*.whl"))]
-        subprocess.run([*pip, "--quiet", "install", *built, *asked, *TOOLS, *MORE.get(integration, ())], check=True)
-        frozen = subprocess.run([*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True).stdout
-        versions = dict(line.split("==") for line in frozen.splitlines() if "==" in line)
-        held = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS[integration])
-        suite = str(ROOT / "integrations" / integration / "tests")
-        line = [
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            "filterwarnings=default",
-            "--disable-warnings",
-            suite,
-        ]
-        done = subprocess.run(line, check=False, cwd=ROOT, capture_output=True, text=True)
-        print(f"{integration}, {end} ({held}): {done.stdout.strip().splitlines()[-1]}", flush=True)
-        if done.returncode:
-            print(done.stdout[-6_000:], done.stderr[-2_000:], sep="\n", flush=True)
-        return done.returncode == 0
+        python = environment(folder, integration, *asked)
+        options = ["-q", "-p", "no:cacheprovider", "-o", "filterwarnings=default", "--disable-warnings"]
+        suite = [python, "-m", "pytest", *options, str(ROOT / "integrations" / integration / "tests")]
+        return passes(f"{integration}, {end} ({versions(python, integration)})", (ROOT, suite))
+
+
+def pinned(integration: str) -> bool:
+    """Run everything of an integration with the versions it was last tested with; whether it passed."""
+    place = ROOT / "integrations" / integration
+    with tempfile.TemporaryDirectory() as folder:
+        python = environment(folder, integration, "basedpyright", "sybil", "-c", str(place / "constraints.txt"))
+        types = Path(folder, "pyrightconfig.json")
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
+        types.write_text(json.dumps({**settings, "include": [str(place / "src")]}))
+        pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        pages = ["tests/examples", "-k", f"{integration} or {integration.replace('_', '-')}"]
+        return passes(
+            f"{integration} ({versions(python, integration)})",
+            (place, [python, "-m", "pip", "check"]),
+            (place, [python, "-m", "basedpyright", "--level", "error", "-p", str(types), "--pythonpath", python]),
+            (ROOT, [*pytest, *pages]),
+            (place, [*pytest, "tests"]),
+        )
 
 
 def main(chosen: list[str]) -> int:
+    if "--pinned" in chosen:
+        with ThreadPoolExecutor(2) as pool:
+            return 0 if all(pool.map(pinned, [name for name in AGENTS if not chosen[1:] or name in chosen])) else 1
     passed = [tried(name, end) for name in FRAMEWORKS if not chosen or name in chosen for end in ("oldest", "newest")]
     return 0 if all(passed) else 1
 

@@ -228,11 +228,8 @@ class Admin:
             return []
         first, last = (local(from_micros(at), self._zone) for at in found)
         bounds = periods(first, last, columns)
-        edges = [
-            *map(to_micros, bounds[:-1]),
-            max(to_micros(bounds[-1]), found[1] + 1),
-        ]  # the last may be the end of time
-        counts = statistics.histogram(self._scope.user, of, wanted, edges)
+        edges = [found[0], *map(to_micros, bounds[1:-1]), found[1] + 1]  # so that no other bound is needed
+        counts = statistics.histogram(self._scope.user, of, replace(wanted, since=None, until=None), edges)
         return [*zip(bounds, [*counts, 0], strict=True)]
 
     def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:

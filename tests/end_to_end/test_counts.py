@@ -53,6 +53,12 @@ def test_a_histogram_is_exact(memory):
     days = memory.admin.histogram(most=6)
     assert days == [(DAY.replace(hour=0) + timedelta(days=n), int(n < 6)) for n in range(7)]
     assert memory.admin.histogram(session="s1", most=2)[0] == (DAY.replace(hour=0) + timedelta(days=4), 1)
+    noon = DAY + timedelta(days=1, hours=2)
+    assert [count for _, count in memory.admin.histogram(since=noon, until=noon + timedelta(days=2), most=2)] == [
+        1,
+        1,
+        0,
+    ]
     assert sum(count for _, count in memory.admin.histogram(kind="memory")) == 2
     assert memory.scoped(user="nobody").admin.histogram() == []
 

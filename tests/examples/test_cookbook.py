@@ -17,7 +17,9 @@ NUMBERED = sorted(COOKBOOK.glob("[0-9][0-9]_*.py"))
 NEEDS = {
     "langchain": "langchain_mnemic", "langgraph": "langchain_mnemic", "agents_that_share": "langchain_mnemic",
     "llamaindex": "llama_index.memory.mnemic", "over_mcp": "mnemic_mcp", "pydantic_ai": "pydantic_ai_mnemic",
-    "_llm": "pydantic_ai", "chroma": "chromadb",
+    "_llm": "pydantic_ai", "chroma": "chromadb", "openai_agents": "openai_agents_mnemic", "adk": "adk_mnemic",
+    "agent_framework": "agent_framework_mnemic", "strands": "strands_mnemic", "anthropic": "anthropic_memory_mnemic",
+    "crewai": "crewai_mnemic",
 }  # fmt: skip
 """What files with a word in their name need."""
 

@@ -30,8 +30,15 @@ GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"
 GUIDES += [path for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "reference"]
 READMES = sorted(ROOT.glob("integrations/*/README.md"))
 PAGES = [*GUIDES, *READMES, DOCS / "llms.txt", *sorted((DOCS / "reference").glob("*.md"))]
-NEEDS = ("chromadb", "langchain", "llama_index", "mnemic.testing.language_models", "pydantic_ai", "pytest", "starlette")
-PACKAGES = {"mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core"}
+NEEDS = (
+    "adk_mnemic", "agent_framework_mnemic", "anthropic_memory_mnemic", "chromadb", "crewai_mnemic", "langchain", "llama_index",
+    "mnemic.testing.language_models", "openai_agents_mnemic", "pydantic_ai", "pytest", "starlette", "strands_mnemic",
+)  # fmt: skip
+PACKAGES = {
+    "mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core",
+    "openai_agents_mnemic": None, "adk_mnemic": None, "agent_framework_mnemic": None, "strands_mnemic": None,
+    "crewai_mnemic": None, "anthropic_memory_mnemic": None,
+}  # fmt: skip
 
 
 def named(path: Path) -> str:
