@@ -19,7 +19,7 @@ NEEDS = {
     "llamaindex": "llama_index.memory.mnemic", "over_mcp": "mnemic_mcp", "pydantic_ai": "pydantic_ai_mnemic",
     "_llm": "pydantic_ai", "chroma": "chromadb", "openai_agents": "openai_agents_mnemic", "adk": "adk_mnemic",
     "agent_framework": "agent_framework_mnemic", "strands": "strands_mnemic", "anthropic": "anthropic_memory_mnemic",
-    "crewai": "crewai_mnemic",
+    "crewai": "crewai_mnemic", "observability": "opentelemetry.sdk",
 }  # fmt: skip
 """What files with a word in their name need."""
 

@@ -32,7 +32,7 @@ READMES = sorted(ROOT.glob("integrations/*/README.md"))
 PAGES = [*GUIDES, *READMES, DOCS / "llms.txt", *sorted((DOCS / "reference").glob("*.md"))]
 NEEDS = (
     "adk_mnemic", "agent_framework_mnemic", "anthropic_memory_mnemic", "chromadb", "crewai_mnemic", "langchain", "llama_index",
-    "mnemic.testing.language_models", "openai_agents_mnemic", "pydantic_ai", "pytest", "starlette", "strands_mnemic",
+    "mnemic.testing.language_models", "openai_agents_mnemic", "opentelemetry.sdk", "pydantic_ai", "pytest", "starlette", "strands_mnemic",
 )  # fmt: skip
 PACKAGES = {
     "mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core",
@@ -84,7 +84,9 @@ def has_blocks(path: Path) -> bool:
     return "```python\n" in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")  # of the frameworks
+@pytest.mark.filterwarnings(  # of the frameworks
+    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ImportWarning"
+)
 @pytest.mark.parametrize("path", [p for p in (*GUIDES, *READMES) if has_blocks(p)], ids=named)
 def test_every_python_block_runs(path, tmp_path, monkeypatch):
     for module in NEEDS:

@@ -18,6 +18,7 @@ from mnemic.knowledge.candidates import Snapshot, candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
+from mnemic.services.telemetry import traced
 from mnemic.types import (
     AddEpisode,
     Archive,
@@ -79,6 +80,7 @@ class _Run:
         return self.known[project]
 
 
+@traced("mnemic.process")
 def process(
     runtime: Runtime,
     scope: Scope,

@@ -23,6 +23,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.services.telemetry import traced
 from mnemic.stores.sql.importance import importances
 from mnemic.text.differences import Difference, differs
 from mnemic.text.values import now, shown, to_micros
@@ -135,6 +136,7 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
     return ConsolidationAdvice(should_consolidate=ready > 0, reason=what, short_term_count=short, long_term_count=long)
 
 
+@traced("mnemic.consolidate")
 def consolidate(
     runtime: Runtime,
     scope: Scope,

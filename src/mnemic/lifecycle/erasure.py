@@ -13,6 +13,7 @@ from mnemic.embedders import CachedEmbedder
 from mnemic.errors import Conflict, InvalidInput, StoreError
 from mnemic.lifecycle import revision
 from mnemic.runtime.runtime import Runtime
+from mnemic.services.telemetry import traced
 from mnemic.text.differences import without_sentences
 from mnemic.types import (
     Absorption,
@@ -94,6 +95,7 @@ def _before(absorption: Absorption) -> MemoryRecord:
     return absorption.before
 
 
+@traced("mnemic.erase")
 def erase(
     runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spared: Sequence[Receipt] = ()
 ) -> Erasure:

@@ -9,6 +9,7 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
 from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets import SecretPolicy
+from mnemic.services.telemetry import traced
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import analyse
@@ -34,6 +35,7 @@ class Indexer:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
 
+    @traced("embeddings")
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed: it is embedded later."""
         if embedder is None or not texts:
@@ -51,6 +53,7 @@ class Indexer:
             # one bad text must not fail the others
             return [self.documents([text], embedder)[0] for text in texts]
 
+    @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
         """The vector of a query, or None without an embedder: the search then uses keywords alone.
 

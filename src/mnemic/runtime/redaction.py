@@ -13,6 +13,7 @@ from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCo
 from mnemic.runtime.indexer import Indexer
 from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE, is_cut_off, without_recalled
+from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.markup import is_unverified
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -238,7 +239,7 @@ def unwrap_store(store: Store) -> Store:
 
 
 def redact_errors(face: C) -> C:
-    """Class decorator: redact the errors of public methods, which may quote arguments and end in logs."""
+    """Class decorator: redact the errors of public methods, which may quote arguments and end in logs; trace operations."""
     for name, method in list(vars(face).items()):
         if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
             setattr(face, name, _redacting_errors(method))
@@ -252,10 +253,13 @@ _DEFAULT = SecretPolicy()
 
 
 def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+    name = method.__qualname__
+    called = traced(OPERATIONS[name], name)(method) if name in OPERATIONS else method
+
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return method(self, *args, **kwargs)
+            return called(self, *args, **kwargs)
         except (MnemicError, KeyError) as error:
             runtime = getattr(self, "_runtime", None)
             _redact_error(error, _DEFAULT if runtime is None else runtime.secrets)

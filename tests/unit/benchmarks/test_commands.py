@@ -40,6 +40,7 @@ COMMANDS = {
     "benchmarks.scale.study": "--rows 200 --engines sqlite --layouts one --calls 2",
     "benchmarks.speed.adapters": "--only langchain --rounds 1 --repeats 1",
     "benchmarks.speed.embedding": "--rounds 1 --texts 8",
+    "benchmarks.speed.tracing": "--rows 40 --rounds 1 --embedder hashing",
     "benchmarks.speed.explorer": "--messages 50 --memories 60 --calls 1 --rounds 1",
 }
 ELSEWHERE = {"benchmarks.speed.hotspots", "benchmarks.speed.store"}
