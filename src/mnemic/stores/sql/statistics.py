@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -66,18 +65,16 @@ class Statistics(Reader[Database]):
         self, user: str, kind: Kind, by: str, filters: RecordFilter, *, limit: int | None
     ) -> list[tuple[str | float | None, int]]:
         """How many records of a kind have each value of a column, or each tag, the most frequent first."""
-        view, column = VIEWS[kind], "tags" if by == "tag" else by
-        if column not in view.names:
+        view, column = VIEWS[kind], by
+        if (column if by != "tag" else "tags") not in view.names:
             return []
-        most = ALL if limit is None or by == "tag" else limit
         with self._snapshot(user) as (db, number):
             where, values = filtered(db.dialect, number, view, filters)
-            sql = f"SELECT {column}, count(*) FROM {view.name} {where} GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"
-            found = db.execute(sql, (*values, most)).fetchall()
-        if by != "tag":
-            return found
-        tags = _summed((tag, count) for listed, count in found for tag in json.loads(listed))
-        return list[tuple[str | float | None, int]](tags.items())[:limit]
+            source = view.name
+            if by == "tag":
+                source, column = db.dialect.each_tag(view.name), "value"
+            sql = f"SELECT {column}, count(*) FROM {source} {where} GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"
+            return db.execute(sql, (*values, ALL if limit is None else limit)).fetchall()
 
     def period(self, user: str, kind: Kind, filters: RecordFilter) -> tuple[int, int] | None:
         """When the first and the last record of a kind were said."""

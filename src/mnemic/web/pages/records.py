@@ -49,7 +49,8 @@ def page(ui: Explorer, request: Request) -> Response:
     if words:
         found, following, total = memory.search(words, k=PAGE, kinds=[kind], **filters), None, None
     else:
-        total = sum(memory.admin.counts("status", kind=kind, **filters).values())
+        first = not given.get("offset") and not given.get("before")
+        total = sum(memory.admin.counts("status", kind=kind, **filters).values()) if first else None
         found, following = _listed(memory, ui.zone, kind, given, filters)
     return ui.listing(
         request, "records.html", found, title="Records", kind=kind, kinds=KINDS, found=found, following=following,
