@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 # the classic memory, LangGraph's store, language models and engines need extras of their own
-EXTRAS = ("mnemic.testing.language_models", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web")
+EXTRAS = ("mnemic.testing.language_models", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web", "mnemic.adapters.schemas")
 def failed(name):
     if not name.startswith(EXTRAS):
         raise

@@ -9,7 +9,8 @@ prompt. The rest is here:
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
   ``hit_metadata``;
-- the tools ``remember``, ``recall`` and ``forget``: ``mnemic.adapters.tools``;
+- the tools ``remember``, ``recall``, ``correct`` and ``forget``: ``mnemic.adapters.tools``, and their arguments:
+  ``mnemic.adapters.schemas``;
 - when a framework is idle: ``OpenRuns``, ``run_of``.
 
 Shared code that reads or writes is asynchronous; ``blocking`` runs it on the caller's thread. ``mnemic_testing.adapters`` has
