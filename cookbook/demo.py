@@ -341,7 +341,7 @@ def ask(script: Script, folder: Path, embedder: str | None) -> bool:
             there = gold & {hit.text.strip() for hit in context.hits}
             complete += there == gold
             title(f"Question {number}: {question.text}")
-            print(f"The file says: {question.answer}\n\nFound, best first (* is the evidence the file names):")
+            print(f"Expected: {question.answer}\n\nFound, best first (* is the expected evidence):")
             for hit in found:
                 print(evidence_line(hit, gold))
             print(f"\nContext: {context.token_count} of {BUDGET} tokens, graded {context.evidence}", end="")
@@ -391,7 +391,8 @@ def main() -> int:
     sys.stdout.flush()
     again = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--ask"], check=False)
     print(f"Everything together took {time.perf_counter() - began:.1f} s.")
-    print(f'Look around: mnemic --dir {given.dir} --user {script.user} search "..."')
+    command = f"{Path(sys.executable).parent / 'mnemic'} --dir {given.dir} --user {script.user}"
+    print(f'Look around: {command} search "..."   or in the browser: {command} ui')
     return again.returncode or (1 if missing else 0)
 
 

@@ -157,7 +157,7 @@ class TestDemo:
         assert (done.returncode, done.stderr) == (0, "")
         assert "12 of 12 turns are stored with the date they had." in done.stdout
         assert "12 turns of c2 were imported, each as a user of its own." in done.stdout
-        assert "The file says: nothing: the question is a trap" in done.stdout
+        assert "Expected: nothing: the question is a trap" in done.stdout
         assert "2 of 2 questions" in done.stdout
 
     def test_a_folder_with_other_things_is_left_alone(self, shortened, tmp_path):

@@ -54,9 +54,16 @@ class TestProfile:
         assert changed.count("Ana lives in Lisbon") == changed.count("Ana lives in Porto") == 1
         assert changed.index("Ana lives in Lisbon") < changed.index("Ana lives in Porto")
 
+    def test_what_was_replaced_stands_before_what_is_new(self, memory):
+        for n in range(70):
+            memory.remember(f"Parcel {n} weighs {n + 2} kilos.")
+        changed = re.search(r"<h2>Changed this week.*?</ul>", browser(memory).get("/").text, re.DOTALL)[0]
+        assert "Ana lives in Porto" in changed.split("</li>")[0]
+        assert changed.count("Parcel") == 7
+
     def test_sentences_lead_to_their_source(self, memory):
         page = browser(memory).get("/").text
-        known = re.search(r"<h2>What is known of.*?</ul>", page, re.DOTALL)[0]
+        known = re.search(r"<h2>What is known about.*?</ul>", page, re.DOTALL)[0]
         for link in re.findall(r'<a href="([^"]+)">said', known):
             assert "<h1>Message</h1>" in browser(memory).get(html.unescape(link)).text
         assert known.count(">said ") >= 3
@@ -114,7 +121,7 @@ class TestCorrections:
         old = next(m for m in memory.messages() if m.content == "I work at Acme as an engineer.")
         given = {"id": old.id, "statement": "Ana works at Borealis.", "q": "Where does Ana work?"}
         look = client.get("/correcting", params=given).text
-        assert "would replace" in look
+        assert '<span class="new">' in look
         assert "I work at Acme" in re.search(r'<pre class="prompt".*?</pre>', look, re.DOTALL)[0]
         assert "Borealis" not in client.get("/records.csv").text  # nothing is done yet
         where = post(client, "/correct", **given).headers["location"]

@@ -146,7 +146,7 @@ def test_why_an_answer_was_given_is_three_steps_away(chromium):
         expect(page.locator("mark").first).to_be_visible()
         page.get_by_role("link", name="My dentist is Dr. Rossi.").click()
         page.locator("textarea[name=statement]").fill("My dentist is Dr. Bianchi.")
-        page.get_by_role("button", name="Look at the correction").click()
+        page.get_by_role("button", name="Preview the correction").click()
         page.get_by_role("button", name="Replace it").click()
         expect(page.locator("pre.prompt").last).to_contain_text("Dr. Bianchi")
         page.get_by_role("link", name="Answers").click()
@@ -181,7 +181,7 @@ def test_four_questions_each_within_four_clicks(chromium):
         clicks = 0
         click(page.get_by_role("link", name="Ana's dentist is Dr. Rossi.").first)
         page.get_by_label("What is true instead").fill("Ana's dentist is Dr. Bianchi.")
-        click(page.get_by_role("button", name="Look at the correction"))
+        click(page.get_by_role("button", name="Preview the correction"))
         click(page.get_by_role("button", name="Replace it"))
         expect(page.locator("pre.prompt").first).not_to_contain_text("Bianchi")
         expect(page.locator("pre.prompt").last).to_contain_text("Bianchi")

@@ -253,8 +253,9 @@ def _summary(report: ImportReport, user: str = "") -> str:
         return f"{report.file} (mnemic): {counts} {what}"
     empty = f", {report.without_text} without text" if report.without_text else ""
     damaged = f", {len(report.damaged)} not imported" if report.damaged else ""
+    stored = f"{report.stored} would be stored" if report.dry_run else f"{report.stored} stored"
     return (
-        f"{report.file} ({report.format}): {counts}: {report.stored} stored, {report.duplicate} already stored, "
+        f"{report.file} ({report.format}): {counts}: {stored}, {report.duplicate} already stored, "
         f"{len(report.rejected)} rejected{empty}{damaged}"
     )
 
@@ -265,11 +266,12 @@ def _remarks(report: ImportReport, others: int) -> list[str]:
     said = [
         *report.remarks,
         f"{others} of other users left out, as --only says" if others else "",
-        f"{report.undated} have no time and are dated now" if report.undated else "",
+        f"without a time, dated now: {report.undated}" if report.undated else "",
         f"not text, left out: {left_out}" if left_out else "",
         f"{report.pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor"
         if report.pending.get("embed")
         else "",
+        f"waiting to be processed: {waiting}. Run mnemic process" if (waiting := report.pending.get("process")) else "",
         "nothing was stored: this was a dry run" if report.dry_run and report.format != "mnemic" else "",
     ]
     return [f"  {line}" for line in said if line]

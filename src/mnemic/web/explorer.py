@@ -46,6 +46,7 @@ def environment(zone: tzinfo) -> Environment:
         "number": _number,
         "percent": _percent,
         "where": _where,
+        "sentence": _sentence,
         "isolated": isolated,
         "exact": escape,
     }
@@ -75,6 +76,10 @@ def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:
 
 def _short(text: str | None, most: int = 300) -> str:
     return text if text and len(text) <= most else f"{text[: most - 1]}…" if text else ""
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _number(value: float) -> str:

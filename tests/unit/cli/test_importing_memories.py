@@ -186,7 +186,7 @@ class TestMem0:
     def test_no_time_and_numbers_for_times(self, mnemic, write, folder):
         some = [{"id": "x", "memory": "No time."}, {"id": "y", "memory": "Seconds.", "created_at": 1_767_225_600},
                 {"id": "z", "memory": "Milliseconds.", "created_at": 1_767_225_600_000}]  # fmt: skip
-        assert "1 have no time and are dated now" in mnemic("import", write(some)).out
+        assert "without a time, dated now: 1" in mnemic("import", write(some)).out
         held = listed(folder)
         assert held["mem0:y"].created_at == held["mem0:z"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -299,7 +299,7 @@ class TestRehearsal:
         path = write([KAYAK, TEA, {**KAYAK, "id": "a2"}])
         run = mnemic("import", path, "--user-from", "user_id", "--dry-run")
         assert run.code == 0
-        assert "3 memories: 2 stored, 1 already stored" in run.out
+        assert "3 memories: 2 would be stored, 1 already stored" in run.out
         assert run.out.endswith("nothing was stored: this was a dry run\n")
         assert not folder.exists()
         mnemic("import", path, "--user-from", "user_id", "--only", "bo")
@@ -310,7 +310,7 @@ class TestRehearsal:
     def test_messages(self, chat, mnemic, write, folder):
         run = mnemic("import", write(chat), "--dry-run")
         assert (run.code, folder.exists()) == (0, False)
-        assert "3 messages: 3 stored, 0 already stored" in run.out
+        assert "3 messages: 3 would be stored, 0 already stored" in run.out
         assert "dry run" in run.out
         mnemic("import", write(chat[:2]))
         more = [*chat, {**chat[0], "content": "Something else."}, {**chat[1], "id": "m9", "content": " "}]
@@ -458,7 +458,7 @@ class TestLetta:
             run = mnemic("import", write(file), "--json")
             assert (run.json["format"], run.json["damaged"]) == ("letta", [])
             assert (run.json["stored"], run.json["duplicate"]) == ((3, 0), (0, 3))[again]
-            assert "6 items are left out" in run.json["remarks"][0]
+            assert "left out: 6 items" in run.json["remarks"][0]
         with Memory(folder, embedder="hashing") as memory:
             assert [(record.content, record.tags) for record in memory.list()] == [
                 ("Name: Ana. She bakes.", ("human",))

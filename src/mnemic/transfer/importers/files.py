@@ -122,7 +122,7 @@ def detect(data: object) -> str:
                 return name
     raise InvalidInput(
         f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are "
-        f"{', '.join((*MESSAGE_FORMATS, *MEMORY_FORMATS))}."
+        f"{', '.join(dict.fromkeys((*MESSAGE_FORMATS, *MEMORY_FORMATS)))}. If it is one of them, name it: format= (--format)."
     )
 
 
@@ -134,7 +134,13 @@ _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
     ("slack", ({"ts", "text"}, {"channels", "users"})),
     (
         "letta",
-        ({"agents", "blocks"}, {"agent_type", "core_memory"}, {"id", "message_type"}, {"text", "embedding_config"}),
+        (
+            {"agents", "blocks"},
+            {"agent_type", "core_memory"},
+            {"id", "message_type"},
+            {"text", "embedding_config"},
+            {"text", "archive_id"},
+        ),
     ),
     ("chroma", ({"ids", "documents"},)),
     ("basic-memory", ({"file", "note"},)),
@@ -276,7 +282,7 @@ def remarks(data: object, format: str) -> list[str]:
             return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
         case "letta":
             count = letta.left_out(data)
-            return [f"{count} items are left out: the persona, prompts, thoughts, tools and events"] if count else []
+            return [f"left out: {count} items (the persona, prompts, thoughts, tools and events)"] if count else []
         case "whatsapp":
             return [f"dates are read as {texts.written_order(str(data))}"]
         case "csv":

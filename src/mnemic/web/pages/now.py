@@ -55,12 +55,17 @@ def overview(memory: Memory) -> Mapping[str, Any]:
     important = memory.list(order="importance", limit=READ)
     return {
         "stats": memory.stats(),
-        "profile": [(record, _source(memory, record)) for record in important[:SHOWN]],
+        "profile": [(record, _source(memory, record)) for record in sorted(important, key=_derived)[:SHOWN]],
         "changes": changes(memory),
         "doubtful": doubtful(memory, important),
         "preferences": dict(memory.preferences),
         "advice": memory.should_consolidate(),
     }
+
+
+def _derived(record: MemoryRecord) -> tuple[bool, bool]:
+    """Puts what was stated before what was taken from messages, and what the assistant said last."""
+    return bool(record.source_ids), record.source == "model_inference"
 
 
 def _source(memory: Memory, record: MemoryRecord) -> Message | None:
@@ -73,25 +78,34 @@ def _source(memory: Memory, record: MemoryRecord) -> Message | None:
 
 
 def changes(memory: Memory) -> list[Change]:
-    """What became of memories lately, the last first; a replacement is one change."""
+    """What became of memories lately, the last first and new ones at the end; a replacement is one change."""
     since = present() - LATELY
-    operations = ["supersede", *_WORDS]
-    events = [e for e in memory.admin.log(kinds=["memory"], operations=operations, limit=READ) if e.at >= since]
+    events = [
+        event
+        for operations in (["supersede", *_WORDS.keys() - {"remember"}], ["remember"])  # new ones are many
+        for event in memory.admin.log(kinds=["memory"], operations=operations, limit=READ)
+        if event.at >= since
+    ]
     texts = {event.id: event.content or "" for event in events if event.operation != "supersede"}
     replaced = {event.detail.get("by") for event in events if event.operation == "supersede"}
     found: dict[str, Change] = {}
     for event in events:
         if event.operation == "supersede":
             by = str(event.detail.get("by") or "")
-            change = Change(
-                event.at, "replaced" if by else "ended", by or event.id, texts.get(by, ""), event.content or ""
-            )
+            word, text = ("replaced", texts.get(by) or _content(memory, by)) if by else ("ended", "")
+            change = Change(event.at, word, by or event.id, text, event.content or "")
         elif event.id in replaced:
             continue
         else:
             change = Change(event.at, _WORDS[event.operation], event.id, event.content or "")
         found.setdefault(event.id, change)
-    return [*found.values()][:SHOWN]
+    return sorted(found.values(), key=lambda change: change.word == "new")[:SHOWN]
+
+
+def _content(memory: Memory, id_: str) -> str:
+    with suppress(NotFound):
+        return memory.get(id_).content if id_ else ""
+    return ""
 
 
 def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[MemoryRecord, str]]:
@@ -99,12 +113,18 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
     links = memory.admin.log(kinds=["memory"], operations=["link"], limit=READ)
     opposed = {event.id for event in links if event.detail.get("type") == "contradicts"}
     opposed |= {event.detail.get("target") for event in links if event.detail.get("type") == "contradicts"}
-    reasons = (
-        (record, "contradicts another" if record.id in opposed else "from an untrusted source" if record.trust < UNTRUSTED
-         else "inferred by a model" if record.source == "model_inference" else "")
-        for record in memories
-    )  # fmt: skip
-    return [*islice(((record, reason) for record, reason in reasons if reason and not record.pinned), SHOWN)]
+
+    def reason(record: MemoryRecord) -> str:
+        if record.id in opposed:
+            return "contradicts another"
+        if record.trust < UNTRUSTED:
+            return "from an untrusted source"
+        source = _source(memory, record) if record.source == "model_inference" else None
+        verbatim = source is not None and record.content in source.content
+        return "" if verbatim or record.source != "model_inference" else "inferred by a model"
+
+    found = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
+    return [*islice(found, SHOWN)]
 
 
 def page(ui: Explorer, request: Request) -> Response:

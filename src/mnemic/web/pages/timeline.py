@@ -55,7 +55,8 @@ def history(
     window: dict[str, Any] = {"since": since, "until": next_day(until) if until else None}
     counts = memory.admin.histogram(most=COLUMNS, **window)
     memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
-    moments = [at for at, _ in counts] + [_begin(record) for record in memories]
+    chains = _chains(memory, since, window["until"])
+    moments = [at for at, _ in counts] + [_begin(record) for record in memories] + [chain["at"] for chain in chains]
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
     zone = memory.admin.settings.timezone
@@ -74,7 +75,6 @@ def history(
         if m.sent_at
     ]
     columns = [Column(at, after, count, _zoomed(base, at, after)) for (at, count), (after, _) in pairwise(counts)]
-    chains = _chains(memory, begin, end)
     found = {
         record.id: record
         for chain in chains
@@ -90,7 +90,7 @@ def history(
         "drawing": timeline(begin, end, columns, ticks, lanes, day), "then": then, "chains": chains,
         "days": days, "begin": begin, "day": day, "known": day_known, "offset": (day - begin).days,
         "known_offset": (day_known - begin).days if day_known else days, "since": since, "until": until,
-        "cut": total > TICKS or len(memories) == BARS,
+        "cut": total > TICKS or len(memories) == BARS, "single": bool(ticks),
     }  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def _day(text: str | None, begin: datetime, days: int, default: datetime | None)
     return day_of(text, begin.tzinfo or UTC) or default
 
 
-def _chains(memory: Memory, begin: datetime, end: datetime) -> list[Mapping[str, Any]]:
+def _chains(memory: Memory, since: datetime | None, until: datetime | None) -> list[Mapping[str, Any]]:
     """What was replaced last, newest first: the old statement, the new one if there is one, when and why."""
     found: list[Mapping[str, Any]] = []
     for event in memory.admin.log(kinds=["memory"], operations=["supersede"], limit=CHAINS):
@@ -161,6 +161,6 @@ def _chains(memory: Memory, begin: datetime, end: datetime) -> list[Mapping[str,
         except NotFound:
             new = None
         at = (old.invalid_at or old.expired_at if isinstance(old, MemoryRecord) else None) or event.at
-        if begin <= at <= end:
+        if (since is None or since <= at) and (until is None or at < until):
             found.append({"old": old, "new": new, "at": at, "reason": event.detail.get("reason", "")})
     return found
