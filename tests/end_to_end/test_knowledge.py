@@ -410,6 +410,19 @@ class TestTime:
         assert found(known_at=DAY) == [False, False]
         assert found(include_expired=True) == [True, True]
 
+    def test_a_prompt_of_then_knows_no_later_end(self, moved):
+        memory, _ = moved
+        memory.remember("Ana drinks coffee.", key="drink", valid_at=DAY)
+        between = memory.get(memory.list(limit=1)[0].id).created_at + timedelta(microseconds=1)
+        memory.remember("Ana drinks tea.", key="drink")
+        then = memory.get_memory_context("What does Ana drink?", max_tokens=300, known_at=between).to_prompt()
+        assert "Ana drinks coffee." in then
+        assert "until" not in next(line for line in then.split("\n") if "coffee" in line)
+        assert "tea" not in then
+        assert (
+            "before: Ana drinks coffee" in memory.get_memory_context("What does Ana drink?", max_tokens=300).to_prompt()
+        )
+
     def test_messages_and_lists_follow_the_same_clock(self, moved):
         memory, between = moved
         spring = DAY + timedelta(days=10)

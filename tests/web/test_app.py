@@ -187,7 +187,7 @@ class TestLists:
             found = re.findall(r'<a href="([^"]+)">(?:<bdi[^>]*>)([^<]+)</bdi></a> <span class="count">(\d+)', text)
             links |= {(by, value): (html.unescape(href), int(count)) for href, value, count in found}
         assert set(links) == {
-            ("status", "short_term"), ("role", "user"), ("role", "assistant"), ("session", "s0"), ("session", "s1"),
+            ("status", "short-term"), ("role", "user"), ("role", "assistant"), ("session", "s0"), ("session", "s1"),
             ("session", "s2"), ("trust", "1 or more"), ("trust", "0.7 or more"),
         }  # fmt: skip
         for href, count in links.values():

@@ -184,7 +184,7 @@ def build_context(
     shown = (*(original[hit.id] for hit in found.hits), *standing)
     if is_counted():
         runtime.delivered.note(scope, [hit.id for hit in shown])
-    background = _background(runtime, scope, found.hits)
+    background = _background(runtime, scope, found.hits, filters.known_at)
     prompt = context.annotate(packed.lines, background, frame) if found.hits else ""
     return replace(
         found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
@@ -255,8 +255,8 @@ def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
     return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
 
 
-def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Background:
-    """The episodes and memories that the hits refer to."""
+def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit], known_at: int | None) -> Background:
+    """The episodes and memories that the hits refer to, without ends that became known later."""
     memories = {id_ for hit in hits for id_ in hit.superseded_by} | {hit.id for hit in hits if hit.kind == "memory"}
     wanted = memories | {hit.episode for hit in hits if hit.episode}
     if not wanted:
@@ -265,9 +265,16 @@ def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Backgrou
     live = [record for record in found if not isinstance(record, Message) and record.status != "archived"]
     return Background(
         {record.id: record for record in live if isinstance(record, Episode)},
-        {record.id: record for record in live if isinstance(record, MemoryRecord)},
+        {record.id: _as_known(record, known_at) for record in live if isinstance(record, MemoryRecord)},
         runtime.store.relations.predecessors(scope.user, sorted(memories)),
     )
+
+
+def _as_known(record: MemoryRecord, known_at: int | None) -> MemoryRecord:
+    """A memory without its end, if that became known later."""
+    if known_at is None or record.expired_at is None or to_micros(record.expired_at) <= known_at:
+        return record
+    return replace(record, invalid_at=None, expired_at=None)
 
 
 def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
