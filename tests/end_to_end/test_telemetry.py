@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import pytest
 
@@ -169,6 +171,16 @@ def test_threads_keep_their_parents(exported, memory):
     spans = [span for span in exported.spans if span.attributes.get("mnemic.method") == "Memory.search"]
     assert len(spans) == 8
     assert all(span.parent is None for span in spans)
+
+
+@pytest.mark.parametrize("name", ["opentelemetry.trace", "opentelemetry.metrics"])
+def test_an_api_that_another_thread_imports_is_not_there_yet(monkeypatch, memory, name):
+    half = ModuleType(name)
+    half.__spec__ = ModuleSpec(name, None)
+    half.__spec__._initializing = True
+    monkeypatch.setitem(sys.modules, name, half)
+    memory.add("I moved to Lisbon.")
+    assert len(memory.search("Lisbon")) == 1
 
 
 def test_a_program_without_it_never_loads_it():

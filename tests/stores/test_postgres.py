@@ -265,7 +265,7 @@ class TestOpening:
             admin.execute(sql.replace("{}", name))
         with closing(PostgresStore(postgres_url)) as again:
             assert {row for sql in made for row in admin.execute(sql, {"name": name})} == new
-            assert again.stats("ana").schema_version == LATEST
+            assert again.statistics.stats("ana").schema_version == LATEST
             assert again.get("ana", "kept").value.content == "kept"
 
     def test_tables_of_another_program_are_left_alone(self, postgres_url, admin):

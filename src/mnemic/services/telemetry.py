@@ -49,7 +49,7 @@ def traced(operation: str, method: str = "") -> Decorator:
     def decorate(function: Callable[P, T], /) -> Callable[P, T]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            trace: Any = sys.modules.get("opentelemetry.trace")
+            trace = _imported("opentelemetry.trace")
             if trace is None:
                 return function(*args, **kwargs)
             about: dict[str, Any] = {"gen_ai.operation.name": operation, "gen_ai.provider.name": "mnemic"}
@@ -75,6 +75,12 @@ def traced(operation: str, method: str = "") -> Decorator:
         return call
 
     return decorate
+
+
+def _imported(name: str) -> Any:
+    """A module that the program has imported; None while another thread still does."""
+    module = sys.modules.get(name)
+    return None if module is None or getattr(module.__spec__, "_initializing", False) else module
 
 
 def facts_of(result: object) -> dict[str, Any]:
@@ -113,7 +119,7 @@ _MEASURED = ("gen_ai.operation.name", "gen_ai.provider.name", "mnemic.method", "
 
 
 def _measure(facts: Mapping[str, Any], seconds: float) -> None:
-    metrics: Any = sys.modules.get("opentelemetry.metrics")
+    metrics = _imported("opentelemetry.metrics")
     if metrics is None:
         return
     duration, hits, evicted, waiting = _instruments(metrics)
