@@ -225,3 +225,15 @@ def test_layers():
     code = f"from importlinter.cli import lint_imports; raise SystemExit(lint_imports(config_filename={str(ROOT / 'pyproject.toml')!r}, no_cache=True))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_group_is_atomic_and_never_possessive():
+    """Python 3.11.2, which Debian 12 has, lets a possessive group run over its own lookaheads."""
+    possessive = re.compile(r"\)(?:\*|\+|\?|\{\{?\d*,?\d*\}?\})\+")
+    found = [
+        f"{path.name}:{number}"
+        for path in SOURCES
+        for number, line in enumerate(path.read_text("utf-8").split("\n"), 1)
+        if possessive.search(line) and "tokenchars" not in line
+    ]
+    assert found == []

@@ -60,7 +60,7 @@ class SourceQuota:
 
 
 _OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
-_LOOSE = r"(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*+"
+_LOOSE = r"(?>(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*)"
 """Up to an empty line, the text after an opening fence without a closing one."""
 
 
@@ -70,7 +70,7 @@ def _fence(fence: str) -> re.Pattern[str]:
     begin = rf"{_OPEN}memory[ \t]{{1,3}}{word}{_CLOSE}"
     end = rf"{_OPEN}/memory[ \t]{{1,3}}{word}{_CLOSE}"
     quoted = r"(?:(?<=\n)|^)[ \t]*(?:>[ \t]?)+"
-    inner = rf"(?:(?!{end}|{begin})[\s\S])*+"
+    inner = rf"(?>(?:(?!{end}|{begin})[\s\S])*)"
     return re.compile(rf"(?:{quoted})?{begin}(?:{inner}(?P<end>{end})|{_LOOSE})|(?:{quoted})?{end}")
 
 

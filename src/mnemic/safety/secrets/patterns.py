@@ -92,9 +92,9 @@ _PLACEHOLDER = re.compile(
     r"""(?ix) ^ (?:
     [x*.\u2022\u2026#_?-]++ $
     | .* (?: x{4} | \*{3} | \.{3} | \u2026 | \u2022{2} | [_-]here \b )
-    | (?: sk[_-] | pk[_-] )?+ (?: your | my[_-] | the[_-] | some[_-] | insert | enter | put[_-] | add[_-] | example | sample
+    | (?>(?: sk[_-] | pk[_-] )?) (?: your | my[_-] | the[_-] | some[_-] | insert | enter | put[_-] | add[_-] | example | sample
         | placeholder | replace | change[_-]?me | dummy | fake | todo | redacted | hidden | removed )
-    | (?: secret | api | access | auth )?+ [_-]?+ (?: pass(?: word | wd | phrase )?\d? | pwd | pw | secret | key | token | value | string ) $
+    | (?>(?: secret | api | access | auth )?) [_-]?+ (?: pass(?: word | wd | phrase )?\d? | pwd | pw | secret | key | token | value | string ) $
     | < [^<>]* >? $ | [\[{] | [\w.]+ [(\[] | \$ (?: [({] | [a-z_]\w* $ ) | % (?: [sdr] $ | \( | \w+ % $ ) | @\w+ $ | & (?: lt | amp ) ;
     | (?: process\.env | os\. | env\. | config\. | settings\. | self\. | this\. | vault: | ref\+ | op:// | secrets\. | var\. | local\. | data\. | args\. | arn: | file: )
     )""",
@@ -427,7 +427,7 @@ TOKENS: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="private-key", needles=("LS0tLS1CRUdJTi",), holds=_is_encoded_key,
-        expression=Expression(_BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400}+={0,2}"),
+        expression=Expression(_BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?>(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400})={0,2}"),
     ),
     Pattern(
         kind="jwt", needles=("eyJ",), holds=_jwt,
@@ -475,18 +475,16 @@ _OF_KEYS = re.compile(
     r"subscription|ssh|hmac|aes|client|secret)[\"' _-]{0,2}$",
     re.IGNORECASE,
 )
-_SUFFIX = (
-    r"(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|base|b64|base64|raw|plain|old|new))?+"
-)
+_SUFFIX = r"(?>(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|base|b64|base64|raw|plain|old|new))?)"
 _MARKUP = r"(?:[*_]{1,3}|</?[a-z]{1,8}>)"
 _ASSIGNMENT = (
     rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
     r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
 )
-_FREE = r"""(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512}+"""
+_FREE = r"""(?>(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512})"""
 _VALUE = (
-    r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}+)|"(?P<double>(?:[^"\n\\]|\\.){1,512}+)|"""
-    rf"""'(?P<single>(?:[^'\n\\]|\\.){{1,512}}+)|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
+    r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}))|"(?P<double>(?>(?:[^"\n\\]|\\.){1,512}))|"""
+    rf"""'(?P<single>(?>(?:[^'\n\\]|\\.){{1,512}}))|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
 )
 _ENDS = re.compile(r"""["'`.!?,;)\]]*\s*(?:$|\n)|["'`]?[.!?]\s""")
 _MEASURE = re.compile(
@@ -679,18 +677,18 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
         expression=_any_case(
             r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:"
             r"(?:(?!-{4,5} ?BEGIN )[\s\S]){1,20000}?-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-            r"|(?:\s{0,4}[A-Z-]{3,20}: [^\n]{0,200}+){0,4}(?:\s|\\[nr]){0,8}(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400}+(?:[A-Z0-9+/]{1,15}\s{0,8}\Z)?)"
+            r"|(?:\s{0,4}[A-Z-]{3,20}: [^\n]{0,200}+){0,4}(?:\s|\\[nr]){0,8}(?>(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400})(?:[A-Z0-9+/]{1,15}\s{0,8}\Z)?)"
         ),
     ),
     Pattern(
         kind="private-key", needles=("private key",), anywhere=True,  # without its beginning
         expression=_any_case(
-            r"(?m)^[ \t>]{0,8}(?P<secret>(?:[A-Z0-9+/=]{16,80}+[ \t>\r]{0,8}\n[ \t>]{0,8}){1,60}+)-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY"
+            r"(?m)^[ \t>]{0,8}(?P<secret>(?>(?:[A-Z0-9+/=]{16,80}+[ \t>\r]{0,8}\n[ \t>]{0,8}){1,60}))-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY"
         ),
     ),
     Pattern(
         kind="private-key", needles=("private-lines:",), holds=_has_key,
-        expression=_any_case(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
+        expression=_any_case(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}))"),
     ),
     Pattern(
         kind="url-password", needles=("://",), holds=_is_given,
@@ -706,7 +704,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="authorization-header", needles=("authorization",), holds=_is_given,
         expression=_any_case(
-            r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key|oauth|ssws|splunk|geniekey|hawk|snowflake)\s{1,3})?+"
+            r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?>(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key|oauth|ssws|splunk|geniekey|hawk|snowflake)\s{1,3})?)"
             r"(?P<secret>[^\s\"',;<>{}$]{8,4096}+)"
         ),
     ),
@@ -923,7 +921,7 @@ def _is_set(match: _Match) -> bool:
 _SETS = re.compile(
     r"(?:define|setenv|putenv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 )
-_TOKEN = r"(?P<secret>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}+)"
+_TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}))"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
 _POSSESSIVE = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
 _SEED_WORD = (
@@ -1069,7 +1067,7 @@ ANYWHERE: tuple[Pattern, ...] = (
 """Tried on every text; they need no context."""
 
 
-_CELLS = {sign: re.compile(rf'(?:[^"{re.escape(sign)}]|"[^"]*+"|")*+') for sign in "|\t;,"}
+_CELLS = {sign: re.compile(rf'(?>(?:[^"{re.escape(sign)}]|"[^"]*+"|")*)') for sign in "|\t;,"}
 _HEADING = re.compile(r"[\s\"'*_`]*(?:[^\W_][\w-]*(?: [\w/-]+){0,2})?[\s\"'*_`]*")
 _LOGIN = ("user", "login", "email", "e-mail", "account", "benutzer", "konto", "usuario", "utilisateur")
 _LONGEST = 2_000
