@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import IO, Any, Literal, Unpack
+from typing import IO, Any, Literal, Unpack, get_args
 
 from mnemic import validation
 from mnemic.knowledge import pipeline
@@ -40,6 +40,11 @@ from mnemic.types import (
 from mnemic.validation import check_names
 
 __all__ = ["Admin"]
+
+CountedField = Literal[
+    "session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust",
+]  # fmt: skip
+"""The fields by whose values records are counted."""
 
 
 @redact_errors
@@ -178,7 +183,7 @@ class Admin:
 
     def counts(
         self,
-        by: Literal["session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust"],
+        by: CountedField,
         *,
         kind: Kind = "memory",
         limit: int | None = None,
@@ -201,8 +206,7 @@ class Admin:
             >>> memory.admin.counts("role", kind="message")
             {'assistant': 1, 'user': 1}
         """
-        fields = ("session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust")
-        field, (of,) = validation.one_of("by", by, fields), validation.kinds([kind])
+        field, (of,) = validation.one_of("by", by, get_args(CountedField)), validation.kinds([kind])
         wanted, most = self._filtered(Admin.counts, filters, of), validation.limit(limit)
         return dict(self._runtime.store.statistics.counts(self._scope.user, of, field, wanted, limit=most))
 

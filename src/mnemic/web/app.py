@@ -10,7 +10,7 @@ from starlette.staticfiles import StaticFiles
 from mnemic.memory import Memory
 from mnemic.web.access import Access, Guard
 from mnemic.web.explorer import Explorer
-from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, timeline
+from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, revisions, timeline
 from mnemic.web.tables import FORMS
 
 
@@ -47,13 +47,16 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     if not read_only:
         writes = {
             "/process": now.process, "/confirm": now.confirm, "/consolidate": consolidations.run, "/undo": consolidations.undo,
-            "/edit": records.edit, "/correct": records.correct, "/end": records.end, "/take-back": records.take_back,
-            "/pin": records.pin,
-            "/forget": records.forget, "/erase": records.erase,
-            "/restore": records.restore, "/quarantine": records.quarantine, "/release": records.release,
+            "/edit": revisions.edit, "/correct": revisions.correct, "/end": revisions.end, "/take-back": revisions.take_back,
+            "/pin": revisions.pin, "/forget": revisions.forget, "/erase": revisions.erase,
+            "/restore": revisions.restore, "/quarantine": revisions.quarantine, "/release": revisions.release,
         }  # fmt: skip
         routes += [Route(path, ui.action(act), methods=["POST"]) for path, act in writes.items()]
-        looks = {"/forgetting": records.forgetting, "/correcting": records.correcting, "/changed": records.changed}
+        looks = {
+            "/forgetting": revisions.forgetting,
+            "/correcting": revisions.correcting,
+            "/changed": revisions.changed,
+        }
         routes += [Route(path, ui.page(view)) for path, view in looks.items()]
     return Starlette(
         routes=routes,

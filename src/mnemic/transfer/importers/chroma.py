@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import cast
@@ -47,13 +46,9 @@ def memory(item: Fields) -> Found:
         id=identifier("chroma", item.word("id")),
         content=statement(item, "document", item.text("document", needed=False) or ""),
         names={name: str(value) for name in NAMES if (value := metadata.values.get(name)) not in (None, "")},
-        metadata=_kept(metadata.values),
+        metadata=metadata_of({}, metadata.values, "chroma"),
         changed=_time(metadata),
     )
-
-
-def _kept(metadata: Mapping[str, object]) -> dict[str, object]:
-    return metadata_of({}, metadata, "chroma")
 
 
 def _time(metadata: Fields) -> datetime | None:

@@ -112,7 +112,6 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
     """Memories that a person may want to confirm, each with the reason."""
     links = memory.admin.log(kinds=["memory"], operations=["link"], limit=READ)
     opposed = {event.id for event in links if event.detail.get("type") == "contradicts"}
-    opposed |= {event.detail.get("target") for event in links if event.detail.get("type") == "contradicts"}
 
     def reason(record: MemoryRecord) -> str:
         if record.id in opposed:

@@ -115,12 +115,12 @@ def _found(memory: Memory, question: str, settings: Mapping[str, Any], filters: 
     prompt = context.to_prompt(settings["style"] or None)
     return {
         "recipe": recipe, "context": context, "prompt": prompt, "hits": rows,
-        "lines": [*tied(prompt, context.hits)], "left_out": sum(state == "not in the prompt" for *_, state in rows),
+        "lines": [*prompt_lines(prompt, context.hits)], "left_out": sum(state == "not in the prompt" for *_, state in rows),
         "cut": next((at for at, (hit, *_) in reversed([*enumerate(rows, 1)]) if hit.id in relevant), 0),
     }  # fmt: skip
 
 
-def tied(prompt: str, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
+def prompt_lines(prompt: str, hits: Sequence[Hit]) -> Iterator[tuple[str, str]]:
     """The lines of a prompt, each with the id of the hit that it quotes, if it quotes one."""
     starts = {hit.id: start for hit in hits if (start := visible(hit.text).strip().split("\n")[0][:START])}
     for line in prompt.split("\n"):
