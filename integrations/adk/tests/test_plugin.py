@@ -85,7 +85,7 @@ async def test_a_message_with_an_image_keeps_it(memory, scripted, talk, said):
     recalled, text, shown = model.seen[0][0].parts
     assert "Ana paints the sea." in recalled.text
     assert (text.text, shown.inline_data.data) == ("What does Ana paint here?", b"x")
-    assert said() == ["What does Ana paint here?\n[image]", "The sea."]
+    assert said() == ["What does Ana paint here?\n[image: image/png, 1 kB]", "The sea."]
 
 
 async def test_calls_results_and_reasoning_are_nobodys_words(memory, scripted, talk, called, said):

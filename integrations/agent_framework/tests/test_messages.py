@@ -14,7 +14,11 @@ PDF = Content.from_data(b"x", "application/pdf")
     ("role", "contents", "text"),
     [
         ("user", ["a", "b"], "a\nb"),
-        ("user", [PDF, Content.from_data(b"x", "audio/wav")], "[file]\n[audio]"),
+        (
+            "user",
+            [PDF, Content.from_data(b"x", "audio/wav")],
+            "[file: application/pdf, 1 kB]\n[audio: audio/wav, 1 kB]",
+        ),
         ("system", ["Be brief."], None),
         ("assistant", [Content.from_text_reasoning(text="hm")], None),
         ("assistant", [Content.from_function_call("1", "look", arguments={})], None),

@@ -258,7 +258,7 @@ async def test_media_and_names_and_times(memory, scripted):
     )  # fmt: skip
     await agent(scripted("A tree."), memory).run(prompt)
     asked, _ = sorted(memory.messages(), key=lambda message: message.role == "assistant")
-    assert (asked.content, asked.name) == ("What is this?\n[image]", "Ana")
+    assert (asked.content, asked.name) == ("What is this?\n[image: https://example.org/a.png]", "Ana")
     assert asked.sent_at.isoformat() == "2026-05-04T10:00:00+00:00"
 
 

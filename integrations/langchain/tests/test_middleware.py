@@ -227,7 +227,10 @@ def test_blocks_and_images(memory: Memory, scripted: Any) -> None:
     assert [block["type"] for block in shown] == ["text", "text", "image_url"]
     assert "My cat is called Miso." in shown[0]["text"]
     assert question.content == [{"type": "text", "text": "Who is this cat?"}, image]
-    assert said(memory, session="t1") == ["user: Who is this cat?\n[image]", "assistant: That is Miso."]
+    assert said(memory, session="t1") == [
+        "user: Who is this cat?\n[image: image/png, 1 kB]",
+        "assistant: That is Miso.",
+    ]
 
 
 def test_an_image_alone_asks_nothing(memory: Memory, scripted: Any) -> None:

@@ -98,7 +98,6 @@ def test_two_records_in_memory_are_apart():
         ChatMessage(
             role="assistant", blocks=[TextBlock(text="Let me see."), ToolCallBlock(tool_name="f", tool_kwargs={})]
         ),
-        ChatMessage(role="user", blocks=[ImageBlock(image=b"GIF89a")]),
         ChatMessage(role="user", content="  \n"),
     ],
     ids=lambda m: f"{m.role.value}: {m.content}",
@@ -117,16 +116,18 @@ def test_names_and_several_blocks(memory):
     chat.put(ChatMessage(role="user", blocks=blocks, additional_kwargs={"name": "Ana"}))
     chat.put(ChatMessage(role="chatbot", content="Cute."))
     assert [(m.role, m.name, m.content) for m in memory.messages()] == [
-        ("user", "Ana", "A cat.\nA dog."), ("assistant", None, "Cute."),
+        ("user", "Ana", "A cat.\n[image: image/gif, 1 kB]\nA dog."), ("assistant", None, "Cute."),
     ]  # fmt: skip
 
 
-def test_a_session_that_is_opened_again_has_no_media(memory):
-    image = ImageBlock(image=b"GIF89a")
+def test_a_session_that_is_opened_again_has_media_by_reference(memory):
+    image = ImageBlock(url="https://x.example/cat.png")
     chat = MnemicChatMemory(memory=memory, session_id="now")
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="A cat."), image]))
     chat.put(ChatMessage(role="user", blocks=[image]))
-    assert MnemicChatMemory(memory=memory, session_id="now").get_all() == [user("A cat.")]
+    assert MnemicChatMemory(memory=memory, session_id="now").get_all() == [
+        user("A cat.\n[image: https://x.example/cat.png]"), user("[image: https://x.example/cat.png]"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ async def test_a_message_in_parts_keeps_them(memory, scripted, said):
     shown = model.calls[0].input[0]["content"]
     assert "Ana paints the sea." in shown[0]["text"]
     assert shown[1:] == parts
-    assert said()[0] == "What does Ana paint here?\n[image]"
+    assert said()[0] == "What does Ana paint here?\n[image: https://example.org/a.png]"
     assert (await session.get_items())[0]["content"] == parts
 
 

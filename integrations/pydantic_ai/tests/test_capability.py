@@ -83,7 +83,7 @@ def test_a_prompt_with_an_image_keeps_it(memory, scripted, said):
     content = model.seen[0][0].parts[0].content
     assert "Ana paints the sea." in content[0]
     assert content[1:] == ["What does Ana paint here?", ImageUrl("https://example.org/a.png")]
-    assert said()[0] == "What does Ana paint here?\n[image]"
+    assert said()[0] == "What does Ana paint here?\n[image: https://example.org/a.png]"
 
 
 def test_writes_each_message_once_with_a_history(memory, scripted, said):

@@ -12,7 +12,7 @@ from strands_mnemic.messages import thread_messages
     [
         ([{"text": "a"}, {"text": "b"}], "a\nb"),
         ([{"cachePoint": {"type": "default"}}, {"text": "a"}], "a"),
-        ([{"document": {"name": "x"}}, {"video": {}}, {"audio": {}}], "[file]\n[video]\n[audio]"),
+        ([{"document": {"name": "x"}}, {"video": {}}, {"audio": {}}], "[file: x]\n[video]\n[audio]"),
         ([{"citationsContent": {"content": [{"text": "As it "}, {"text": "says."}], "citations": []}}], "As it says."),
         ([{"reasoningContent": {"reasoningText": {"text": "hm"}}}], None),
         ([{"toolResult": {"toolUseId": "1", "status": "success", "content": [{"text": "x"}]}}, {"text": "y"}], None),

@@ -255,13 +255,13 @@ def test_a_session_of_the_handle_or_scope_wins(memory, scripted):
     assert [message.session for message in memory.messages()] == ["mine", "mine", "yours", "yours"]
 
 
-def test_media_is_a_word(memory, scripted, said):
+def test_media_is_a_reference(memory, scripted, said):
     image = {"image": {"format": "png", "source": {"bytes": b"x"}}}
     model = scripted("A tree.")
     memory.remember("Ana paints a tree.")
     agent(model, memory)([{"text": "What does Ana paint here?"}, image])
     assert [*model.seen[0][0]["content"][1]] == ["image"]
-    assert said() == ["What does Ana paint here?\n[image]", "A tree."]
+    assert said() == ["What does Ana paint here?\n[image: png, 1 kB]", "A tree."]
 
 
 @pytest.mark.parametrize("wrong", [None, "./memory", {"user": "ana"}, AsyncMemory])

@@ -6,6 +6,7 @@ prompt. The rest is here:
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
   ``Conversation``;
+- what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
   ``hit_metadata``;
@@ -46,11 +47,12 @@ from mnemic.adapters.threads import (
     with_tools,
     words_of,
 )
+from mnemic.ingest.messages import text_of_parts
 
 __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "hit_metadata", "location_of", "log_rejected",
-    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "unstored",
-    "with_tools", "words_of",
+    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "text_of_parts",
+    "unstored", "with_tools", "words_of",
 ]  # fmt: skip

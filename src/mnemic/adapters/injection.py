@@ -11,6 +11,7 @@ from mnemic.adapters.binding import checked_filters
 from mnemic.adapters.calls import blocking
 from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
+from mnemic.ingest.messages import REFERENCE
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted_speaker
 from mnemic.recall.recipes import Recipe
@@ -110,7 +111,7 @@ class Recall:
                 shown += [id_ for hit in found.hits for id_ in (hit.id, *hit.via)]
         if question != "":
             given = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
-            if found := await self._fitting(memory, _cut(question), budget, count, **given):
+            if found := await self._fitting(memory, _asked(question), budget, count, **given):
                 texts.append(found.to_prompt())
         return "\n\n".join(texts)
 
@@ -137,8 +138,12 @@ def _tokens(found: MemoryContext, count: Count | None) -> int:
     return found.token_count if count is None else count(found.to_prompt())
 
 
-def _cut(question: str | None) -> str | None:
-    if question is None or len(question) <= MAX_QUESTION:
+def _asked(question: str | None) -> str | None:
+    """A question without the references of its images and files, which say nothing about what is asked, and cut."""
+    if question is None:
+        return None
+    question = REFERENCE.sub("", question).rstrip() or question
+    if len(question) <= MAX_QUESTION:
         return question
     return f"{question[: MAX_QUESTION // 2]}\n{question[-MAX_QUESTION // 2 :]}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from typing import cast
 
@@ -16,7 +16,7 @@ _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal"
 _MEDIA = {
     "audio": "audio", "audio_url": "audio", "document": "file", "file": "file", "file_data": "file", "image": "image",
     "image_url": "image", "inline_data": "file", "input_audio": "audio", "input_file": "file", "input_image": "image",
-    "media": "file", "video": "video", "video_url": "video",
+    "media": "file", "text-plain": "file", "video": "video", "video_url": "video",
 }  # fmt: skip
 _HIDDEN_KINDS = frozenset(
     {
@@ -40,6 +40,8 @@ _TYPE = ("media_type", "mime_type", "mimeType", "image_mimetype", "format")
 _CAPTION = ("caption", "alt", "alt_text", "description")
 LONGEST = 500
 """Most characters of a reference."""
+REFERENCE = re.compile(rf"\[(?:{'|'.join(sorted(set(_MEDIA.values())))})(?:: [^\]\n]{{1,{LONGEST + 20}}})?\][ \n]?")
+"""What stands in a text for an image, a recording, a video or a file, without its caption."""
 
 
 def mapping_of(value: object) -> Mapping[str, object] | None:
@@ -76,22 +78,53 @@ def join_parts(content: object, place: str, *, kind: str = "type", joint: str = 
         parts = [content]
     else:
         raise InvalidInput(f"{place} must be a string or a list of parts, not {json_type(content)}.")
-    text_so_far = ""
+    texts: list[tuple[str, bool]] = []
     others: dict[str, None] = {}
-    broken = False
     for number, item in enumerate(parts):
         part = _part(item, f"{place}[{number}]", kind)
         name = _kind(part, kind)
-        is_text = name in _TEXTS
-        if is_text:
-            text = _words(part, _TEXTS[name], f"{place}[{number}]")
+        if name in _TEXTS:
+            texts.append((_words(part, _TEXTS[name], f"{place}[{number}]"), True))
         else:
             others[name] = None
-            text = "" if name in _HIDDEN_KINDS else _placeholder(name, part)
-        if text or is_text:
-            between = "\n" if broken or not is_text else joint
-            text_so_far, broken = (f"{text_so_far}{between}{text}" if text_so_far else text), not is_text
-    return text_so_far, tuple(others)
+            texts.append(("" if name in _HIDDEN_KINDS else _placeholder(name, part), False))
+    return _joined(texts, joint), tuple(others)
+
+
+def text_of_parts(parts: Iterable[object], *, kind: str = "type", joint: str = "\n") -> str:
+    """What the content parts of a framework's message say: its texts, and images, recordings and files by reference.
+
+    A part of any other kind, such as a call, reasoning or what only one provider knows, says nothing.
+
+    Args:
+        parts: strings, mappings, or objects with ``model_dump``, each with a kind, or with one field named by its kind. A
+            file is an image, a recording or a video if its media type says so.
+        kind: the field with the kind.
+        joint: separator of texts; other parts are on their own line.
+
+    Returns:
+        The text, with references such as ``[image: https://...]``, or ``[image: image/png, 34 kB]`` for inline data, each
+        with the caption of its part.
+    """
+    texts: list[tuple[str, bool]] = []
+    for item in parts:
+        part = {kind: "text", "text": item} if isinstance(item, str) else mapping_of(item) or {}
+        name = _kind(part, kind)
+        if name in _TEXTS:
+            texts.append((str(part.get(_TEXTS[name]) or ""), True))
+        elif name in _MEDIA:
+            texts.append((_placeholder(name, part), False))
+    return _joined([(text, said) for text, said in texts if text], joint)
+
+
+def _joined(texts: Iterable[tuple[str, bool]], joint: str) -> str:
+    """Texts of parts as one; what is not said stands on its own line."""
+    whole, broken = "", False
+    for text, said in texts:
+        if text or said:
+            between = "\n" if broken or not said else joint
+            whole, broken = (f"{whole}{between}{text}" if whole else text), not said
+    return whole
 
 
 def _part(item: object, place: str, kind: str) -> Mapping[str, object]:
@@ -128,7 +161,9 @@ def _placeholder(name: str, part: Mapping[str, object]) -> str:
     inside = _mappings(part)
     values = [part, *inside, *(deeper for value in inside for deeper in _mappings(value))]
     reference, caption = _reference(values) if name in _MEDIA else "", _first(values, _CAPTION)
-    placeholder = f"[{_MEDIA.get(name, name[:LONGEST])}{f': {reference}' if reference else ''}]"
+    of_type = _MEDIA.get(_first(values, _TYPE).partition("/")[0], "file")
+    what = of_type if _MEDIA.get(name) == "file" else _MEDIA.get(name, name[:LONGEST])
+    placeholder = f"[{what}{f': {reference}' if reference else ''}]"
     return f"{placeholder} {caption}" if caption else placeholder
 
 

@@ -233,7 +233,7 @@ MATTER = 2
 
 def without_sentences(text: str, said: Sequence[str]) -> str:
     """The text without the sentences that restate one of those ``said``; empty if fewer than two content words are left."""
-    gone = [sentence for one in said for sentence in sentences(one) or [one]]
+    gone = [*said, *(sentence for one in said for sentence in sentences(one))]  # alone, "1. one" is an item of a list
     parts: list[str] = []
     at = seen = 0
     for sentence in sentences(text) or [text]:

@@ -89,17 +89,23 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _split(line: str) -> list[str]:
-    found: list[str] = []
+    found: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(line):
-        if match.end() < len(line) and not _ends(line, start, match):
-            continue
-        if piece := line[start : match.end()].strip():
-            found.append(piece)
-        start = match.end()
-    if rest := line[start:].strip():
-        found.append(rest)
-    return _with_emoji(found)
+        if match.end() == len(line) or _ends(line, start, match):
+            _put(found, line, start, match.end())
+            start = match.end()
+    _put(found, line, start, len(line))
+    return [line[start:end].strip() for start, end in found]
+
+
+def _put(found: list[tuple[int, int]], line: str, start: int, end: int) -> None:
+    """Add a sentence; what has neither a letter nor a digit, such as an emoji, belongs to the one before it."""
+    piece = line[start:end]
+    if found and not any(c.isalnum() for c in piece):
+        found[-1] = (found[-1][0], end)
+    elif piece.strip():
+        found.append((start, end))
 
 
 def _ends(line: str, start: int, match: re.Match[str]) -> bool:
@@ -147,14 +153,3 @@ def _is_shortened(word: str) -> bool:
     """Whether it has a capital and no vowel, as in Hr. and Bldg."""
     titled = word.isascii() and word.isalpha() and word.istitle()
     return titled and 2 <= len(word) <= 4 and _VOWELS.isdisjoint(word.lower())
-
-
-def _with_emoji(pieces: list[str]) -> list[str]:
-    """Join pieces without a letter or digit to the one before them."""
-    found: list[str] = []
-    for piece in pieces:
-        if found and not any(c.isalnum() for c in piece):
-            found[-1] += f" {piece}"
-        else:
-            found.append(piece)
-    return found

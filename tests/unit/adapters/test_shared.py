@@ -45,6 +45,14 @@ def test_a_long_question_is_asked_by_its_ends(memory):
     assert "I moved to Lisbon." in text_of(memory, Recall(max_tokens=500), "Lisbon? " + "x " * 100_000)
 
 
+def test_a_question_is_asked_without_the_addresses_of_its_images(memory):
+    memory.add("I moved to Lisbon.")
+    recall = Recall(max_tokens=500)
+    asked = text_of(memory, recall, "Where did I move, Lisbon?")
+    assert "I moved to Lisbon." in asked
+    assert text_of(memory, recall, "Where did I move, Lisbon?\n[image: https://example.org/a1b2/porto.png]") == asked
+
+
 @pytest.mark.parametrize("profile", [False, True])
 @pytest.mark.parametrize("budget", [0, 1, 200, 600])
 def test_the_budget_holds_by_the_tokenizer_of_the_framework(memory, budget, profile):

@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic import InvalidInput, Memory
-from mnemic.ingest.messages import join_parts
+from mnemic.ingest.messages import REFERENCE, join_parts, text_of_parts
 
 PIXELS = "A" * 45_000
 
@@ -33,6 +33,28 @@ def test_a_sentence_over_several_parts_is_one_and_an_image_stands_on_its_own_lin
     parts = ["I live ", "in Lisbon.", {"type": "image", "url": "u"}, "See?"]
     assert join_parts(parts, "content", joint="")[0] == "I live in Lisbon.\n[image: u]\nSee?"
     assert join_parts([{"block_type": "image", "url": "u"}], "blocks", kind="block_type")[0] == "[image: u]"
+
+
+@pytest.mark.parametrize(("parts", "text", "others"), PARTS)
+def test_an_adapter_stores_the_same_and_nothing_of_an_unknown_kind(parts, text, others):
+    assert text_of_parts(parts) == text.removesuffix("\n[hologram]")
+
+
+def test_a_file_is_what_its_media_type_says():
+    kinds = {"image/png": "image", "audio/wav": "audio", "video/mp4": "video", "application/pdf": "file", "": "file"}
+    for media_type, kind in kinds.items():
+        text = text_of_parts([{"type": "file", "media_type": media_type, "url": "https://x.example/a"}])
+        assert text == f"[{kind}: https://x.example/a]"
+
+
+def test_references_are_known_from_a_text_and_captions_are_not():
+    parts = [
+        "Look.",
+        *(part for given, *_ in PARTS for part in given if isinstance(part, dict) and part.get("type") != "text"),
+    ]
+    parts = [part for part in parts if part == "Look." or part["type"] not in ("hologram", "thinking", "tool_use")]
+    assert REFERENCE.sub("", text_of_parts(parts)).split() == ["Look.", "a", "lake"]
+    assert REFERENCE.sub("", "See [1], [image of a cat] and [note: x].") == "See [1], [image of a cat] and [note: x]."
 
 
 @pytest.mark.parametrize("parts", [[7], ["x", None], [{"type": "text"}], [{"type": "text", "text": 3}]])

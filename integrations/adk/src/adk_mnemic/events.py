@@ -8,26 +8,23 @@ from datetime import UTC, datetime
 from google.adk.events import Event
 from google.genai import types
 
-from mnemic.adapters import ThreadMessage
+from mnemic.adapters import ThreadMessage, text_of_parts
 
 NOT_TOOLS = ("set_model_response", "transfer_to_agent")
 """With these calls the framework itself ends an answer or hands the conversation over."""
 
 
-def _part(part: types.Part) -> str:
-    """Text, or a word for media; reasoning and calls give nothing."""
+def _part(part: types.Part) -> dict[str, object]:
+    """A part as a content part: text, or a file; reasoning and calls say nothing."""
     if part.text:
-        return "" if part.thought else part.text
+        return {"text": part.text, "thought": part.thought}
     media = part.inline_data or part.file_data
-    if media is None:
-        return ""
-    kind = (media.mime_type or "").partition("/")[0]
-    return f"[{kind}]" if kind in ("image", "audio", "video") else "[file]"
+    return {"type": "file", **media.model_dump(exclude_none=True)} if media else {}
 
 
 def text_of(content: types.Content | None, between: str = "\n") -> str:
-    """The text of a content, media as a word in brackets."""
-    return between.join(filter(None, map(_part, (content and content.parts) or ())))
+    """The text of a content, media by reference."""
+    return text_of_parts(map(_part, (content and content.parts) or ()), joint=between)
 
 
 def thread_messages(events: Iterable[Event]) -> list[ThreadMessage]:

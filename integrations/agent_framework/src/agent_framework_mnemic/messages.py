@@ -7,26 +7,22 @@ from collections.abc import Iterator, Sequence
 
 from agent_framework import Content, Message
 
-from mnemic.adapters import ThreadMessage, sent_at
+from mnemic.adapters import ThreadMessage, sent_at, text_of_parts
 
 SPEAKERS = ("user", "assistant")
-MEDIA = ("image", "audio", "video")
 FILES = ("data", "uri", "hosted_file")
 
 
-def _item(content: Content) -> str:
-    """Text, or a word for media; calls, results, reasoning and errors give nothing."""
-    if content.type == "text":
-        return content.text or ""
-    if content.type not in FILES:
-        return ""
-    kind = (content.media_type or "").partition("/")[0]
-    return f"[{kind}]" if kind in MEDIA else "[file]"
+def _part(content: Content) -> dict[str, object]:
+    """An item as a content part: files by their address or id."""
+    if content.type in FILES:
+        return {"type": "file", "url": content.uri or content.file_id, "media_type": content.media_type}
+    return {"type": content.type, "text": content.text}
 
 
 def text_of(message: Message) -> str:
-    """What a message says, media as a word in brackets."""
-    return "\n".join(text for text in map(_item, message.contents) if text)
+    """What a message says, media by reference."""
+    return text_of_parts(map(_part, message.contents))
 
 
 def _uses(message: Message) -> Iterator[ThreadMessage]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, cast
 
 from langchain_core.messages import (
@@ -21,7 +20,7 @@ from langchain_core.messages import (
 )
 
 from mnemic import InvalidInput, Message, pieces
-from mnemic.adapters import Clean, ThreadMessage, sent_at
+from mnemic.adapters import Clean, ThreadMessage, sent_at, text_of_parts
 from mnemic.adapters.tools import is_search_answer
 
 KEPT = "langchain"
@@ -38,38 +37,20 @@ _NOTICE = re.compile(
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _TEXT_BLOCKS = ("text", "input_text", "output_text")
-_MEDIA = {
-    "audio": "[audio]", "document": "[file]", "file": "[file]", "image": "[image]", "image_url": "[image]",
-    "input_audio": "[audio]", "input_file": "[file]", "input_image": "[image]", "media": "[file]", "text-plain": "[file]",
-    "video": "[video]",
-}  # fmt: skip
 
 
 def _blocks(message: BaseMessage) -> str | list[str | dict[str, Any]]:
     return cast("str | list[str | dict[str, Any]]", message.content)
 
 
-def _block_text(block: str | Mapping[str, Any]) -> str:
-    """A content block as text; reasoning, tool calls and provider blocks are not text."""
-    if isinstance(block, str):
-        return block
-    kind = block.get("type")
-    if kind in _TEXT_BLOCKS:
-        return str(block.get("text") or "")
-    return _MEDIA.get(str(kind), "")
-
-
 def text_of(message: BaseMessage) -> str:
-    """The text of a message, media as a word in brackets. Models split one sentence over blocks, people do not."""
+    """The text of a message, media by reference. Models split one sentence over blocks, people do not."""
     content = _blocks(message)
     return content if isinstance(content, str) else _joined(message, content)
 
 
 def _joined(message: BaseMessage, blocks: Sequence[str | dict[str, Any]]) -> str:
-    split = isinstance(message, AIMessage)
-    parts = [(part, split and part not in _MEDIA.values()) for block in blocks if (part := _block_text(block))]
-    between = ["" if before and after else "\n" for (_, before), (_, after) in pairwise(parts)]
-    return "".join(part + joint for (part, _), joint in zip(parts, [*between, ""], strict=False))
+    return text_of_parts(blocks, joint="" if isinstance(message, AIMessage) else "\n")
 
 
 def _redacted(message: BaseMessage, clean: Clean) -> BaseMessage:

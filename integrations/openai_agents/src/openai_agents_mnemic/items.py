@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from mnemic import Message, pieces
-from mnemic.adapters import Clean, ThreadMessage
+from mnemic.adapters import Clean, ThreadMessage, text_of_parts
 
 KEPT = "openai_agents"
 """The key of a stored message's metadata that holds what the SDK needs to get its item again."""
@@ -19,25 +19,18 @@ MAX_CONTENT = 1_000_000
 Item: TypeAlias = dict[str, Any]
 """A ``TResponseInputItem``: one of many typed dictionaries, which servers extend."""
 
-_MEDIA = {"input_audio": "[audio]", "input_file": "[file]", "input_image": "[image]"}
-
 
 def _parts(item: Mapping[str, Any]) -> list[Item]:
     content = item.get("content")
     return [part for part in cast("list[Any]", content) if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _part_text(part: Item) -> str:
-    return str(part.get("text") or part.get("refusal") or _MEDIA.get(str(part.get("type")), ""))
-
-
 def text_of(item: Mapping[str, Any]) -> str:
-    """The text of a message, media as a word in brackets. Models split one sentence over parts, people do not."""
+    """The text of a message, media by reference. Models split one sentence over parts, people do not."""
     content = item.get("content")
     if isinstance(content, str):
         return content
-    texts = filter(None, map(_part_text, _parts(item)))
-    return ("" if item.get("role") == "assistant" else "\n").join(texts)
+    return text_of_parts(_parts(item), joint="" if item.get("role") == "assistant" else "\n")
 
 
 def is_evidence(item: Mapping[str, Any]) -> bool:

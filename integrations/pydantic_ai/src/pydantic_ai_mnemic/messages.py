@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.messages import (
-    AudioUrl,
     BaseToolReturnPart,
     BinaryContent,
     CachePoint,
-    ImageUrl,
+    FileUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -20,44 +19,39 @@ from pydantic_ai.messages import (
     TextPart,
     ThinkingPart,
     ToolReturnPart,
+    UploadedFile,
     UserContent,
     UserPromptPart,
-    VideoUrl,
 )
 
-from mnemic.adapters import ThreadMessage
+from mnemic.adapters import ThreadMessage, text_of_parts
 
 OUTPUT_TOOL = "final_result"
 OUTPUT_TAKEN = "Final result processed."
 
 
-def _item(item: UserContent) -> str:
-    """Text, or a word for media; markers of caching give nothing."""
+def _part(item: UserContent) -> str | dict[str, object]:
+    """An item of a prompt as a content part; markers of caching say nothing."""
     match item:
         case str():
             return item
         case TextContent():
             return item.content
+        case FileUrl():
+            return {"type": item.kind.removesuffix("-url"), "url": item.url}
+        case BinaryContent():
+            return {"type": "file", "media_type": item.media_type, "data": item.data}
+        case UploadedFile():
+            return {"type": "file", "file_id": item.file_id}
         case CachePoint():
             return ""
-        case ImageUrl():
-            return "[image]"
-        case AudioUrl():
-            return "[audio]"
-        case VideoUrl():
-            return "[video]"
-        case BinaryContent():
-            kind = item.media_type.partition("/")[0]
-            return f"[{kind}]" if kind in ("image", "audio", "video") else "[file]"
-        case _:
-            return "[file]"
 
 
 def text_of(content: str | Sequence[UserContent] | None) -> str:
-    """The text of a prompt, media as a word in brackets."""
+    """The text of a prompt, media by reference."""
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(text for text in map(_item, content) if text)
+    return text_of_parts(map(_part, content))
 
 
 def _parts(message: ModelMessage) -> Iterator[ThreadMessage]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from strands.types.content import ContentBlock, Message
 
-from mnemic.adapters import ThreadMessage
-
-MEDIA = {"image": "[image]", "audio": "[audio]", "video": "[video]", "document": "[file]"}
+from mnemic.adapters import ThreadMessage, text_of_parts
 
 
-def _item(block: ContentBlock) -> str:
-    """Text, or a word for media; calls, results, reasoning and markers of caching give nothing."""
+def _part(block: ContentBlock) -> Mapping[str, object]:
+    """A block as a content part: of an answer with citations its words."""
     if "citationsContent" in block:
-        return "".join(part["text"] for part in block["citationsContent"].get("content", ()) if "text" in part)
-    return block.get("text") or next((word for kind, word in MEDIA.items() if kind in block), "")
+        return {
+            "text": "".join(part["text"] for part in block["citationsContent"].get("content", ()) if "text" in part)
+        }
+    return block
 
 
 def text_of(message: Message) -> str:
-    """What a message says, media as a word in brackets."""
-    return "\n".join(text for text in map(_item, message["content"]) if text)
+    """What a message says, media by reference."""
+    return text_of_parts(map(_part, message["content"]))
 
 
 def has_results(message: Message) -> bool:

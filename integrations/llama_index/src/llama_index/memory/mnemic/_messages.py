@@ -12,7 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from pydantic import BeforeValidator
 
 from mnemic import Memory, Message
-from mnemic.adapters import Thread, ThreadMessage, checked_location, evidence, sent_at, with_tools
+from mnemic.adapters import Thread, ThreadMessage, checked_location, evidence, sent_at, text_of_parts, with_tools
 
 Place: TypeAlias = Annotated[
     Memory | str | Path | None, BeforeValidator(lambda given: None if given is None else checked_location(given))
@@ -41,6 +41,15 @@ def text_of(message: ChatMessage | str | None) -> str:
     return (content or "").strip()
 
 
+def _said(message: ChatMessage) -> str:
+    """The text of a message, media by reference."""
+    if all(isinstance(block, TextBlock) for block in message.blocks):
+        return message.content or ""
+    parts = (block.model_dump(exclude_none=True) for block in message.blocks)
+    addressed = (part | {"url": str(part["url"])} if "url" in part else part for part in parts)
+    return text_of_parts(addressed, kind="block_type")
+
+
 def is_call(block: object) -> bool:
     """Whether a block is a tool call; its class does not exist in the older versions of llama-index-core."""
     return getattr(block, "block_type", None) == "tool_call"
@@ -51,7 +60,7 @@ def _evidence_text(message: ChatMessage) -> str:
 
     The other steps hold results of tools. The answer itself may have lines that begin with ``Answer:``.
     """
-    text, role = message.content or "", ROLES.get(message.role.value)
+    text, role = _said(message), ROLES.get(message.role.value)
     if role == "user":
         return "" if text.startswith(_OUTPUT) else text
     if _CODE in text:
