@@ -33,8 +33,8 @@ from benchmarks.quality.consolidation_texts import conflicting_pair, restatement
 from benchmarks.vectors import PreparedEmbedder, default_embedder
 from mnemic import Memory
 from mnemic.testing import memory_record
-from mnemic.text.cues import traits
 from mnemic.text.differences import differs
+from mnemic.text.english import traits
 from mnemic.text.terms import analyse
 from mnemic.types import AddMemory, Indexing, RecordFilter
 

@@ -1,4 +1,4 @@
-"""Fits the weights of ``mnemic.recall.recency`` and prints them as the module has them, with how they do on what is held out.
+"""Fits the weights of ``mnemic.recall.order`` and prints them as the module has them, with how they do on what is held out.
 
     python -m benchmarks.quality.recency_fit --stories FILE [FILE ...] --talk FILE [FILE ...] --locomo FILE --agents FILE
 
@@ -34,7 +34,7 @@ from benchmarks.quality import regression, talk, updates
 from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
-from mnemic.recall import recency
+from mnemic.recall import order
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
@@ -73,20 +73,20 @@ def seen(
     memory: Any, question: str, source: tuple[str, str, str], label: Label, wanted: Any, others: Any, **when: Any
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
-    with mock.patch.object(recency, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]) as spy:
+    with mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]) as spy:
         hits = memory.search(question, k=20, **when)
     if not spy.called:
         return []
     said = spy.call_args.args[1]
     ids = {hit.text: hit.id for hit in reversed(hits)}
     names = [ids.get(text, "") for text in said.texts]
-    pairs, values = recency.features(*spy.call_args.args, **spy.call_args.kwargs)
+    pairs, values = order.features(*spy.call_args.args, **spy.call_args.kwargs)
     if not pairs:
         return []
     told = [label(names[old], names[new]) for old, new in pairs]
     places = [frozenset(n for n, name in enumerate(names) if name in some) for some in (wanted, others)]
     rows, answers = (
-        np.stack([values[name] for name in recency.WEIGHTS], axis=1),
+        np.stack([values[name] for name in order.WEIGHTS], axis=1),
         np.array([np.nan if one is None else one for one in told]),
     )
     return [Asked(*source, len(names), pairs, rows, answers, *places)]
@@ -310,8 +310,8 @@ def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
 def right(one: Asked, weights: Mapping[str, float]) -> float | None:
     """Whether the first of what is wanted and of the others is wanted; None where none is there."""
     sums = one.rows @ np.array([*weights.values()])
-    order = recency.ordered(one.count, [pair for pair, sum_ in zip(one.pairs, sums.tolist(), strict=True) if sum_ > 0])
-    first = next((place for place in order if place in one.wanted | one.others), None)
+    places = order.ordered(one.count, [pair for pair, sum_ in zip(one.pairs, sums.tolist(), strict=True) if sum_ > 0])
+    first = next((place for place in places if place in one.wanted | one.others), None)
     return None if first is None or not one.wanted else float(first in one.wanted)
 
 
@@ -354,7 +354,7 @@ def main(given: Sequence[str]) -> None:
     asked += of_small(SMALL, embedder)
     unseen = [*of_small(UNSEEN, embedder)]
     embedder.close()
-    names = [*recency.WEIGHTS]
+    names = [*order.WEIGHTS]
     weights = fitted(asked, names)
     for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN):
         print(f"# {file.name} {reporting.sha256(file)}")

@@ -2,7 +2,7 @@
 
 Sequences are generated from templates that stand in this file and in ``updates_wide``: one attribute takes 3 to 6 values, weeks
 apart, among other attributes of the same person, the same attribute of other people, and talk. Five families of templates: the
-weights of ``recall.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` is only measured.
+weights of ``recall.order`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` is only measured.
 
     python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--json OUT]
 """

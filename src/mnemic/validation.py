@@ -16,6 +16,7 @@ from math import inf, nan
 from typing import Any, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, UnknownArgument
+from mnemic.protocols import InputKind
 from mnemic.text.terms import clean
 from mnemic.text.values import aware, check_name, shown, to_json, to_micros
 from mnemic.types import Emotion, Kind, MemoryType, Source
@@ -325,3 +326,36 @@ def with_call_hints(method: M) -> M:
             raise explain(error, method, kwargs) from error.__cause__
 
     return cast("M", called)
+
+
+# Texts to embed
+
+MAX_CHARACTERS = 20_000
+"""Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
+
+
+def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
+    """Texts that every tokeniser accepts.
+
+    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
+    surrogate pair are joined, and a lone half becomes U+FFFD.
+
+    Raises:
+        InvalidInput: `texts` is a single string or contains other values than strings, or `kind` is unknown.
+    """
+    if kind not in get_args(InputKind):
+        raise InvalidInput(f"kind={kind!r} is not known. Use 'document' for texts to store, 'query' for questions.")
+    if isinstance(texts, (str, bytes)):
+        raise InvalidInput("embed takes a sequence of texts, but got a single one. Put it into a list: [text].")
+    return [_clean(text, max_characters) for text in texts]
+
+
+def _clean(text: object, max_characters: int | None) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"Only strings can be embedded, not {type(text).__name__}. Turn the value into text first.")
+    text = text[:max_characters].replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

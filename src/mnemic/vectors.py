@@ -1,4 +1,4 @@
-"""Shared vector arithmetic."""
+"""Shared vector arithmetic, and the check of what a model returns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mnemic.errors import EmbedderError
 
 Rows = NDArray[np.intp]
 """Numbers of rows."""
@@ -116,3 +118,53 @@ def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
     for rows in parts:
         among[rows] = True
     return np.flatnonzero(among)
+
+
+SMALLEST_NORM = 1e-12
+SMALLEST_SAFE, LARGEST_SAFE = 1e-6, 1e100
+"""Between these lengths a vector is not zero, and its squares neither underflow nor overflow."""
+
+
+def checked(vectors: object, count: int, dimension: int | None) -> Floats:
+    """The output of a model as unit rows.
+
+    Args:
+        vectors: anything that numpy can read as an array of `count` rows.
+        count: the number of texts.
+        dimension: the expected dimension; None accepts any.
+
+    Returns:
+        C-contiguous float32 array of shape (count, dimension) with rows of length 1.
+
+    Raises:
+        EmbedderError: not a 2-d array of numbers, wrong count or dimension, NaN, infinity or a zero vector.
+    """
+    try:
+        rows = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EmbedderError(f"The model did not return a table of numbers: {error}. Check the model.") from error
+    if count == 0 and rows.size == 0:
+        return np.zeros((0, dimension or 0), dtype=np.float32)
+    _check_shape(rows.shape, count, dimension)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    if ((norms > SMALLEST_SAFE) & (norms < LARGEST_SAFE)).all():
+        return np.ascontiguousarray(rows / norms[:, None], dtype=np.float32)
+    if not np.isfinite(rows).all():
+        raise EmbedderError("The model returned NaN or infinity. Check its weights and its input.")
+    # Dividing by the largest value first avoids overflow and underflow of the squares.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    if (largest < SMALLEST_NORM).any():
+        raise EmbedderError("The model returned a zero vector, which has no direction. Check its weights.")
+    rows = rows / largest
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def _check_shape(shape: tuple[int, ...], count: int, dimension: int | None) -> None:
+    if len(shape) != 2 or shape[0] != count or shape[1] == 0:
+        raise EmbedderError(f"The model returned an array of shape {shape} for {count} texts. Check the model.")
+    if dimension is not None and shape[1] != dimension:
+        raise EmbedderError(
+            f"The model returned vectors of dimension {shape[1]} instead of {dimension}. "
+            "Was the model replaced? A record holds vectors of one model only."
+        )

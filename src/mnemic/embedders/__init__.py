@@ -13,12 +13,12 @@ from mnemic.services.lazy import lazy_names
 if TYPE_CHECKING:
     from mnemic.embedders.background import BackgroundEmbedder
     from mnemic.embedders.cached import CachedEmbedder
-    from mnemic.embedders.checks import checked
     from mnemic.embedders.hashing import HashingEmbedder
     from mnemic.embedders.onnx import OnnxEmbedder
     from mnemic.embedders.remote import RemoteEmbedder
     from mnemic.embedders.resolve import embedder_from
     from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
+    from mnemic.vectors import checked
 
 __all__ = [
     "BackgroundEmbedder",
@@ -40,7 +40,7 @@ __getattr__, __dir__ = lazy_names(
         "OnnxEmbedder": ".onnx",
         "RemoteEmbedder": ".remote",
         "SentenceTransformerEmbedder": ".sentence_transformers",
-        "checked": ".checks",
+        "checked": "mnemic.vectors",
         "embedder_from": ".resolve",
     },
 )

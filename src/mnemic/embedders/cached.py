@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import InputKind
 from mnemic.services.processes import process_lock
-from mnemic.validation import option, seconds
+from mnemic.validation import option, prepared, seconds
+from mnemic.vectors import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -8,8 +8,8 @@ from zlib import crc32
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, prepared
-from mnemic.validation import option
+from mnemic.validation import option, prepared
+from mnemic.vectors import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

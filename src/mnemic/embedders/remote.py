@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
-from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services import failures
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import Failure, RetryPolicy, retry
-from mnemic.validation import option, seconds
+from mnemic.validation import MAX_CHARACTERS, option, prepared, seconds
+from mnemic.vectors import checked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

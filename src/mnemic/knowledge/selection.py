@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from mnemic.text.names import EDGES, bare_words, in_first_person, is_verb
+from mnemic.text.english import EDGES, bare_words, in_first_person, is_verb
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source

@@ -18,13 +18,12 @@ from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.runtime.consultant import Consultant
-from mnemic.runtime.gate import Throttle
-from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.runtime import Runtime, Throttle
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.services.telemetry import traced
-from mnemic.stores.sql.importance import importances
+from mnemic.stores.sql.rows import importances
 from mnemic.text.differences import Difference, differs
 from mnemic.text.values import now, shown, to_micros
 from mnemic.types import (

@@ -30,8 +30,8 @@ from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
 from mnemic.text.dates import MONTHS, mentioned_periods
+from mnemic.text.english import names
 from mnemic.text.markup import unmarked
-from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message

@@ -15,8 +15,8 @@ from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
-from mnemic.stores.sql.importance import importances
-from mnemic.text import cues
+from mnemic.stores.sql.rows import importances
+from mnemic.text import english
 from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import index_terms, query_terms
 from mnemic.text.values import from_micros
@@ -48,7 +48,7 @@ class Pool:
         idf: (T,) inverse document frequencies over their maximum, 0 to 1; a term in no record has 1.
         mean_length: mean length of a record.
         speaker: (m,) true where the query names exactly one speaker and the turn is theirs.
-        traits: (m,) bits of ``text.cues``; ``query_traits``: the bits the query asks for.
+        traits: (m,) bits of ``text.english``; ``query_traits``: the bits the query asks for.
         days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
@@ -201,7 +201,7 @@ def build_pool(
         mean_length=corpus.mean_length,
         speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
         traits=c.traits[rows],
-        query_traits=cues.expected_traits(query.text),
+        query_traits=english.expected_traits(query.text),
         days=c.day[rows],
         mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if query_periods else (),
         query_periods=query_periods,
@@ -233,7 +233,7 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, ech
     dense[rows[echo]] = 0.0
     before, agent = at[:, HERE - 1], c.agents[rows]
     other = np.where(agent, before, at[:, HERE + 1])
-    asks = (c.padded("traits")[before] & cues.ASKS) > 0
+    asks = (c.padded("traits")[before] & english.ASKS) > 0
     return _TurnCosines(
         own=own,
         before=dense[before] * asks,
@@ -244,7 +244,7 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, ech
 
 def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mask of the questions that say little but the words of the query; ``shared`` counts these by row."""
-    asks = (columns.traits[rows] & cues.QUESTION) > 0
+    asks = (columns.traits[rows] & english.QUESTION) > 0
     return asks & (shared > 0) & (columns.length[rows] - shared <= ECHO_EXTRA_TERMS)
 
 

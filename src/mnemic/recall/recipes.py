@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mnemic.errors import InvalidInput
 from mnemic.indexes import keyword as scoring
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.text import cues
+from mnemic.text import english
 from mnemic.text.values import shown
 from mnemic.vectors import Floats, dot
 
@@ -121,7 +121,7 @@ def length(pool: Pool) -> Floats:
 
 def person(pool: Pool) -> Floats:
     """1 for turns of a person: replies of an assistant are mostly useful once. Half of it where the query asks for them."""
-    return (~pool.agent).astype(np.float32) * np.float32(0.5 if pool.query_traits & cues.REPLY else 1.0)
+    return (~pool.agent).astype(np.float32) * np.float32(0.5 if pool.query_traits & english.REPLY else 1.0)
 
 
 def request_length(pool: Pool) -> Floats:
@@ -136,7 +136,7 @@ def echo(pool: Pool) -> Floats:
 
 def question(pool: Pool) -> Floats:
     """1 for a turn that ends in a question: it rarely holds an answer."""
-    return ((pool.traits & cues.QUESTION) > 0).astype(np.float32)
+    return ((pool.traits & english.QUESTION) > 0).astype(np.float32)
 
 
 def cue(pool: Pool) -> Floats:

@@ -28,9 +28,8 @@ from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.evidence import cap_at_weak, relevances
 from mnemic.recall.graph import proximities
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
-from mnemic.recall.naming import named_first
+from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
-from mnemic.recall.recency import by_recency
 from mnemic.recall.recipes import quality_unit
 from mnemic.recall.results import (
     FoldedHits,

@@ -16,11 +16,10 @@ from mnemic.indexes.vector.chroma import discard
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
-from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
 from mnemic.runtime.redaction import RedactingStore
-from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.runtime import Runtime, SearchGate
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views

@@ -10,8 +10,8 @@ from mnemic.protocols import Embedder
 from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.telemetry import traced
-from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
+from mnemic.text.english import traits
 from mnemic.text.terms import analyse
 from mnemic.types import Episode, Indexing, MemoryRecord, Message, searchable
 from mnemic.vectors import Floats

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mnemic.embedders import HashingEmbedder
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
-from mnemic.text.cues import traits
+from mnemic.text.english import traits
 from mnemic.text.terms import analyse
 from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message, searchable
 

@@ -324,7 +324,7 @@ class CatalogRows:
         kind, status, session, project, label, speaker: encoded columns; the label is the role of a message, else the type.
         time: (n,) when it was said, in microseconds since 1970.
         moment: (n,) start of validity, likewise; ``offset``: (n,) its offset from UTC in minutes.
-        length: (n,) content terms. ``traits``: (n,) bits of ``text.cues``.
+        length: (n,) content terms. ``traits``: (n,) bits of ``text.english``.
         salience, boost, last_use: (n,) the parts of the importance; .5, 0 and for ever of what is no memory.
         stored_periods: the periods that a text mentions, as JSON, by doc.
     """

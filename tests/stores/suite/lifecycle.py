@@ -11,7 +11,7 @@ import pytest
 from tests.stores.suite.knowledge import everything, memory_of, number_of, put_link
 
 from mnemic import errors
-from mnemic.stores.sql.importance import UNUSED, importances
+from mnemic.stores.sql.rows import UNUSED, importances
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
 from mnemic.text.values import from_micros, now, to_micros
 from mnemic.types import (

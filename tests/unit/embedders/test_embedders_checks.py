@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import EmbedderError, InvalidInput
+from mnemic.validation import prepared
+from mnemic.vectors import checked
 
 
 def test_rows_become_unit_float32():

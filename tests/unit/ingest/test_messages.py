@@ -55,7 +55,7 @@ FORMS = {
             {"role": "user", "parts": [{"function_response": {"name": "weather", "response": {"sky": "sun"}}}]},
             {"role": "model", "parts": [{"text": "Sunny."}, {"file_data": {"file_uri": "gs://a/b.pdf"}}]},
         ],
-        [("user", "Weather?\n[file: image/png, 3 kB]"), ("assistant", "Sunny.\n[file: gs://a/b.pdf]")],
+        [("user", "Weather?\n[image: image/png, 3 kB]"), ("assistant", "Sunny.\n[file: gs://a/b.pdf]")],
     ),
     "bedrock": (
         [

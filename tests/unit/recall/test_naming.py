@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mnemic import Memory
 from mnemic.recall.candidates import HERE
-from mnemic.recall.naming import named_first, naming_terms
+from mnemic.recall.order import named_first, naming_terms
 from mnemic.text.terms import query_terms
 
 QUESTION = "Who holds badge 17 for Kestrel?"

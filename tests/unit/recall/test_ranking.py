@@ -13,7 +13,7 @@ from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import Pool, neighbours
 from mnemic.recall.evidence import grade, relevances
 from mnemic.recall.recipes import RECIPES, SIGNALS, Recipe, own_coverage, recipe_named, score
-from mnemic.text import cues
+from mnemic.text import english
 from mnemic.vectors import top
 
 RUN = settings(max_examples=100, deadline=None)
@@ -208,8 +208,8 @@ class TestSignals:
         np.testing.assert_allclose(SIGNALS["recency"](pool), [1.0, 0.5, 1.0])
 
     def test_bits(self):
-        traits = np.array([cues.QUESTION | cues.ASKS, cues.TIME, 0], np.int32)
-        pool = make_pool(1, 3, traits=traits, query_traits=cues.TIME | cues.NAME)
+        traits = np.array([english.QUESTION | english.ASKS, english.TIME, 0], np.int32)
+        pool = make_pool(1, 3, traits=traits, query_traits=english.TIME | english.NAME)
         assert SIGNALS["question"](pool).tolist() == [1, 0, 0]
         assert SIGNALS["cue"](pool).tolist() == [0, 1, 0]
 

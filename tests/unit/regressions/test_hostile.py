@@ -9,8 +9,8 @@ import pytest
 import mnemic.text.differences as statements
 from mnemic import Memory
 from mnemic.recall import results
-from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
+from mnemic.text.english import traits
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
 PATIENCE = 2
@@ -30,10 +30,10 @@ TEXTS = {
 }
 ANALYSED = """
 from mnemic.recall.context import Frame, pack
-from mnemic.text import cues, dates, terms, tokens
+from mnemic.text import dates, english, terms, tokens
 from mnemic.types import Hit
 def work(text):
-    cues.traits(text), cues.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
+    english.traits(text), english.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
     terms.analyse(text), terms.query_terms(text), tokens.approximate_tokens(text)
     pack([Hit(id="1", kind="message", text=text, score=1.0)], Frame(9_000_000, len, "a1b2c3d4"))
 """

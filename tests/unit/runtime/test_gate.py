@@ -11,8 +11,8 @@ from tests.internals import runtime_of
 
 from mnemic import Consolidator, Memory
 from mnemic.recall import search
-from mnemic.runtime import gate
-from mnemic.runtime.gate import SearchGate, Throttle
+from mnemic.runtime import runtime
+from mnemic.runtime.runtime import SearchGate, Throttle
 
 
 class Clock:
@@ -31,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(gate, "time", SimpleNamespace(thread_time=clock.thread_time, sleep=clock.sleep))
+    monkeypatch.setattr(runtime, "time", SimpleNamespace(thread_time=clock.thread_time, sleep=clock.sleep))
     return clock
 
 
@@ -61,12 +61,12 @@ def test_a_small_piece_is_not_worth_a_look_and_a_large_one_is_rested_for_so_long
     rest = Throttle(road)
     with road.search():
         pass
-    clock.worked += gate.SLICE / 2
+    clock.worked += runtime.SLICE / 2
     rest()
     assert clock.rested == []
     clock.worked += 5.0
     rest()
-    assert clock.rested == [gate.LONGEST_REST]
+    assert clock.rested == [runtime.LONGEST_REST]
 
 
 def test_a_search_under_way_is_waited_for():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.stores.sql.importance import DAY, HALF_LIFE_DAYS, importances
+from mnemic.stores.sql.rows import DAY, HALF_LIFE_DAYS, importances
 
 NOW = 2 * 10**15
 unit = st.floats(0, 1)

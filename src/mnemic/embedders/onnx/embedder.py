@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, ModelFiles, default_model, model_files
 from mnemic.embedders.prompts import Prompts, checked_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 from mnemic.onnx.folder import is_hub_name, model_folder, sha256
 from mnemic.services.processes import PerProcess
-from mnemic.validation import option
+from mnemic.validation import option, prepared
+from mnemic.vectors import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

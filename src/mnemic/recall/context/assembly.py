@@ -16,8 +16,8 @@ from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.usage import is_counted
 from mnemic.safety.trust import UNTRUSTED
-from mnemic.stores.sql.importance import importances
-from mnemic.text.names import bare_words, in_first_person
+from mnemic.stores.sql.rows import importances
+from mnemic.text.english import bare_words, in_first_person
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (

@@ -18,8 +18,8 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import previous, promotions
-from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
+from mnemic.stores.sql.rows import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.values import from_micros, now, to_json, to_micros
 from mnemic.types import (
     Candidates,

@@ -18,7 +18,7 @@ from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
-from mnemic.stores.sql.importance import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
+from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
 from mnemic.text.differences import without_sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (

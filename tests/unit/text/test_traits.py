@@ -7,60 +7,63 @@ from hypothesis import strategies as st
 
 from mnemic.indexes import keyword
 from mnemic.testing.fakes import memory_record, message
-from mnemic.text import cues
+from mnemic.text import english
 from mnemic.types import searchable
 
 RUN = settings(max_examples=150, deadline=None)
-ALL_BITS = cues.QUESTION | cues.ASKS | cues.TIME | cues.NUMBER | cues.REASON | cues.NAME
+ALL_BITS = english.QUESTION | english.ASKS | english.TIME | english.NUMBER | english.REASON | english.NAME
 
 
 @RUN
 @given(st.text(st.characters(exclude_categories=()), max_size=80))
 def test_any_text_has_traits_and_asks_for_known_bits(text):
-    traits = cues.traits(text)
+    traits = english.traits(text)
     assert traits & ~ALL_BITS == 0
-    assert not traits & cues.QUESTION or traits & cues.ASKS  # what ends in a question asks
-    assert cues.expected_traits(text) & ~(cues.TIME | cues.NUMBER | cues.REASON | cues.NAME | cues.REPLY) == 0
+    assert not traits & english.QUESTION or traits & english.ASKS  # what ends in a question asks
+    assert (
+        english.expected_traits(text) & ~(english.TIME | english.NUMBER | english.REASON | english.NAME | english.REPLY)
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "bits"),
     [
-        ("Where is it?", cues.QUESTION | cues.ASKS),
-        ("Where is it? [a photo of a cat]", cues.QUESTION | cues.ASKS),
-        ("どこですか？", cues.QUESTION | cues.ASKS),
-        ("Really? Wow.", cues.ASKS),
-        ("we met yesterday", cues.TIME),
-        ("it was in 1999", cues.TIME | cues.NUMBER),
-        ("i have three cats", cues.NUMBER),
-        ("it rained, because it could", cues.REASON),
-        ("i saw Ana there", cues.NAME),
-        ('it is called "Emma"', cues.NAME),
-        ("works at NASA", cues.NAME),
+        ("Where is it?", english.QUESTION | english.ASKS),
+        ("Where is it? [a photo of a cat]", english.QUESTION | english.ASKS),
+        ("どこですか？", english.QUESTION | english.ASKS),
+        ("Really? Wow.", english.ASKS),
+        ("we met yesterday", english.TIME),
+        ("it was in 1999", english.TIME | english.NUMBER),
+        ("i have three cats", english.NUMBER),
+        ("it rained, because it could", english.REASON),
+        ("i saw Ana there", english.NAME),
+        ('it is called "Emma"', english.NAME),
+        ("works at NASA", english.NAME),
         ("Hello there", 0),
         ("", 0),
-        ("[only a note?]", cues.ASKS),
+        ("[only a note?]", english.ASKS),
     ],
 )
 def test_traits(text, bits):
-    assert cues.traits(text) == bits
+    assert english.traits(text) == bits
 
 
 @pytest.mark.parametrize(
     ("query", "bits"),
     [
-        ("When did she move?", cues.TIME),
-        ("  when?", cues.TIME),
-        ("In which month was it?", cues.TIME),
-        ("How long did it take?", cues.TIME | cues.NUMBER),
-        ("And tell me how many cats?", cues.NUMBER),
-        ("Why did she move?", cues.REASON),
-        ("What made her move?", cues.REASON),
-        ("Who is it?", cues.NAME),
-        ("Where does she live?", cues.NAME),
-        ("What are the names of her cats?", cues.NAME),
-        ("How did you suggest I store it?", cues.REPLY),
-        ("I forgot: what have you found so far?", cues.REPLY),
+        ("When did she move?", english.TIME),
+        ("  when?", english.TIME),
+        ("In which month was it?", english.TIME),
+        ("How long did it take?", english.TIME | english.NUMBER),
+        ("And tell me how many cats?", english.NUMBER),
+        ("Why did she move?", english.REASON),
+        ("What made her move?", english.REASON),
+        ("Who is it?", english.NAME),
+        ("Where does she live?", english.NAME),
+        ("What are the names of her cats?", english.NAME),
+        ("How did you suggest I store it?", english.REPLY),
+        ("I forgot: what have you found so far?", english.REPLY),
         ("How would you suggest I store it?", 0),
         ("As you suggested, I store it here. Is that right?", 0),
         ("What did I tell you?", 0),
@@ -70,7 +73,7 @@ def test_traits(text, bits):
     ],
 )
 def test_what_a_question_asks_for(query, bits):
-    assert cues.expected_traits(query) == bits
+    assert english.expected_traits(query) == bits
 
 
 @RUN

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.text.names import names
+from mnemic.text.english import names
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.recall.recency import WEIGHTS, FirstHits, features, latest_first, ordered
+from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, ordered
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
