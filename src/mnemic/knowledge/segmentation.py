@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mnemic.errors import InvalidInput
@@ -550,55 +549,3 @@ def most_similar(vector: Floats | None, candidates: Floats, threshold: float = M
     cosines = np.where(usable, dot(rows, vector.astype(np.float32)) / np.where(usable, norms, 1), -np.inf)
     best = int(cosines.argmax())
     return best if cosines[best] >= threshold - 1e-6 else None
-
-
-TOLERANCE = 5
-"""One message in 5 may be wrong in each repairable way."""
-
-
-def repair_groups(groups: Sequence[Sequence[int]], count: int) -> list[list[int]] | None:
-    """Repair the groups of a model's answer into contiguous episodes with every message exactly once.
-
-    A group with a gap is split there, a message in two groups stays in the first, unknown numbers are dropped, and a
-    missing message joins the one before it (the first ones the one after).
-
-    Args:
-        groups: message numbers from 0 to ``count - 1``, in any order.
-        count: number of messages.
-
-    Returns:
-        The episodes in order, each an ascending run. None when too much is wrong: more than a fifth of the messages
-        missing, as many unknown numbers or extra splits, or more repeats than messages.
-    """
-    if count < 1:
-        return []
-    owner: dict[int, int] = {}
-    invented, repeated = set[int](), 0
-    for number, group in enumerate(groups):
-        for message in group:
-            if not 0 <= message < count:
-                invented.add(message)
-            elif message in owner:
-                repeated += 1
-            else:
-                owner[message] = number
-    allowed = count // TOLERANCE
-    if not owner or count - len(owner) > allowed or len(invented) > allowed or repeated > count:
-        return None
-    episodes = _runs(_fill_gaps(owner, count))
-    return None if len(episodes) - len(set(owner.values())) > max(allowed, 1) else episodes
-
-
-def _fill_gaps(owner: dict[int, int], count: int) -> list[int]:
-    """The group of every message; missing ones take that of their neighbour."""
-    found: list[int] = []
-    last = owner[min(owner)]
-    for message in range(count):
-        last = owner.get(message, last)
-        found.append(last)
-    return found
-
-
-def _runs(numbers: list[int]) -> list[list[int]]:
-    starts = [0, *(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1])]
-    return [list(range(start, end)) for start, end in pairwise([*starts, len(numbers)])]

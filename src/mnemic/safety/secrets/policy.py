@@ -14,8 +14,6 @@ from mnemic.safety.secrets.patterns import (
     ADJACENT_PATTERNS,
     ANYWHERE,
     CONTEXT_PATTERNS,
-    NUMBERS,
-    TOKENS,
     Expression,
     Pattern,
     Span,
@@ -23,6 +21,7 @@ from mnemic.safety.secrets.patterns import (
     found,
     named_secret,
 )
+from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 
 SecretAction = Literal["redact", "allow", "refuse"]
 
