@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 SAMPLE, FEWEST = 200, 10
 """Latest messages of which the language is detected, and the least number for a warning, which is not given twice."""
 
-_SUBJECT = "Found by words alone"
+_SUBJECT = "The embedder does not know the language"
 _ADVICE = (
-    "most of the latest messages are not English, the only language that {model} knows, and no result is graded strong. "
-    'Open the memory with embedder="multilingual" and call memory.admin.reembed() once. This is told once per record.'
+    "most of the latest messages are not English, the only one that {model} knows. They are found by their words, and no "
+    'result is graded strong. Open the memory with embedder="multilingual" and call memory.admin.reembed() once. This is '
+    "told once per record."
 )
 
 

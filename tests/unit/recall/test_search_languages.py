@@ -13,9 +13,9 @@ class English(HashingEmbedder):
     id = "all-MiniLM-L6-v2"
 
 
-SPANISH = [f"El d\u00eda {day} fui con mi hermana al mercado de la plaza." for day in range(1, 11)]
+SPANISH = [f"El día {day} fui con mi hermana al mercado de la plaza." for day in range(1, 11)]
 ENGLISH = [f"On day {day} I went to the market with my sister." for day in range(1, 21)]
-QUESTION = "\u00bfCu\u00e1ndo fui con mi hermana al mercado?"
+QUESTION = "¿Cuándo fui con mi hermana al mercado?"
 
 
 def told(place, question, said=(), embedder=English):
