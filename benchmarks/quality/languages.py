@@ -23,6 +23,7 @@ from benchmarks import reporting
 from benchmarks.quality import metrics
 from benchmarks.vectors import named_embedder
 from mnemic import Memory, Message
+from mnemic.text.language import is_english
 
 DATA = Path(__file__).with_name("languages_by_others")
 K = 10
@@ -32,6 +33,7 @@ DEFINITIONS = {
     "MRR": "one over the rank of the first evidence, 0 below ten; mean over the questions, in percent",
     "strong": "questions whose result is graded strong, in percent; weak and none likewise",
     "unanswerable strong": "the same over the questions without an answer",
+    "noticed": "messages and questions that are not taken for English, in percent",
 }
 
 
@@ -53,7 +55,13 @@ def measured(sample: Mapping[str, Any], embedder: Any) -> dict[str, float]:
         "MRR": _percent(list(map(metrics.reciprocal_rank, gold, ranked))),
         **{grade: round(100 * grades[grade] / len(found), 1) for grade in GRADES},
         "unanswerable strong": round(100 * surplus["strong"] / len(absent), 1),
+        "noticed": _percent([not is_english(text) for text in _texts(sample)]),
     }
+
+
+def _texts(sample: Mapping[str, Any]) -> list[str]:
+    """The messages of a file, and its questions."""
+    return [*(message["content"] for message in sample["messages"]), *(one["question"] for one in sample["questions"])]
 
 
 def _percent(values: Sequence[float]) -> float:
