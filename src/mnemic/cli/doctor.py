@@ -31,7 +31,17 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "mnemic-minilm", "psycopg", "chromadb")
+PACKAGES = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "tiktoken",
+    "mnemic-minilm",
+    "py3langid",
+    "dateparser",
+    "psycopg",
+    "chromadb",
+)
 
 
 @dataclass(frozen=True, slots=True)

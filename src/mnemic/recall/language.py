@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mnemic.errors import StoreReadOnly
+from mnemic.errors import StoreError
 from mnemic.text.language import is_english, mostly_english
 from mnemic.types import RecordFilter
 
@@ -38,6 +38,6 @@ def warn_of_other_languages(runtime: Runtime, user: str) -> None:
         return
     try:
         told = not runtime.store.embedding.mention("language")
-    except StoreReadOnly:
+    except StoreError:  # a search goes on where nothing can be written
         told = False
     runtime.notices.warn(_SUBJECT, _ADVICE.format(model=runtime.indexer.embedder.id), told=told)

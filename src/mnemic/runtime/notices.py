@@ -23,7 +23,6 @@ class Notices:
         """Warn once per subject, and not at all if it was told before by another process."""
         if what not in self._given:
             self._given.add(what)
-            if told:
-                return
             why = self._secrets.redacted(str(why))[0]
-            warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)
+            if not told:
+                warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)

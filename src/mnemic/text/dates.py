@@ -126,12 +126,11 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
     """
     lowered = text.lower()
     found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < _DAYS["year"] - 1]
-    if not _HINT.search(lowered):
-        return found[:MOST_PERIODS]
-    found += relative_periods(lowered, said)
-    for named in _dates(lowered):
-        if named[1]:
-            found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
+    if _HINT.search(lowered):
+        found += relative_periods(lowered, said)
+        for named in _dates(lowered):
+            if named[1]:
+                found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
     return list(dict.fromkeys(found))[:MOST_PERIODS]
 
 
