@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.quality import metrics
 from benchmarks.vectors import named_embedder
-from mnemic import Memory, Message
+from mnemic import Memory
 from mnemic.text.language import is_english
 
 DATA = Path(__file__).with_name("languages_by_others")
@@ -41,10 +41,7 @@ def measured(sample: Mapping[str, Any], embedder: Any) -> dict[str, float]:
     """The figures of DEFINITIONS for one language."""
     now = datetime.fromisoformat(sample["messages"][-1]["sent_at"]) + timedelta(hours=1)
     with Memory(":memory:", user="ana", embedder=embedder) as memory:
-        memory.add(
-            Message(**{**message, "sent_at": datetime.fromisoformat(message["sent_at"])})
-            for message in sample["messages"]
-        )
+        memory.add({**one, "sent_at": datetime.fromisoformat(one["sent_at"])} for one in sample["messages"])
         found = [memory.search(one["question"], k=K, now=now) for one in sample["questions"]]
         absent = [memory.search(question, k=K, now=now).evidence for question in sample["unanswerable"]]
     ranked = [[id_ for hit in result for id_ in hit.message_ids] for result in found]
