@@ -31,10 +31,17 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "mnemic-minilm", "psycopg", "chromadb")
-
-SAMPLE, TOGETHER = 200, 10
-"""The number of latest messages whose language is detected, and of those joined, because a single one is too short."""
+PACKAGES = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "tiktoken",
+    "mnemic-minilm",
+    "py3langid",
+    "dateparser",
+    "psycopg",
+    "chromadb",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +146,14 @@ def _language_model(given: Namespace, health: _Health) -> None:
 
 def weights_of(spec: str | None) -> tuple[str, bool]:
     """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
+    from mnemic.embedders.resolve import MULTILINGUAL
     from mnemic.vectors import DEFAULT_MODELS
 
     if spec in (None, "minilm-int8"):
         default, int8 = DEFAULT_MODELS
         return _default_weights(default if spec is None else int8)
+    if spec == "multilingual":
+        return _hub_weights(MULTILINGUAL)
     if Path(spec).expanduser().is_dir():
         return f"the folder {spec}", False
     if spec == "hashing":
@@ -189,6 +199,8 @@ def _default_weights(name: str) -> tuple[str, bool]:
 
 def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
+    from mnemic.recall.language import SAMPLE
+    from mnemic.text.language import mostly_english
     from mnemic.vectors import DEFAULT_MODELS
 
     try:
@@ -202,11 +214,12 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
         given.llm = None  # it was checked already
         with open_memory(given) as memory:
             report, stats = memory.admin.verify(deep=given.deep or given.fix), memory.stats()
-            if stats.embedding_model in DEFAULT_MODELS and not _mostly_english(memory):
+            latest = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
+            if stats.embedding_model in DEFAULT_MODELS and not mostly_english(latest):
                 health.facts["language"] = (
                     f"most of the latest messages are not English, but {DEFAULT_MODELS[0]} supports only English: they are "
-                    "found by keywords only. To find them by meaning, run mnemic reembed --embedder "
-                    "onnx:intfloat/multilingual-e5-small once, and use that embedder from then on"
+                    "found by keywords only. To find them by meaning, run mnemic reembed --embedder multilingual once, and "
+                    "use that embedder from then on"
                 )
     except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
@@ -218,15 +231,6 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
             f"the memory holds vectors of {stats.embedding_model}, but the embedder is {embedder.id}: pass the first with "
             "--embedder, or run mnemic reembed once"
         )
-
-
-def _mostly_english(memory: mnemic.Memory) -> bool:
-    """Whether most of the latest messages of the user are English; empty ones count as English."""
-    from mnemic.text.language import is_english
-
-    texts = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
-    groups = [" ".join(texts[start : start + TOGETHER]) for start in range(0, len(texts), TOGETHER)]
-    return 2 * sum(map(is_english, groups)) >= len(groups)
 
 
 def _fix(given: Namespace, health: _Health) -> None:

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 QUERIES_KEPT = 512
 
+MULTILINGUAL = "intfloat/multilingual-e5-small@fd1525a9fd15316a2d503bf26ab031a61d056e98"
+"""The model of ``"multilingual"``, at a fixed commit, so that machines that share a record have the same vectors."""
+
 ACCEPTED = """Accepted are:
 - None: all-MiniLM-L6-v2 on this machine; "minilm-int8": the same with weights of one byte
+- "multilingual": multilingual-e5-small on this machine, for other languages than English, downloaded once
 - a folder with model.onnx and tokenizer.json
 - "onnx:OWNER/NAME" or "onnx:OWNER/NAME@REVISION": a model of the hub with an ONNX file, downloaded once
 - "provider:model", such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text"
@@ -32,8 +36,9 @@ def embedder_from(spec: object = None) -> Embedder:
     Documents are not cached, because each is embedded once.
 
     Args:
-        spec: None, ``"minilm-int8"``, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``, ``"sentence-transformers:NAME"``,
-            ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an embedder (returned unchanged).
+        spec: None, ``"minilm-int8"``, ``"multilingual"``, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``,
+            ``"sentence-transformers:NAME"``, ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an embedder
+            (returned unchanged).
 
     Raises:
         ConfigurationError: `spec` is anything else; the message lists the accepted values.
@@ -41,6 +46,8 @@ def embedder_from(spec: object = None) -> Embedder:
     """
     if spec is None or spec == "minilm-int8":
         return _cached(embedders.OnnxEmbedder(int8=spec is not None))
+    if spec == "multilingual":
+        return _cached(embedders.OnnxEmbedder(MULTILINGUAL))
     if isinstance(spec, PathLike):
         return _from_folder(Path(fspath(cast("PathLike[str]", spec))))
     return _from_text(spec) if isinstance(spec, str) else _from_object(spec)

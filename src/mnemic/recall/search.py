@@ -27,6 +27,7 @@ from mnemic.recall.candidates import (
 from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.evidence import cap_at_weak, relevances
 from mnemic.recall.graph import proximities
+from mnemic.recall.language import in_english, warn_of_other_languages
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
 from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
@@ -71,7 +72,7 @@ GRAPH_WEIGHT = 3.0
 """Weight of the graph signal with ``expand_links``, in recipes without one."""
 
 READ_CHARS = 1_000
-"""Characters read of a hit to detect its language, and of a previous turn."""
+"""Characters read of a previous turn."""
 
 RERANKED = 50
 """First hits that a reranker reads, whatever k is."""
@@ -140,7 +141,8 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
-    if runtime.indexer.embedder.id in DEFAULT_MODELS and not _in_english(query, result):
+    if runtime.indexer.embedder.id in DEFAULT_MODELS and not in_english(query.text, result.hits):
+        warn_of_other_languages(runtime, scope.user)
         graded = cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
@@ -163,11 +165,6 @@ def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View
     if vectors and share and (before := embedded(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
         vectors[0] = blend_turns(vectors[0], before, share)
     return vectors
-
-
-def _in_english(query: Query, result: SearchResult) -> bool:
-    """Whether query and first hit are in the language of the default model."""
-    return is_english(query.text) and all(is_english(hit.text[:READ_CHARS]) for hit in result.hits[:1])
 
 
 def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:

@@ -15,9 +15,14 @@ class Notices:
         self._secrets = secrets
         self._given = set[str]()
 
-    def warn(self, what: str, error: MnemicError) -> None:
-        """Warn once per subject."""
+    def given(self, what: str) -> bool:
+        """Whether a subject was dealt with."""
+        return what in self._given
+
+    def warn(self, what: str, why: MnemicError | str, *, told: bool = False) -> None:
+        """Warn once per subject, and not at all if it was told before by another process."""
         if what not in self._given:
             self._given.add(what)
-            why = self._secrets.redacted(str(error))[0]
-            warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)
+            why = self._secrets.redacted(str(why))[0]
+            if not told:
+                warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)

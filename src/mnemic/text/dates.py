@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 
+from mnemic.text.foreign_dates import foreign_dates
+
 Period = tuple[int, int]
 
 MOST_PERIODS = 20
@@ -123,12 +125,12 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
         of the message. Years alone are ignored: too wide to distinguish messages.
     """
     lowered = text.lower()
-    if not _HINT.search(lowered):
-        return []
-    found = relative_periods(lowered, said)
-    for named in _dates(lowered):
-        if named[1]:
-            found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
+    found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < _DAYS["year"] - 1]
+    if _HINT.search(lowered):
+        found += relative_periods(lowered, said)
+        for named in _dates(lowered):
+            if named[1]:
+                found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
     return list(dict.fromkeys(found))[:MOST_PERIODS]
 
 
@@ -149,7 +151,18 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
     named = _dates(lowered)
     if named:
         return [period for one in named for period in _periods(one, years)]
-    return relative_periods(lowered, asked)
+    return relative_periods(lowered, asked) or _foreign_periods(query, asked)
+
+
+def _foreign_periods(text: str, said: int) -> list[Period]:
+    """The periods that a text names in another language than English."""
+    found: list[Period] = []
+    for day, period in foreign_dates(text, said):
+        if period == "week":
+            found.append((day.toordinal() - 3, day.toordinal() + 3))
+        else:
+            found += _periods((day.year, day.month * (period != "year"), day.day * (period == "day")), ())
+    return found
 
 
 _IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")

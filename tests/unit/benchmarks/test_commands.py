@@ -26,6 +26,7 @@ COMMANDS = {
     "benchmarks.quality.evidence": "--data locomo.json",
     "benchmarks.quality.evidence_small": "--data locomo.json --questions 2",
     "benchmarks.quality.knowledge": "--data locomo.json",
+    "benchmarks.quality.languages": "--embedder hashing",
     "benchmarks.quality.llm_cost": "--data locomo.json --messages 4",
     "benchmarks.quality.locomo": "--data locomo.json --embedder hashing --budgets 500",
     "benchmarks.quality.mood": "--via function",

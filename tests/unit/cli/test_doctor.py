@@ -164,7 +164,7 @@ def test_another_language_than_the_model_knows(mnemic, folder, said, embedder, t
     facts = mnemic("doctor", "--json").json
     assert ("language" in facts) is told
     if told:
-        assert "mnemic reembed --embedder onnx:intfloat/multilingual-e5-small" in facts["language"]
+        assert "mnemic reembed --embedder multilingual once" in facts["language"]
 
 
 class TestWeights:

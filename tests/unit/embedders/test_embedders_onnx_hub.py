@@ -12,7 +12,9 @@ from integrations.minilm.network import FLOAT, INT64, Graph
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mnemic import Memory
+from mnemic.cli.doctor import weights_of
 from mnemic.embedders import OnnxEmbedder, embedder_from
+from mnemic.embedders.resolve import MULTILINGUAL
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 NAME = "maker/tiny-model"
@@ -146,6 +148,28 @@ def test_a_memory_keeps_what_is_said_while_the_model_cannot_be_had(hub, tmp_path
         assert memory.admin.flush(process=False) == 1
         assert memory.search("two", recipe="vector")[0].scores["dense"] == pytest.approx(0.5**0.5, abs=1e-3)
         assert memory.stats().embedding_model == f"onnx:{NAME}"
+
+
+def test_the_multilingual_model_is_one_commit_with_its_prompts(monkeypatch, tmp_path):
+    monkeypatch.setenv("MNEMIC_CACHE", str(tmp_path / "cache"))
+    name, _, commit = MULTILINGUAL.partition("@")
+    with hub_server.serving(monkeypatch, name) as hub:
+        hub.revisions[commit] = hub.revisions[hub.push(tiny(tmp_path / "repository"))]
+        hub.push(tiny(tmp_path / "later", turn=3))
+        embedder = embedder_from("multilingual")
+        assert embedder.id == f"onnx:{MULTILINGUAL}"
+        assert words_of(embedder.embed(["one"], kind="query")[0]) == {"query:", "one"}
+        assert words_of(embedder.embed(["one"])[0]) == {"passage:", "one"}
+        hub.asked.clear()
+        embedder_from("multilingual").embed(["two"])
+        assert hub.asked == []
+
+
+def test_the_multilingual_model_offline_says_what_helps(monkeypatch, tmp_path):
+    monkeypatch.setenv("MNEMIC_CACHE", str(tmp_path / "cache"))
+    assert weights_of("multilingual") == ("missing, and HF_HUB_OFFLINE forbids downloading them", True)
+    with pytest.raises(EmbedderUnavailable, match=r"(?s)multilingual-e5-small.*offline.*load it once.*pass its path"):
+        embedder_from("multilingual").embed(["one"])
 
 
 @pytest.mark.parametrize("below", ["", "onnx"])

@@ -1,24 +1,68 @@
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from mnemic.text.language import is_english, which_are_english
+from mnemic.text.language import is_english, mostly_english
 
 
 @pytest.mark.parametrize(
-    ("sentences", "english"),
+    "text",
     [
-        (["Update: ich ziehe nach Flensburg im August.", "My workshop will be in Harrislee then."], [False, True]),
-        (["My girlfriend is new.", "Meine Freundin hei\u00dft Lena Petersen und wohnt in Kiel."], [True, False]),
-        (["Ich arbeite im Krankenhaus und wohne in Kiel.", "Viel Spa\u00df!"], [False, False]),
-        (["im a baker and im from Kiel"], [True]),
-        (["We flew to Los Angeles.", "La Paz is next."], [True, True]),
-        (["Great dinner!", "Loved the tapas in El Born."], [True, True]),
-        ([], []),
+        "I moved to Lisbon with my sister.",
+        "im a baker and im from Kiel",
+        "Great dinner!",
+        "Loved the tapas in El Born.",
+        "We flew to Los Angeles, La Paz is next.",
+        "I met die Mutter",
+        "Where does Zoë work?",
+        "her dentist",
+        "Barcelona",
+        "OK",
+        "",
+        "1234 !!!",
     ],
 )
-def test_each_sentence_is_of_its_own_language(sentences, english):
-    assert which_are_english(sentences) == english
+def test_english_and_what_could_be_of_any_language(text):
+    assert is_english(text)
 
 
-def test_two_words_of_another_language_outweigh_none_of_english():
-    assert not is_english("Meine Freundin hei\u00dft Lena und wohnt in Kiel")
-    assert is_english("I met die Mutter")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Meine Freundin heißt Lena und wohnt in Kiel.",
+        "Ich weiß noch, was im Vertrag steht, und die Bank hat es auch.",
+        "¿Dónde vive mi hermana ahora?",
+        "No me gusta nada el café con leche",
+        "Ma sœur déménage à Lyon en mars",
+        "Preciso comprar um presente para o meu pai",
+        "Mia sorella si trasferisce a Torino a marzo",
+        "Kakak saya pindah ke Bandung bulan Maret",
+        "Моя сестра переезжает",
+        "我妹妹三月搬到上海",
+        "أختي ستنتقل إلى الرياض",
+    ],
+)
+def test_other_languages(text):
+    assert not is_english(text)
+
+
+@given(st.text(st.characters(codec=None), max_size=60))
+def test_any_text_has_an_answer(text):
+    assert is_english(text) in (True, False)
+
+
+@example("00000")
+@given(st.text(st.sampled_from("0123456789 .,!?-"), max_size=60))
+def test_a_text_without_words_counts_as_english(text):
+    assert is_english(text)
+
+
+ENGLISH, GERMAN = "I moved to Lisbon with my sister.", "Ich bin mit meiner Schwester umgezogen."
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [([], True), ([ENGLISH] * 30, True), ([GERMAN] * 30, False), ([ENGLISH] * 20 + [GERMAN] * 10, True)],
+)
+def test_the_language_of_most_texts(texts, expected):
+    assert mostly_english(texts) is expected
