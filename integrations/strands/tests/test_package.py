@@ -1,41 +1,15 @@
-"""The package itself: what importing it costs, and that its README tells the truth."""
+"""The package itself: its names, what importing it costs, and the example of its README."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-import strands_mnemic
-
-README = Path(__file__).parents[1] / "README.md"
+from mnemic_testing import PackageSuite
 
 
-def test_names_are_sorted_and_there():
-    assert strands_mnemic.__all__ == sorted(strands_mnemic.__all__)
-    assert all(hasattr(strands_mnemic, name) for name in strands_mnemic.__all__)
-    assert {*strands_mnemic.__all__} <= {*dir(strands_mnemic)}
-    with pytest.raises(AttributeError, match="MnemicNothing"):
-        _ = strands_mnemic.MnemicNothing
+class TestPackage(PackageSuite):
+    package, heavy = "strands_mnemic", ("strands", "pydantic", "numpy")
+    readme = Path(__file__).parents[1] / "README.md"
 
-
-def test_importing_loads_nothing_heavy():
-    code = "import sys, strands_mnemic; print([m for m in ('strands', 'pydantic', 'numpy') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    (block,) = blocks
-    offline = block.replace('"./memory", ', '"./memory", embedder="hashing", ')
-    assert offline != block
-    names: dict[str, Any] = {}
-    exec(compile(offline, "README.md", "exec"), names)
-    assert "I moved to Lisbon." in [message.content for message in names["memory"].messages()]
-    names["memory"].close()
+    def check(self, names):
+        assert "I moved to Lisbon." in [message.content for message in names["memory"].messages()]
