@@ -12,6 +12,7 @@ Subclass ``PackageSuite`` and say what the example leaves behind::
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -72,6 +73,7 @@ class PackageSuite:
         (block,) = _BLOCK.findall(self.readme.read_text(encoding="utf-8"))
         offline = self.offline(block)
         assert offline != block
-        exec(compile(offline, "README.md", "exec"), given)
-        self.check(given)
-        given["memory"].close()
+        (tmp_path / "example.py").write_text(offline, encoding="utf-8")
+        names = runpy.run_path("example.py", init_globals=given)
+        self.check(names)
+        names["memory"].close()
