@@ -55,7 +55,7 @@ def last(runs: Sequence[Mapping[str, Any]], at: str) -> tuple[str, ...]:
     """The steps of the last run before a time."""
     before = [run for run in runs if datetime.fromisoformat(run["at"]) <= datetime.fromisoformat(at)]
     used = max(before, key=lambda run: datetime.fromisoformat(run["at"]), default={"tools_used": []})["tools_used"]
-    return tuple(use["name"] for use in used)
+    return tuple(str(use["name"]) for use in used)
 
 
 WAYS = ("score", "first three", "recency", "frequency", "nearest", "last")
