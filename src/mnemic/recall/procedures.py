@@ -35,7 +35,7 @@ HALF_LIFE_DAYS = 30.0
 PRIOR = 1.0
 """Successes, and failures, before any are known."""
 RECIPE = Recipe(weights={"dense": 0.9, "said": 0.1})
-"""How alike requests are: in meaning, and without vectors in words. The recipe of conversations ranks a repeated request
+"""How requests are ranked: by meaning, and without vectors by words. The recipe of conversations ranks a repeated request
 last, because it is no answer.
 """
 
@@ -104,8 +104,8 @@ def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedu
 
 
 def likeness(request: Hit) -> float:
-    """How alike a request is, 0 to 1: the weighted sum of the signals of ``RECIPE``."""
-    return min(1.0, max(0.0, sum(request.contributions.values())))
+    """How alike a request is, 0 to 1: its cosine; without vectors the share of the words."""
+    return max(0.0, request.scores["dense"] or request.relevance)
 
 
 def _procedure(steps: Steps, runs: Sequence[Run], now: int) -> Procedure:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from mnemic.types import Hit
 
 USES = st.lists(st.builds(ToolUse, st.sampled_from("abc"), st.sampled_from(["ok", "error", None])), max_size=8)
 NOW = now()
-HIT = Hit(id="m", kind="message", text="Do it.", score=0.5, contributions={"dense": 0.5})
+HIT = Hit(id="m", kind="message", text="Do it.", score=0.5, relevance=0.2, scores={"dense": 0.5})
 
 
 def run(outcome, age=0.0):
@@ -61,8 +62,7 @@ def test_an_outcome_counts_half_after_the_half_life_and_one_of_the_future_as_of_
     assert worth(run("ok", -50)) == ok
 
 
-def test_the_likeness_is_that_of_the_first_request_and_at_most_one():
-    like = replace(HIT, contributions={"dense": 0.9, "said": 0.4})
-    assert _procedure(("a",), [replace(run("ok"), request=like), run("ok")], to_micros(NOW)).score == 3 / 4
-    unlike = replace(HIT, contributions={"dense": -0.2})
-    assert worth(replace(run("ok"), request=unlike)) == 0
+def test_the_likeness_is_the_cosine_of_the_first_request_and_without_vectors_its_share_of_the_words():
+    for cosine, likeness in ((0.9, 0.9), (-0.2, 0.0), (0.0, HIT.relevance)):
+        first = replace(run("ok"), request=replace(HIT, scores={"dense": cosine}))
+        assert _procedure(("a",), [first, run("ok")], to_micros(NOW)).score == pytest.approx(likeness * 3 / 4)
