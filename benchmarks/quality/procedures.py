@@ -3,7 +3,7 @@
     python -m benchmarks.quality.procedures [--data FILE] [--embedder NAME] [--json OUT]
 
 Each run of ``procedures_by_others.json`` is a request, the tools that were used for it with their outcomes, and an answer, in a
-session of its own. Each question is a like request at a time, with the steps that its author holds for best by then; it is asked
+session of its own. Each question is a similar request at a time, with the steps that its author holds for best by then; it is asked
 ``at`` that time. Four ways choose among the same procedures: ``score`` as ``Memory.procedures`` does, ``recency`` takes the one
 used last, ``frequency`` the one used most, ``nearest`` the one of the most alike request. ``last`` takes that of the last run of
 all, whatever its request was. ``first three`` counts where the best procedure is among the first three of ``score``.

@@ -705,7 +705,7 @@ class Memory:
         sources. Tokens are counted by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is
         on this machine, else an approximation; a name, ``"approximate"`` or any function are accepted. The other
         arguments are those of ``search``: with ``min_evidence="weak"`` the text is empty when no hit is relevant to the
-        query. With ``procedures`` it begins with at most so many that worked for like requests, in at most a fifth of the
+        query. With ``procedures`` it begins with at most so many that worked for similar requests, in at most a fifth of the
         budget; see ``procedures``.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What agents did for like requests, on every face and store: order, time, isolation and forgetting."""
+"""What agents did for similar requests, on every face and store: order, time, isolation and forgetting."""
 
 from datetime import UTC, datetime, timedelta
 

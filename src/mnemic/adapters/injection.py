@@ -48,7 +48,7 @@ class Recall:
         recipe: see ``Memory.search``.
         mood: what to rank by beside relevance.
         emotion_weight: of the mood, 0 to 1.
-        procedures: most ways of doing that worked for like requests, which stand before what was said; 0 shows none.
+        procedures: most procedures that worked for similar requests, shown first; 0 shows none.
 
     Raises:
         ConfigurationError: an argument cannot be used.

@@ -141,7 +141,7 @@ def hit_lines(rank: int, hit: Hit) -> list[str]:
 def procedure_lines(rank: int, of: Procedure) -> list[str]:
     """One procedure: its steps and how they went, then the requests that it was done for."""
     head = f"{rank:>2}. {', then '.join(map(one_line, of.steps))}  {of.score:.2f}"
-    went = f"    worked {of.successes} times, failed {of.failures} times, last on {moment(of.last_used)}"
+    went = f"    worked {of.successes} of {of.successes + of.failures} times, last on {moment(of.last_used)}"
     return [head, went, *(indented(short(hit.text)) for hit in of.requests)]
 
 

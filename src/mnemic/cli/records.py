@@ -125,7 +125,7 @@ def context(given: Namespace) -> Answer:
 
 
 @command(
-    "what agents did for like requests",
+    "what agents did for similar requests",
     option("request", "what is to be done, in words", metavar="REQUEST"),
     option("-k", "maximum number of procedures (default: 3)", type=int, default=3, metavar="N"),
     *time_range("said"),

@@ -27,7 +27,7 @@ from mnemic.types.literals import TOOLS_USED
 from mnemic.vectors import Mask
 
 REQUESTS = 50
-"""The most alike requests whose answers are read."""
+"""The most asimilar requests whose answers are read."""
 LIKE = 0.5
 """Least likeness of a request, as a share of that of the most alike one."""
 HALF_LIFE_DAYS = 30.0

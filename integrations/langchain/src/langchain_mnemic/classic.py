@@ -105,7 +105,7 @@ class MnemicMemory(BaseMemory):
     """Of the mood, 0 to 1."""
 
     procedures: int = 0
-    """Most ways of doing that worked for like requests, at the beginning of the recalled text."""
+    """Most procedures that worked for similar requests, at the beginning of the recalled text."""
 
     idle: bool = True
     """Arm ``memory.idle``: after an idle period new messages are processed and consolidated, and the conversation is

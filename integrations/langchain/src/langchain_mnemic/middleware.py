@@ -119,7 +119,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
-        procedures: most ways of doing that worked for like requests, at the beginning of the recalled text.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         store_tools: also store the results of tools.
         idle: arm ``memory.idle``: after an idle period new messages are processed and consolidated, on a background thread.
 

@@ -75,7 +75,7 @@ class MnemicSession:
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
-        procedures: most ways of doing that worked for like requests, at the beginning of the recalled text.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, and the
             conversation is summarised, on a background thread.
         session_settings: such as how many of the latest items are read.

@@ -68,7 +68,7 @@ class MnemicPlugin(Plugin):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
-        procedures: most ways of doing that worked for like requests, at the beginning of the recalled text.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after invocations.

@@ -357,7 +357,7 @@ class AdapterConformance(OnEachStore):
         await self.turn(chat, "How was the exam?")
         assert [text for text in exams if text in script.shown] == [exams[first]]
 
-    async def test_what_worked_for_a_like_request_is_shown(self, memory: Memory) -> None:
+    async def test_what_worked_for_a_similar_request_is_shown(self, memory: Memory) -> None:
         used = {"tools_used": [{"name": "look_up", "outcome": "ok"}, {"name": "book", "outcome": "ok"}]}
         asked = Message(role="user", content="Book a flight to Rome.")
         memory.add([asked, Message(role="assistant", content="Booked.", metadata=used)], session="before")

@@ -58,7 +58,7 @@ class Frame:
         fence: the word of the fence; occurrences inside texts are masked.
         evidence: the grade to state; None for none.
         preferences: the user's preferences, which stand before the lines.
-        procedures: what worked for like requests, which stands there too.
+        procedures: what worked for similar requests, which stands there too.
     """
 
     max_tokens: int

@@ -52,7 +52,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
-        procedures: most ways of doing that worked for like requests, at the beginning of the recalled text.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
         idle: arm ``memory.idle`` when something is stored: after an idle period new messages are processed and consolidated,
