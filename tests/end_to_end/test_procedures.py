@@ -140,6 +140,23 @@ def test_a_request_said_twice_is_one_hit_and_both_runs_count(opened):
     assert (found.successes, len(found.requests), len(found.requests[0].similar)) == (3, 1, 2)
 
 
+def test_a_request_that_is_stored_before_it_is_asked_about_hides_nothing(opened):
+    memory = opened(user="ana")
+    did(memory, FLIGHT, OK)
+    asked = "A flight to Oslo on the first Sunday in June for my mother and both of her sisters, please."
+    assert steps(memory, asked) == [FLEW]
+    memory.add(asked, session="now")
+    assert steps(memory, asked) == [FLEW]
+
+
+def test_a_request_that_is_far_less_alike_than_the_best_is_left_out(opened):
+    memory = opened(user="ana")
+    did(memory, FLIGHT, OK)
+    did(memory, "Roman law: which book is best?", [("library", "ok")], day=1)
+    assert steps(memory) == [FLEW]
+    assert steps(memory, "Which book on law is best?") == [("library",)]
+
+
 def test_outcomes_that_nobody_noted_count_as_neither(opened):
     memory = opened(user="ana")
     did(memory, FLIGHT, [("search_flights", None), ("book_flight", None)])

@@ -29,7 +29,7 @@ from mnemic.vectors import Mask
 REQUESTS = 50
 """The most asimilar requests whose answers are read."""
 LIKE = 0.5
-"""Least likeness of a request, as a share of that of the most alike one."""
+"""Least likeness of a request, as a share of that of the most alike one that was answered."""
 HALF_LIFE_DAYS = 30.0
 """Days after which an outcome counts half: tools change."""
 PRIOR = 1.0
@@ -92,10 +92,8 @@ def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedu
     filters = replace(query.filters, kinds=("message",), role=query.filters.role or "user")
     with uncounted():
         found = search(runtime, scope, replace(query, k=REQUESTS, filters=filters, recipe=RECIPE, mood=None))
-    least = LIKE * max(map(likeness, found), default=0.0)
-    like = sorted((hit for hit in found if likeness(hit) >= least), key=likeness, reverse=True)
     by_steps: dict[Steps, list[Run]] = {}
-    for run in _runs(runtime, scope, filters, like):
+    for run in _runs(runtime, scope, filters, sorted(found, key=likeness, reverse=True)):
         by_steps.setdefault(steps_of(run.uses), []).append(run)
     now = query.now if filters.at is None else min(query.now, filters.at)
     ranked = [_procedure(steps, runs, now) for steps, runs in by_steps.items()]
@@ -124,7 +122,10 @@ def _procedure(steps: Steps, runs: Sequence[Run], now: int) -> Procedure:
 
 
 def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Sequence[Hit]) -> Iterator[Run]:
-    """What was done for each request, however often it was said; what was done for several of one turn, for the first."""
+    """What was done for each request, the most alike first, however often it was said; for several of one turn, once.
+
+    A request that nobody answered yet, such as the one that is asked about, sets no measure of what is alike.
+    """
     view = runtime.views.of(scope.user)
     if view is None:
         return
@@ -133,10 +134,14 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
     visible = allowed_rows(runtime, scope, replace(filters, role="assistant", speaker=None), view)
     answers = _answers(view, docs.values(), visible)
     trusted = _trusted(runtime, view, {*answers, *(doc for found in answers.values() for doc in found)})
+    answered = [
+        (hit, answers[docs[id_]]) for id_, hit in hits.items() if docs.get(id_) in trusted and answers[docs[id_]]
+    ]
+    least = LIKE * likeness(answered[0][0]) if answered else 0.0
     taken: set[int] = set()
-    for hit, doc in ((hit, docs[id_]) for id_, hit in hits.items() if docs.get(id_) in trusted):
-        told = [trusted[one] for one in answers[doc] if one in trusted and one not in taken]
-        taken.update(answers[doc])
+    for hit, said in answered:
+        told = [trusted[doc] for doc in said if doc in trusted and doc not in taken] if likeness(hit) >= least else []
+        taken.update(said)
         if uses := [use for message in told for use in tools_used(message.metadata)]:
             yield Run(hit, uses, max(message.sent_at for message in told if message.sent_at))
 
