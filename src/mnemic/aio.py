@@ -145,6 +145,7 @@ class AsyncMemory(OnWorkers):
     restore = on_worker(Memory.restore)
     search = on_worker(Memory.search)
     get_memory_context = on_worker(Memory.get_memory_context)
+    procedures = on_worker(Memory.procedures)
     list = on_worker(Memory.list)
     messages = on_worker(Memory.messages)
     episodes = on_worker(Memory.episodes)

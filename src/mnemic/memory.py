@@ -20,6 +20,7 @@ from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import query as queries
 from mnemic.recall import search
 from mnemic.recall.context import assembly
+from mnemic.recall.procedures import procedures_for
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
 from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
@@ -41,6 +42,7 @@ from mnemic.types import (
     MemoryType,
     Message,
     Mood,
+    Procedure,
     ProcessReport,
     Query,
     Receipt,
@@ -694,6 +696,7 @@ class Memory:
         mood: Mood = None,
         emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
+        procedures: int = 0,
         **filters: Unpack[SearchFilters],
     ) -> MemoryContext:
         """Search results as text for a prompt, within a token budget.
@@ -702,7 +705,8 @@ class Memory:
         sources. Tokens are counted by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is
         on this machine, else an approximation; a name, ``"approximate"`` or any function are accepted. The other
         arguments are those of ``search``: with ``min_evidence="weak"`` the text is empty when no hit is relevant to the
-        query.
+        query. With ``procedures`` it begins with at most so many that worked for similar requests, in at most a fifth of the
+        budget; see ``procedures``.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -716,17 +720,70 @@ class Memory:
             relevance_limits=assembly.RELEVANCE_LIMITS,
         )  # fmt: skip
         asked_at = clock()
-        found = assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
+        most = validation.whole("procedures", procedures, 0, queries.MAX_HITS)
+        done = procedures_for(self._runtime, self._scope, replace(checked, k=most)) if checked and most else ()
+        known = [procedure for procedure in done if procedure.successes]
+        found = assembly.build_context(
+            self._runtime, self._scope, checked, filters=wanted, max_tokens=budget, procedures=known
+        )
         if checked is not None:
             self._keep(checked)
             if self._runtime.settings.retention.contexts:
                 from mnemic.lifecycle import maintenance
 
-                plain = not (any(given.values()) or recent or mood or now) and recipe == "conversation"
+                plain = not (any(given.values()) or recent or mood or now or known) and recipe == "conversation"
                 maintenance.keep_context(
                     self._runtime, self._scope, checked, found, asked_at=asked_at, max_tokens=budget, plain=plain
                 )
         return found
+
+    def procedures(
+        self,
+        request: str,
+        *,
+        k: int = 3,
+        now: datetime | None = None,
+        min_evidence: Evidence = "none",
+        **filters: Unpack[Filters],
+    ) -> builtins.list[Procedure]:
+        """What agents did for requests like this one: the tools they used, in order, and how that went.
+
+        Requests are found as ``search`` finds messages. What was done for one is what the answers to it note in
+        ``metadata["tools_used"]``, as the adapters do: ``[{"name": "book_flight", "outcome": "ok"}]``, with ``"ok"``,
+        ``"error"`` or nothing where the outcome is unknown. Anything else there is ignored. No text of a tool is read.
+
+        Args:
+            request: what is to be done, in words.
+            k: most procedures, 1 to 10,000.
+            now: the time from which the age of outcomes counts; default the present, or ``at``.
+            min_evidence: a lower grade of the requests found gives nothing, as in ``search``.
+            filters: see ``Filters``: they hold for requests and answers, ``role`` (default ``user``) and ``speaker`` for
+                requests alone.
+
+        Returns:
+            Those that ever worked before the others, each by ``score``; see ``Procedure``. Requests and answers below a
+            trust of 0.5 count for nothing.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+            EmbeddingMismatch: the record holds vectors of another model.
+
+        Examples:
+            >>> from mnemic import Memory, Message
+            >>> memory = Memory(":memory:", embedder="hashing", session="trip")
+            >>> used = {"tools_used": [{"name": "search_flights", "outcome": "ok"}, {"name": "book_flight", "outcome": "ok"}]}
+            >>> _ = memory.add([
+            ...     Message(role="user", content="Book a flight to Rome."),
+            ...     Message(role="assistant", content="Booked.", metadata=used),
+            ... ])
+            >>> memory.procedures("Book a flight to Oslo.")[0].steps
+            ('search_flights', 'book_flight')
+        """
+        query = queries.query(
+            request, k=k, scope=self._scope, zone=self._zone, recipe="facts", now=now, min_evidence=min_evidence,
+            filters=self._filters(Memory.procedures, filters, Filters.__annotations__),
+        )  # fmt: skip
+        return procedures_for(self._runtime, self._scope, query)
 
     def _keep(self, query: Query) -> None:
         if self._runtime.settings.retention.questions:

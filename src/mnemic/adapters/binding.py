@@ -226,8 +226,8 @@ def _parameters(function: Callable[..., object]) -> frozenset[str]:
 
 def _check(values: Mapping[str, Any]) -> None:
     """Validate values as a search would."""
-    if "max_tokens" in values:
-        validation.whole("max_tokens", values["max_tokens"], 1, queries.MAX_TOKENS)
+    for name, least, most in (("max_tokens", 1, queries.MAX_TOKENS), ("procedures", 0, queries.MAX_HITS)):
+        validation.whole(name, values.get(name, least), least, most)
     given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
     filters = {name: value for name, value in given.items() if name in _FILTERS}
     options: dict[str, Any] = {"k": 1, "recipe": "conversation"}

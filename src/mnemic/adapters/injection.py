@@ -49,6 +49,7 @@ class Recall:
         recipe: see ``Memory.search``.
         mood: what to rank by beside relevance.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, shown first; 0 shows none.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -64,17 +65,18 @@ class Recall:
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
     ) -> None:
         self._options = checked_filters(
             Memory.get_memory_context, filters, reserved=("exclude",), min_evidence=min_evidence, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, max_tokens=1 if max_tokens == 0 else max_tokens,
+            emotion_weight=emotion_weight, procedures=procedures, max_tokens=1 if max_tokens == 0 else max_tokens,
         )  # fmt: skip
         self.max_tokens, self._profile = max_tokens, profile
 
     @classmethod
     def of(cls, owner: object) -> Recall:
         """For a framework's class that has the arguments as its fields, under the same names."""
-        names = ("max_tokens", "min_evidence", "filters", "profile", "recipe", "mood", "emotion_weight")
+        names = ("max_tokens", "min_evidence", "filters", "profile", "recipe", "mood", "emotion_weight", "procedures")
         return cls(**{name: getattr(owner, name) for name in names})
 
     async def text(

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TextIO, cast
 
 from mnemic.text.values import jsonable
-from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
+from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
 
 LONGEST = 100
 """Maximum characters of a text on one line."""
@@ -136,6 +136,13 @@ def hit_lines(rank: int, hit: Hit) -> list[str]:
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
     head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.relevance:.2f}"
     return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
+
+
+def procedure_lines(rank: int, of: Procedure) -> list[str]:
+    """One procedure: its steps and how they went, then the requests that it was done for."""
+    head = f"{rank:>2}. {', then '.join(map(one_line, of.steps))}  {of.score:.2f}"
+    went = f"    worked {of.successes} of {of.successes + of.failures} times, last on {moment(of.last_used)}"
+    return [head, went, *(indented(short(hit.text)) for hit in of.requests)]
 
 
 def explained(hit: Hit) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands ``search``, ``context``, ``list``, ``episodes``, ``show``, ``graph``, ``link`` and ``unlink``."""
+"""The commands ``search``, ``context``, ``procedures``, ``list``, ``episodes``, ``show``, ``graph``, ``link``, ``unlink``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from mnemic.cli.output import (
     moment,
     one_line,
     plain,
+    procedure_lines,
     short,
     table,
 )
@@ -121,6 +122,30 @@ def context(given: Namespace) -> Answer:
     rest = ", more was found than fits" if found.truncated else ""
     note = f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}."
     return Answer(document, [found.text], [note])
+
+
+@command(
+    "what agents did for similar requests",
+    option("request", "what is to be done, in words", metavar="REQUEST"),
+    option("-k", "maximum number of procedures (default: 3)", type=int, default=3, metavar="N"),
+    *time_range("said"),
+    *VALID_TIMES,
+    REACH,
+)
+def procedures(given: Namespace) -> Answer:
+    """Print which tools agents used for requests like this one, in order, and how often that worked. Exit code 1 if
+    nothing is known.
+
+    examples:
+      mnemic procedures "book a flight to Oslo"
+      mnemic procedures "deploy the api" --since 2026-01-01 --json
+    """
+    names = ("k", "since", "until", "at", "known_at", "reach", "session")
+    with open_memory(given) as memory:
+        found = memory.procedures(given.request, **{name: getattr(given, name) for name in names})
+    lines = [line for rank, one in enumerate(found, start=1) for line in procedure_lines(rank, one)]
+    notes = [] if found else ["nothing found."]
+    return Answer({"request": given.request, "procedures": [*map(plain, found)]}, lines, notes, fine=bool(found))
 
 
 def _search_options(given: Namespace) -> dict[str, Any]:

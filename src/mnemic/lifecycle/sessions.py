@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
-from typing import cast
 
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
+from mnemic.recall.procedures import tools_used
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
@@ -30,7 +30,7 @@ from mnemic.types import (
     Scope,
     SessionView,
 )
-from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES, TOOLS_USED
+from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES
 
 __all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
 
@@ -92,16 +92,7 @@ def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
     """How often each tool was used: its messages, and what answers note."""
     names = [m.name or "tool" for m in messages if m.role in TOOL_ROLES]
-    return dict(Counter(names + [name for m in messages for name in _noted(m)]).most_common())
-
-
-def _noted(message: Message) -> Iterator[str]:
-    """The names of the tools that an answer notes; anyone may have written its metadata."""
-    notes = message.metadata.get(TOOLS_USED)
-    for note in cast("list[object]", notes) if isinstance(notes, list) else ():
-        name = cast("Mapping[str, object]", note).get("name") if isinstance(note, Mapping) else None
-        if isinstance(name, str):
-            yield name
+    return dict(Counter(names + [use.name for m in messages for use in tools_used(m.metadata)]).most_common())
 
 
 def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
 """The largest budget of a context."""
+MAX_HITS = 10_000
 MAX_DEPTH = 10
 """Most links in a path."""
 
@@ -171,7 +172,7 @@ def query(
     moment, lowest = validation.micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,
-        k=validation.whole("k", k, 1, 10_000),
+        k=validation.whole("k", k, 1, MAX_HITS),
         filters=filters_of(scope, zone, filters, kinds=("message", "memory")),
         recipe=recipe_named(recipe),
         now=to_micros(present()) if moment is None else moment,

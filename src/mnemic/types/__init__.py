@@ -89,4 +89,4 @@ from mnemic.types.reports import (
     Stats,
     VerifyReport,
 )
-from mnemic.types.results import Hit, MemoryContext, MemorySummary, Receipt, Receipts, SearchResult
+from mnemic.types.results import Hit, MemoryContext, MemorySummary, Procedure, Receipt, Receipts, SearchResult

@@ -169,6 +169,27 @@ class SearchResult(Sequence[Hit]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """What agents did for requests like a given one, and how that went; see ``Memory.procedures``.
+
+    Attributes:
+        steps: the names of the tools in order, as far as they worked in the end.
+        requests: the earlier requests that it was done for, most alike first; one said several times is one hit.
+        successes: how often its last known outcome was ``ok``, and ``failures``, how often it was an error. Runs whose
+            outcomes nobody noted count as neither.
+        last_used: the time of the last answer that it was used for.
+        score: 0 to 1, the likeness of the request times the rate of success.
+    """
+
+    steps: tuple[str, ...]
+    requests: tuple[Hit, ...]
+    successes: int
+    failures: int
+    last_used: datetime
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySummary:
     """One line of a context as data, in the format of memory servers."""
 

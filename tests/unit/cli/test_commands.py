@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 
@@ -284,6 +285,26 @@ class TestContext:
         run = filled("context", "Ana", "--user", "nobody")
         assert (run.code, run.out, run.err) == (1, "", "mnemic: nothing found.\n")
         assert filled("context", "Ana", "--user", "nobody", "--json").json["text"] == ""
+
+
+class TestProcedures:
+    def test_steps_outcomes_and_requests(self, mnemic, folder):
+        used = {"tools_used": [{"name": "search_flights", "outcome": "ok"}, {"name": "book\x1b[2J", "outcome": "ok"}]}
+        with Memory(folder, embedder="hashing") as memory:
+            memory.add("Book a flight to Rome.", sent_at=datetime(2026, 3, 1, tzinfo=UTC))
+            memory.add("It is booked.", role="assistant", sent_at=datetime(2026, 3, 1, tzinfo=UTC), metadata=used)
+        run = mnemic("procedures", "Book a flight to Oslo.")
+        assert run.code == 0
+        head, went, request = run.out.splitlines()
+        assert " 1. search_flights, then book[2J  0." in head
+        assert went == "    worked 1 of 1 times, last on 2026-03-01 00:00 UTC"
+        assert request == "    Book a flight to Rome."
+        (found,) = mnemic("procedures", "Book a flight to Oslo.", "--json").json["procedures"]
+        assert (found["steps"][0], found["successes"]) == ("search_flights", 1)
+
+    def test_nothing_found(self, filled):
+        run = filled("procedures", "Book a flight.")
+        assert (run.code, run.out, run.err) == (1, "", "mnemic: nothing found.\n")
 
 
 class TestStats:

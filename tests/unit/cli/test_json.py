@@ -36,6 +36,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "process": [("process",)],
         "search": [("search", "tiles"), ("search", "tiles", "--user", "nobody")],
         "context": [("context", "tiles"), ("context",), ("context", "--user", "nobody")],
+        "procedures": [("procedures", "tiles"), ("procedures", "tiles", "--user", "nobody")],
         "list": [("list",), ("list", "--user", "nobody")],
         "episodes": [("episodes",), ("episodes", "--user", "nobody")],
         "show": [("show", one)],

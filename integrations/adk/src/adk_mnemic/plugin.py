@@ -68,6 +68,7 @@ class MnemicPlugin(BasePlugin):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
         name: of the plugin; an app has one of each name.
@@ -88,6 +89,7 @@ class MnemicPlugin(BasePlugin):
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         store: bool = True,
         idle: bool = True,
         name: str = "mnemic",
@@ -95,7 +97,7 @@ class MnemicPlugin(BasePlugin):
         super().__init__(name)
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self._face, self._scope = as_async(memory), scope
         self._store, self._idle = store, idle

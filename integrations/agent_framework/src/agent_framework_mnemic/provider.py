@@ -55,6 +55,7 @@ class MnemicContextProvider(ContextProvider):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
@@ -81,6 +82,7 @@ class MnemicContextProvider(ContextProvider):
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
@@ -89,7 +91,7 @@ class MnemicContextProvider(ContextProvider):
         super().__init__(source_id)
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self._face, self._scope = as_async(memory), scope
         self._tools = mnemic_tools(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight) if tools else []

@@ -49,6 +49,7 @@ class MnemicRecall:
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         idle: process and consolidate in idle periods after runs.
 
     Raises:
@@ -66,12 +67,13 @@ class MnemicRecall:
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         idle: bool = True,
     ) -> None:
         self._memory, self._idle = checked_memory(memory), idle
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         if _show not in get_before_llm_call_hooks():
             register_before_llm_call_hook(_show)

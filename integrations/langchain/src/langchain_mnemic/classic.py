@@ -104,6 +104,9 @@ class MnemicMemory(BaseMemory):
     emotion_weight: float = 0.3
     """Of the mood, 0 to 1."""
 
+    procedures: int = 0
+    """Most procedures that worked for similar requests, at the beginning of the recalled text."""
+
     idle: bool = True
     """Arm ``memory.idle``: after an idle period new messages are processed and consolidated, and the conversation is
     summarised, on a background thread."""

@@ -119,6 +119,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         store_tools: also store the results of tools.
         idle: arm ``memory.idle``: after an idle period new messages are processed and consolidated, on a background thread.
 
@@ -141,6 +142,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         store_tools: bool = False,
         idle: bool = True,
     ) -> None:
@@ -150,7 +152,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
         self._recall = adapters.Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self._memory, self._face, self._scope = adapters.checked_memory(memory), AsyncMemory.over(memory), scope
         self._inject, self._store_tools, self._idle = inject, store_tools, idle

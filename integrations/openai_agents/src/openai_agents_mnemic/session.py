@@ -75,6 +75,7 @@ class MnemicSession:
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, and the
             conversation is summarised, on a background thread.
         session_settings: such as how many of the latest items are read.
@@ -105,6 +106,7 @@ class MnemicSession:
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         idle: bool = True,
         session_settings: SessionSettings | None = None,
     ) -> None:
@@ -114,7 +116,7 @@ class MnemicSession:
             )
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self._named = bound(as_async(memory), scope, None).scoped(session=session_id)
         self.session_id, self.session_settings, self._idle = session_id, session_settings, idle

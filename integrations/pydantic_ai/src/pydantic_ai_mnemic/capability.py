@@ -45,6 +45,7 @@ class MnemicCapability(AbstractCapability[Any]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
@@ -75,6 +76,7 @@ class MnemicCapability(AbstractCapability[Any]):
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
@@ -84,7 +86,7 @@ class MnemicCapability(AbstractCapability[Any]):
             raise ConfigurationError(f'inject must be "user" or "instructions", not {inject!r:.40}.')
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self.id = id
         self._face = as_async(memory)

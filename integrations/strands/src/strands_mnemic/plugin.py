@@ -68,6 +68,7 @@ class MnemicPlugin(Plugin):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after invocations.
@@ -93,6 +94,7 @@ class MnemicPlugin(Plugin):
         recipe: str | Recipe = "conversation",
         mood: Mood = None,
         emotion_weight: float = 0.3,
+        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
@@ -102,7 +104,7 @@ class MnemicPlugin(Plugin):
         super().__init__()
         self._recall = Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight,
+            emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
         self._face, self._scope = as_async(memory), scope
         self._made = mnemic_tools(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight) if tools else []

@@ -23,7 +23,7 @@ import pytest
 from mnemic.errors import ConfigurationError, MnemicError, StoreUnavailable
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
-from mnemic.types import MemoryRecord
+from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import SESSION_SUMMARY
 from mnemic_testing.records import OnEachStore
 
@@ -118,7 +118,7 @@ class AdapterConformance(OnEachStore):
             script: call ``answer`` or ``aanswer`` for each answer of the model.
             session: the name of the thread; one that exists is continued with what the framework keeps of it.
             options: for the adapter: ``scope``, ``max_tokens``, ``min_evidence``, ``filters``, ``profile``, ``mood``,
-                ``emotion_weight``, ``idle``.
+                ``emotion_weight``, ``procedures``, ``idle``.
         """
         raise NotImplementedError
 
@@ -356,6 +356,16 @@ class AdapterConformance(OnEachStore):
         chat = self.conversation(memory, script, session=SESSION, max_tokens=room, mood=mood, emotion_weight=1.0)
         await self.turn(chat, "How was the exam?")
         assert [text for text in exams if text in script.shown] == [exams[first]]
+
+    async def test_what_worked_for_a_similar_request_is_shown(self, memory: Memory) -> None:
+        used = {"tools_used": [{"name": "look_up", "outcome": "ok"}, {"name": "book", "outcome": "ok"}]}
+        asked = Message(role="user", content="Book a flight to Rome.")
+        memory.add([asked, Message(role="assistant", content="Booked.", metadata=used)], session="before")
+        script = Script("a", "b")
+        for procedures, shown in ((0, False), (1, True)):
+            chat = self.conversation(memory, script, session=f"{procedures}", procedures=procedures)
+            await self.turn(chat, "Book a flight to Rome.")
+            assert ("this worked: look_up, then book" in script.shown) == shown
 
     async def test_the_profile_is_shown_whatever_is_asked(self, memory: Memory) -> None:
         memory.remember("Ana is allergic to peanuts.", importance=1.0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from mnemic.recall import context
 from mnemic.recall.context import Background, Frame, StyledPrompt
-from mnemic.recall.context.packing import cannot_fit, preference_text, summary_of
+from mnemic.recall.context.packing import cannot_fit, preference_text, procedure_text, summary_of
 from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
@@ -27,6 +28,7 @@ from mnemic.types import (
     MemoryContext,
     MemoryRecord,
     Message,
+    Procedure,
     Query,
     RecordFilter,
     Scope,
@@ -35,6 +37,8 @@ from mnemic.types import (
 )
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
 from mnemic.types.literals import PREFERENCE as KEY
+
+T = TypeVar("T")
 
 READ = 500
 """Most important memories that are looked through for statements about the user."""
@@ -145,6 +149,8 @@ USUAL_TOKENS, SHORT_TOKENS = 16, 8
 """Tokens of a usual hit and of a short one; if the first estimate does not fill the budget, the second is used."""
 PREFERENCE_SHARE = 0.1
 """Share of the budget that preferences may take."""
+PROCEDURE_SHARE = 0.2
+"""Share of the budget that procedures may take."""
 RECENT = 10
 """Newest memories at the start of a session, session summaries among them."""
 
@@ -155,12 +161,19 @@ def hits_for(max_tokens: int, tokens: int = USUAL_TOKENS) -> int:
 
 
 def build_context(
-    runtime: Runtime, scope: Scope, query: Query | None, *, filters: RecordFilter, max_tokens: int
+    runtime: Runtime,
+    scope: Scope,
+    query: Query | None,
+    *,
+    filters: RecordFilter,
+    max_tokens: int,
+    procedures: Sequence[Procedure] = (),
 ) -> MemoryContext:
     """Search results packed into a budget; without a query, the start of a session.
 
     A query about the user in general ("what do you know about me?") gets a profile; one that names the key of a
-    preference gets its value first. All other preferences stand before the evidence, within a share of the budget.
+    preference gets its value first. All other preferences stand before the evidence, and so do ``procedures``, each within a
+    share of the budget.
     """
     standing: list[Hit] = []
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
@@ -172,6 +185,8 @@ def build_context(
     else:
         result, standing = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
         frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in standing))
+    texts = [procedure_text(one, frame) for one in procedures]
+    frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
     hits = result.hits if query is None else context.with_excerpts(result.hits, query.text, max_tokens)
@@ -179,7 +194,9 @@ def build_context(
     found = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
     if query is not None and not found.truncated and query.k <= len(result.hits) + len(standing) and query.k < more:
-        return build_context(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
+        return build_context(
+            runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens, procedures=procedures
+        )
     original = {hit.id: hit for hit in result.hits}
     shown = (*(original[hit.id] for hit in found.hits), *standing)
     if is_counted():
@@ -202,7 +219,8 @@ def _with_preferences(
         return result, []
     current = _current(held, scope.project)
     named, others = _preferences_for(query, current)
-    standing = memory_hits(_standing(others, frame))
+    texts = [preference_text(record, frame) for record in others]
+    standing = memory_hits(_fitting(others, texts, frame, PREFERENCE_SHARE))
     overridden = {record.id for record in held if record.project is None and record not in current}
     apart = overridden | {hit.id for hit in standing}
     found = _distinct((*memory_hits(named), *result.hits), query.filters)
@@ -230,13 +248,13 @@ def _current(preferences: Iterable[MemoryRecord], project: str | None) -> list[M
     return [*by_key.values()]
 
 
-def _standing(preferences: Iterable[MemoryRecord], frame: Frame) -> list[MemoryRecord]:
-    """The preferences that fit their share of the budget."""
-    fitting, room = list[MemoryRecord](), frame.max_tokens * PREFERENCE_SHARE
-    for record in preferences:
-        cost = room + 1 if cannot_fit(record.content, frame) else frame.count(f"- {preference_text(record, frame)}\n")
+def _fitting(items: Iterable[T], texts: Iterable[str], frame: Frame, share: float) -> list[T]:
+    """The items whose texts, as lines, fit a share of the budget."""
+    fitting, room = list[T](), frame.max_tokens * share
+    for item, text in zip(items, texts, strict=True):
+        cost = room + 1 if cannot_fit(text, frame) else frame.count(f"- {text}\n")
         if cost <= room:
-            fitting.append(record)
+            fitting.append(item)
             room -= cost
     return fitting
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
 from itertools import groupby
+from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
 from mnemic.text.differences import CUT
 from mnemic.text.markup import unmarked, unverified, unvoiced, visible
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
-from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary
+from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
 from mnemic.types.literals import UNTRUSTED
 
 PREFIX_CHARS = 16
@@ -37,7 +38,6 @@ GRADES: Mapping[Evidence, str] = {
     "none": "Evidence: none; it may have nothing to do with the question.",
 }
 """The evidence grade as stated in the prompt."""
-PREFERENCES = "Preferences:"
 UNDATED = "Undated"
 LONGEST_NAME = 100
 _NO_HEADING = " -*#>\u2022\u2013\u2014"
@@ -58,6 +58,7 @@ class Frame:
         fence: the word of the fence; occurrences inside texts are masked.
         evidence: the grade to state; None for none.
         preferences: the user's preferences, which stand before the lines.
+        procedures: what worked for similar requests, which stands there too.
     """
 
     max_tokens: int
@@ -65,12 +66,20 @@ class Frame:
     fence: str
     evidence: Evidence | None = None
     preferences: tuple[str, ...] = ()
+    procedures: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> dict[str, list[str]]:
+        """What stands before the lines, by name."""
+        both = {"preferences": self.preferences, "procedures": self.procedures}
+        return {name: [*texts] for name, texts in both.items() if texts}
 
     def render(self, lines: Iterable[str]) -> str:
-        """Lines inside the fence, after an introduction, the grade and the preferences."""
+        """Lines inside the fence, after an introduction, the grade and what stands before them."""
         introduction = INTRODUCTION if self.evidence is None else f"{INTRODUCTION} {GRADES[self.evidence]}"
-        preferences = [PREFERENCES, *(f"- {text}" for text in self.preferences)] if self.preferences else []
-        return "\n".join([f"<memory {self.fence}>", introduction, *preferences, *lines, f"</memory {self.fence}>"])
+        listed = ((f"{name.capitalize()}:", *(f"- {text}" for text in texts)) for name, texts in self.standing.items())
+        standing = [line for lines in listed for line in lines]
+        return "\n".join([f"<memory {self.fence}>", introduction, *standing, *lines, f"</memory {self.fence}>"])
 
     def fits(self, text: str) -> bool:
         """Whether a rendered prompt is within the budget."""
@@ -164,6 +173,14 @@ def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:
     """A preference as data: its key and value."""
     text = of.text if isinstance(of, Hit) else of.content
     return single_line(text.removeprefix("Preference "), frame.fence)
+
+
+def procedure_text(of: Procedure, frame: Frame) -> str:
+    """A procedure as data: the most alike request, and what was done for it; both are texts of others."""
+    request = single_line(shorten(of.requests[0].text[:FIRST], LONGEST_NAME, placeholder=" ..."), frame.fence)
+    steps = ", then ".join(single_line(step[:LONGEST_NAME], frame.fence) for step in of.steps)
+    times = f"{of.successes} of {of.successes + of.failures} times, last on {date_of(of.last_used)}"
+    return f'For "{request}" this worked: {steps} ({times}).'
 
 
 def summary_of(hit: Hit) -> MemorySummary:
@@ -472,10 +489,10 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
     cut = not chosen and bool(hits)
     if cut:
         chosen = _truncated_best(hits[0], frame)
-    text = _render(chosen, frame) if chosen or frame.preferences else ""
+    text = _render(chosen, frame) if chosen or frame.standing else ""
     while chosen and not frame.fits(text):  # tokens of a whole are not always the sum of its parts
         chosen = _without_last(chosen)
-        text = _render(chosen, frame) if chosen or frame.preferences else ""
+        text = _render(chosen, frame) if chosen or frame.standing else ""
     taken = tuple(line.hit for line in chosen)
     context = MemoryContext(
         text=text,

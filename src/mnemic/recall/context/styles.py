@@ -26,10 +26,10 @@ from mnemic.types import Evidence, Hit
 from mnemic.types.literals import Style
 
 Outline = dict[str, Any]
-"""A prompt as JSON: ``preferences``, ``episodes`` (each with messages and facts), ``messages`` and ``facts``."""
+"""A prompt as JSON: ``preferences``, ``procedures``, ``episodes`` (with messages and facts), ``messages`` and ``facts``."""
 
 SINGULAR = {
-    "preferences": "preference", "episodes": "episode", "messages": "message", "facts": "fact",
+    "preferences": "preference", "procedures": "procedure", "episodes": "episode", "messages": "message", "facts": "fact",
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class StyledPrompt:
         """
         if style not in get_args(Style):
             raise InvalidInput(f"style must be one of {list(get_args(Style))} or None, not {shown(style)}.")
-        least = 0 if self.frame.preferences else 1
+        least = 0 if self.frame.standing else 1
         low, high = least - 1, len(self.lines)
         while low < high:
             middle = (low + high + 1) // 2
@@ -59,7 +59,7 @@ class StyledPrompt:
     def _text(self, style: Style, most: int) -> str:
         outline = _outline(self.lines[:most], self.background, self.frame)
         render = {"markdown": _markdown, "xml": _xml, "json": _json}[style]
-        return replace(self.frame, preferences=()).render(render(outline))
+        return replace(self.frame, preferences=(), procedures=()).render(render(outline))
 
 
 def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: Style | None) -> str:
@@ -82,8 +82,8 @@ def _outline(lines: Sequence[Line], background: Background, frame: Frame) -> Out
     ]  # fmt: skip
     episodes = {key[1] for key in keys if key[1]}
     apart = [_entry(line, frame) for line in facts if line.hit.episode not in episodes]
-    outline = {"preferences": list(frame.preferences), "episodes": sections, "facts": apart}
-    return {name: value for name, value in outline.items() if value}
+    outline = {"episodes": sections, "facts": apart}
+    return {**frame.standing, **{name: value for name, value in outline.items() if value}}
 
 
 def _key(hit: Hit, background: Background) -> tuple[str, str]:
@@ -146,7 +146,9 @@ def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Ite
 
 
 def _markdown(outline: Outline) -> list[str]:
-    parts = ["## Preferences", *(f"- {text}" for text in outline["preferences"])] if "preferences" in outline else []
+    parts = list[str]()
+    for name in ("preferences", "procedures"):
+        parts += [f"## {name.capitalize()}", *(f"- {text}" for text in outline[name])] if name in outline else []
     for section in outline.get("episodes", ()):
         title = section.get("title")
         parts.append(f"## {title} ({section['day']})" if title else f"## {section['day']}")

@@ -61,6 +61,7 @@ class MnemicChatMemory(BaseMemory):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``. An emotion or a function is not serialised.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
             to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
@@ -98,6 +99,7 @@ class MnemicChatMemory(BaseMemory):
     recipe: SkipValidation[str | Recipe] = "conversation"
     mood: SkipValidation[Mood] = None
     emotion_weight: float = 0.3
+    procedures: int = 0
     options: dict[str, Any] = Field(default_factory=dict)
     idle: bool = True
     buffer: list[ChatMessage] | None = None

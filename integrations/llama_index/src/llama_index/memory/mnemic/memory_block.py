@@ -52,6 +52,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         recipe: how hits are ranked; see ``Memory.search``.
         mood: what to rank by beside relevance; see ``Memory.search``.
         emotion_weight: of the mood, 0 to 1.
+        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
         idle: arm ``memory.idle`` when something is stored: after an idle period new messages are processed and consolidated,
@@ -78,6 +79,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     recipe: SkipValidation[str | Recipe] = Field(default="conversation", exclude=True)
     mood: SkipValidation[Mood] = Field(default=None, exclude=True)
     emotion_weight: float = 0.3
+    procedures: int = 0
     options: dict[str, Any] = Field(default_factory=dict, exclude=True)
     idle: bool = True
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)

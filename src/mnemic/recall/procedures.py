@@ -1,0 +1,175 @@
+"""Procedures: what agents did for requests like a given one, and how that went.
+
+A view over evidence, without a record of its own: requests are found as any message is, and what was done for one is noted
+on the answers to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+
+from mnemic.indexes.catalog import DAY, KINDS
+from mnemic.recall.recipes import Recipe
+from mnemic.recall.search import allowed_rows, search
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.usage import uncounted
+from mnemic.runtime.views import View
+from mnemic.safety.trust import is_trusted
+from mnemic.text.values import to_micros
+from mnemic.types import Hit, Message, Procedure, Query, RecordFilter, Scope
+from mnemic.types.literals import TOOLS_USED
+from mnemic.vectors import Mask
+
+REQUESTS = 50
+"""The most similar requests whose answers are read."""
+LIKE = 0.5
+"""Least likeness of a request, as a share of that of the most alike one that was answered."""
+HALF_LIFE_DAYS = 30.0
+"""Days after which an outcome counts half: tools change."""
+PRIOR = 1.0
+"""Successes, and failures, before any are known."""
+RECIPE = Recipe(weights={"dense": 0.9, "said": 0.1})
+"""How requests are ranked: by meaning, and without vectors by words. The recipe of conversations ranks a repeated request
+last, because it is no answer.
+"""
+
+Outcome = Literal["ok", "error"]
+Steps = tuple[str, ...]
+
+
+class ToolUse(NamedTuple):
+    """A tool that was used; the outcome is None where nobody noted it."""
+
+    name: str
+    outcome: Outcome | None
+
+
+def tools_used(metadata: Mapping[str, Any]) -> Iterator[ToolUse]:
+    """The tools that an answer notes, in order; what is no note is left out, because anyone may have written it."""
+    notes = metadata.get(TOOLS_USED)
+    for note in cast("list[object]", notes) if isinstance(notes, list) else ():
+        fields = cast("Mapping[str, object]", note) if isinstance(note, Mapping) else dict[str, object]()
+        name, outcome = fields.get("name"), fields.get("outcome")
+        if isinstance(name, str) and name.strip():
+            yield ToolUse(name, outcome if outcome in ("ok", "error") else None)
+
+
+def outcome_of(uses: Sequence[ToolUse]) -> Outcome | None:
+    """The last known outcome: a run that got over an error worked."""
+    return next((use.outcome for use in reversed(uses) if use.outcome), None)
+
+
+def steps_of(uses: Sequence[ToolUse]) -> Steps:
+    """The names of the tools, without errors that were got over; a step that follows itself counts once."""
+    last = max((at for at, use in enumerate(uses) if use.outcome == "ok"), default=-1)
+    kept = [use.name for at, use in enumerate(uses) if use.outcome != "error" or at > last]
+    return tuple(name for name, _ in groupby(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was done once for a request, and when it was answered."""
+
+    request: Hit
+    uses: Sequence[ToolUse]
+    at: datetime
+
+
+def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedure]:
+    """The first ``query.k`` procedures for a request: those that ever worked before the others, each by score.
+
+    Args:
+        runtime: the runtime.
+        scope: whose.
+        query: the request; its recipe and its mood are left out, because they rank answers.
+    """
+    filters = replace(query.filters, kinds=("message",), role=query.filters.role or "user")
+    with uncounted():
+        found = search(runtime, scope, replace(query, k=REQUESTS, filters=filters, recipe=RECIPE, mood=None))
+    by_steps: dict[Steps, list[Run]] = {}
+    for run in _runs(runtime, scope, filters, sorted(found, key=likeness, reverse=True)):
+        by_steps.setdefault(steps_of(run.uses), []).append(run)
+    now = query.now if filters.at is None else min(query.now, filters.at)
+    ranked = [_procedure(steps, runs, now) for steps, runs in by_steps.items()]
+    ranked.sort(key=lambda one: (one.successes > 0, one.score, one.last_used), reverse=True)
+    return ranked[: query.k]
+
+
+def likeness(request: Hit) -> float:
+    """How alike a request is, 0 to 1: its cosine; without vectors the share of the words."""
+    return max(0.0, request.scores["dense"] or request.relevance)
+
+
+def _procedure(steps: Steps, runs: Sequence[Run], now: int) -> Procedure:
+    """The procedure of runs with the same steps, the most alike request first."""
+    ages = [max(now - to_micros(run.at), 0) / DAY for run in runs]
+    outcomes = [(outcome_of(run.uses), 0.5 ** (age / HALF_LIFE_DAYS)) for run, age in zip(runs, ages, strict=True)]
+    worked, failed = (sum(weight for one, weight in outcomes if one == word) for word in ("ok", "error"))
+    return Procedure(
+        steps=steps,
+        requests=tuple({run.request.id: run.request for run in runs}.values()),
+        successes=sum(outcome == "ok" for outcome, _ in outcomes),
+        failures=sum(outcome == "error" for outcome, _ in outcomes),
+        last_used=max(run.at for run in runs),
+        score=likeness(runs[0].request) * (worked + PRIOR) / (worked + failed + 2 * PRIOR),
+    )
+
+
+def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Sequence[Hit]) -> Iterator[Run]:
+    """What was done for each request, the most alike first, however often it was said; for several of one turn, once.
+
+    A request that nobody answered yet, such as the one that is asked about, sets no measure of what is alike.
+    """
+    view = runtime.views.of(scope.user)
+    if view is None:
+        return
+    hits = {id_: hit for hit in requests for id_ in (hit.id, *hit.similar)}
+    docs = runtime.store.docs_of(scope.user, [*hits])
+    visible = allowed_rows(runtime, scope, replace(filters, role="assistant", speaker=None), view)
+    answers = _answers(view, docs.values(), visible)
+    trusted = _trusted(runtime, view, {*answers, *(doc for found in answers.values() for doc in found)})
+    answered = [
+        (hit, answers[docs[id_]]) for id_, hit in hits.items() if docs.get(id_) in trusted and answers[docs[id_]]
+    ]
+    least = LIKE * likeness(answered[0][0]) if answered else 0.0
+    taken: set[int] = set()
+    for hit, said in answered:
+        told = [trusted[doc] for doc in said if doc in trusted and doc not in taken] if likeness(hit) >= least else []
+        taken.update(said)
+        if uses := [use for message in told for use in tools_used(message.metadata)]:
+            yield Run(hit, uses, max(message.sent_at for message in told if message.sent_at))
+
+
+def _trusted(runtime: Runtime, view: View, docs: Iterable[int]) -> dict[int, Message]:
+    """The trusted messages among docs."""
+    found = {doc: one.value for doc, one in runtime.store.fetch(view.user, sorted(docs)).items()}
+    return {doc: one for doc, one in found.items() if isinstance(one, Message) and is_trusted(one.trust)}
+
+
+def _answers(view: View, docs: Iterable[int], visible: Mask) -> dict[int, list[int]]:
+    """The docs of the visible answers to each request: what the assistant said after it, until somebody asks again.
+
+    Forgotten messages count as turns, so that the answer to a forgotten request is not taken for one to the request before.
+    """
+    c = view.columns
+    rows = c.rows_of(sorted(docs))
+    turns = np.flatnonzero((c.kind == KINDS["message"]) & np.isin(c.group, c.group[rows]))
+    turns = turns[np.lexsort((turns, c.time[turns], c.group[turns]))]
+    answer, asker = c.names.label.get("assistant"), c.label[rows[0]] if len(rows) else -1
+    found: dict[int, list[int]] = {}
+    for place in np.flatnonzero(np.isin(turns, rows)).tolist():
+        said = found[int(c.doc[turns[place]])] = list[int]()
+        answered = False
+        for row in turns[place + 1 :]:
+            if c.group[row] != c.group[turns[place]] or (answered and c.label[row] == asker):
+                break
+            answered |= bool(c.label[row] == answer)
+            if visible[row]:
+                said.append(int(c.doc[row]))
+    return found
