@@ -298,9 +298,7 @@ class Admin:
         """
         return backup.backup(self._runtime, folder, progress)
 
-    def rekey(
-        self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None
-    ) -> None:
+    def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
 
         The record is written anew and replaced at once: whatever happens, it is whole under the old key or the new one.

@@ -231,6 +231,7 @@ def _mostly_english(memory: mnemic.Memory) -> bool:
 
 def _fix(given: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
+    from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
     if paths.is_address(given.dir):
@@ -239,7 +240,7 @@ def _fix(given: Namespace, health: _Health) -> None:
     else:
         folder = record_file(given.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        done = backup.mend(folder, target)
+        done = backup.mend(folder, target, key=record_key(given.dir))
         if target.exists():
             health.facts["backup"] = str(target)
     health.facts["fixed"] = "; ".join(done)

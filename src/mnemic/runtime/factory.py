@@ -100,7 +100,9 @@ def check_encryptable(location: str | Path, index: VectorIndex | None) -> None:
             "MNEMIC_KEY), and put the database on an encrypted volume."
         )
     if str(location) == IN_MEMORY:
-        raise ConfigurationError("A record in RAM is never written, and so not encrypted. Leave key out, or give a folder.")
+        raise ConfigurationError(
+            "A record in RAM is never written, and so not encrypted. Leave key out, or give a folder."
+        )
     if index is not None:
         raise ConfigurationError(
             "Chroma and other vector indexes keep vectors and texts in plain files of their own. Leave vectors out: an "

@@ -44,7 +44,9 @@ def rekey(runtime: Runtime, key: str | bytes | None, progress: Progress | None =
     check_encryptable(location_of(runtime), runtime.index)
     assert isinstance(store, SqliteStore)
     if key is not None and not runtime.discard():
-        raise StoreUnavailable("Another process uses the Chroma index of this folder. Nothing was changed; close it first.")
+        raise StoreUnavailable(
+            "Another process uses the Chroma index of this folder. Nothing was changed; close it first."
+        )
     store.rekey(key, progress=progress or _no_progress)
 
 

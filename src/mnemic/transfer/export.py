@@ -297,7 +297,7 @@ def restore_from(
         WrongKey: the file is encrypted under another key.
         StoreError: the record cannot be written; nothing was stored.
     """
-    header, lines = _read(file, key or key_of(runtime))
+    header, lines = _read(file, key or encryption_key(runtime))
     lines = [_redact(runtime.secrets, line) for line in lines]
     number = runtime.store.user(scope.user)
     if number is not None and runtime.store.catalog(number, after=0, event=-1).rows:
@@ -317,7 +317,7 @@ def restore_from(
     return counts
 
 
-def key_of(runtime: Runtime) -> str | bytes | None:
+def encryption_key(runtime: Runtime) -> str | bytes | None:
     """The key of a record."""
     store = unwrap_store(runtime.store)
     return store.key if isinstance(store, SqliteStore) else None

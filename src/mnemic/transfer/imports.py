@@ -260,7 +260,9 @@ def import_file(
     user_from: str | None, strict: bool, dry_run: bool, progress: Progress | None, key: str | bytes | None,
 ) -> ImportReport:  # fmt: skip
     """Import a file for one user; see ``Admin.import_file``."""
-    reading = read(path, format=format, session=session or scope.session, strict=strict, key=key or export.key_of(runtime))
+    reading = read(
+        path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
+    )
     if reading.format in files.MEMORY_FORMATS:
         only = None if user_from in (None, memories.NOBODY) else scope.user
         mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)

@@ -1,7 +1,7 @@
 """Encryption of a file: its key, and what SQLite3 Multiple Ciphers is told.
 
-Each page is encrypted and authenticated by ChaCha20-Poly1305. Where a plain file begins with the name of its format, an encrypted
-one begins with 16 random bytes: the salt of its key. The log is encrypted in the same way.
+Each page, also of the log, is encrypted and authenticated by ChaCha20-Poly1305. Where a plain file begins with the name of
+its format, an encrypted one begins with 16 random bytes: the salt of its key.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ def checked_key(key: object) -> str | bytes | None:
         )
     if not hasattr(apsw, "mc_version"):
         raise MissingExtra(
-            "An encrypted memory", "encrypted",
-            run="pip install --force-reinstall --no-deps apsw-sqlite3mc (it takes the place of apsw, whose files have the same "
-            "names: repeat this after each upgrade of apsw)",
-        )  # fmt: skip
+            "An encrypted memory",
+            "encrypted",
+            run="pip install --force-reinstall --no-deps apsw-sqlite3mc (its files have the names of apsw's: it has to be "
+            "installed last, and again after each upgrade of apsw)",
+        )
     return key
 
 

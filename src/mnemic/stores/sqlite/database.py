@@ -431,7 +431,8 @@ def _replace(db: SqliteConnection, new: Path, path: Path) -> None:
         db.close()
         new.replace(path)
         return
-    old = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE, 0])
+    flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
+    old = cast("Any", apsw.VFSFile("", str(path), [flags, 0]))  # its types need Python 3.12
     try:
         new.replace(path)
         old.xWrite(bytes(ciphers.HEAD), 0)
@@ -449,9 +450,7 @@ class Database:
     connections are closed before a fork, and parent and child open their own afterwards.
     """
 
-    def __init__(
-        self, path: Path | None, *, durability: Durability = "FULL", key: str | bytes | None = None
-    ) -> None:
+    def __init__(self, path: Path | None, *, durability: Durability = "FULL", key: str | bytes | None = None) -> None:
         self.path = path.absolute() if path else None  # the working directory may change
         self.key: str | bytes | None = key
         self.cipher: Cipher | None = None

@@ -15,7 +15,7 @@ from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
 from mnemic.stores.sqlite import backup
-from mnemic.stores.sqlite.cipher import Cipher, checked_key
+from mnemic.stores.sqlite.cipher import Cipher, checked_key, is_encrypted
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
@@ -135,6 +135,11 @@ class SqliteStore(SqlStore[Database]):
         except OSError as error:
             raise errors.StoreUnavailable(f"The folder {folder} cannot be accessed: {error.strerror}.") from error
         return stat.S_ISREG(file.st_mode) and file.st_size > 0
+
+    @staticmethod
+    def encrypted(folder: Path) -> bool:
+        """Whether a folder contains an encrypted record."""
+        return is_encrypted(folder / FILE_NAME)
 
     def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
         """Copy the record into a new folder while it is in use, and verify the copy.
