@@ -1,6 +1,7 @@
 """What all tests share: SQLite without syncs, and engines that are started once, by the first test that asks for them."""
 
 import itertools
+import os
 import shutil
 import tempfile
 import warnings
@@ -15,6 +16,39 @@ def sqlite_does_not_sync():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
+        yield
+
+
+def pytest_addoption(parser):
+    parser.addoption("--encrypted", action="store_true", help="open every folder that names no key under one")
+
+
+def pytest_collection_modifyitems(items):
+    """Without the SQLite that encrypts, what needs it is skipped."""
+    import apsw
+
+    if not hasattr(apsw, "mc_version"):
+        for item in items:
+            if item.get_closest_marker("encrypted"):
+                item.add_marker(pytest.mark.skip(reason="needs apsw-sqlite3mc: make test-encrypted"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_are_encrypted(request):
+    """With ``--encrypted``, the suites that open folders run over encrypted ones; no passphrase, which costs 0.2 s each time."""
+    if not request.config.getoption("--encrypted"):
+        yield
+        return
+    from mnemic.stores import SqliteStore
+
+    plain, of_tests = SqliteStore.__init__, os.urandom(32)
+
+    def encrypted(self, folder, *, durability="FULL", key=None):
+        plain(self, folder, durability=durability, key=None if folder is None else key or of_tests)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteStore, "__init__", encrypted)
+        patch.setenv("MNEMIC_TEST_KEY", of_tests.hex())
         yield
 
 

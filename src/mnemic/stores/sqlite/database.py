@@ -308,7 +308,7 @@ class ReadOnlyFile:
         cipher: its encryption, if it has one.
     """
 
-    def __init__(self, path: Path, cipher: Cipher | None) -> None:
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
         self._path, self._cipher = path, cipher
         self._log = path.with_name(f"{path.name}-wal")
         self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
