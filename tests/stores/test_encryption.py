@@ -345,7 +345,7 @@ def _dies(patch, owner, name, *, after):
 @pytest.mark.encrypted
 @forks
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.parametrize(("old", "new"), [(None, PASSPHRASE), (PASSPHRASE, KEY), (KEY, None)])
+@pytest.mark.parametrize(("old", "new"), [(None, KEY), (KEY, OTHER), (KEY, None)], ids=["on", "other", "off"])
 @pytest.mark.parametrize(
     ("owner", "name", "after", "moved"),
     [
@@ -399,19 +399,12 @@ def test_kills_at_any_moment_leave_a_whole_record(tmp_path):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(("old", "new"), [(None, KEY), (KEY, OTHER)])
 def test_whoever_waits_meanwhile_opens_the_new_file_or_is_refused(tmp_path, monkeypatch, old, new):
-    folder, before = tmp_path / "memory", filled(tmp_path / "memory", old)
-    children, replace = [], database._replace
-
-    def late(*args):
-        """The others have the old file open, and wait for its lock."""
-        children.extend(forked(lambda key=key: waiting(key)) for key in (old, new) * 2)
-        deadline = time.monotonic() + 60
-        while len([*tmp_path.glob("waits-*")]) < len(children):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        replace(*args)
+    folder, before, go = tmp_path / "memory", filled(tmp_path / "memory", old), tmp_path / "go"
+    replace = database._replace
 
     def waiting(key):
+        while not go.exists():
+            time.sleep(0.01)
         monkeypatch.setattr(database.random, "uniform", _telling(tmp_path / f"waits-{os.getpid()}"))
         try:
             with opened(folder, key) as memory:
@@ -420,6 +413,16 @@ def test_whoever_waits_meanwhile_opens_the_new_file_or_is_refused(tmp_path, monk
         except WrongKey:
             os._exit(CRASHED)
 
+    def late(*args):
+        """By now the others have the old file open and wait for its lock, or were refused by its first bytes."""
+        go.touch()
+        deadline = time.monotonic() + 60
+        while len([*tmp_path.glob("waits-*")]) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        replace(*args)
+
+    children = [forked(lambda key=key: waiting(key)) for key in (old, new) * 2]
     monkeypatch.setattr(database, "_replace", late)
     with opened(folder, old) as memory:
         memory.admin.rekey(new)
