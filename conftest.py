@@ -23,19 +23,21 @@ def pytest_addoption(parser):
     parser.addoption("--encrypted", action="store_true", help="open every folder that names no key under one")
 
 
-def pytest_collection_modifyitems(items):
-    """Without the SQLite that encrypts, what needs it is skipped."""
+def pytest_collection_modifyitems(config, items):
+    """Skip what needs the SQLite that encrypts where it is not, and what looks for plain text where there is none."""
     import apsw
 
+    skipped = {"plain": "the folders are encrypted"} if config.getoption("--encrypted") else {}
     if not hasattr(apsw, "mc_version"):
-        for item in items:
-            if item.get_closest_marker("encrypted"):
-                item.add_marker(pytest.mark.skip(reason="needs apsw-sqlite3mc: make test-encrypted"))
+        skipped["encrypted"] = "needs apsw-sqlite3mc: make test-encrypted"
+    for item in items:
+        for mark in {*skipped} & {mark.name for mark in item.iter_markers()}:
+            item.add_marker(pytest.mark.skip(reason=skipped[mark]))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def folders_are_encrypted(request):
-    """With ``--encrypted``, the suites that open folders run over encrypted ones; no passphrase, which costs 0.2 s each time."""
+    """With ``--encrypted``, suites that open folders run over encrypted ones, under a key that costs no time to derive."""
     if not request.config.getoption("--encrypted"):
         yield
         return

@@ -14,7 +14,17 @@ from typing import Any
 
 __all__ = ["command", "document", "machine", "print_table", "sha256", "versions", "write"]
 
-PACKAGES = ("mnemic", "numpy", "onnxruntime", "tokenizers", "apsw", "rank-bm25", "tiktoken", "chromadb")
+PACKAGES = (
+    "mnemic",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "apsw",
+    "apsw-sqlite3mc",
+    "rank-bm25",
+    "tiktoken",
+    "chromadb",
+)
 
 
 def command(module: str, arguments: Sequence[str]) -> str:

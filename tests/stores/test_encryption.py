@@ -13,7 +13,7 @@ import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.faults.failpoints import CRASHED, answer_of, code_of, forked, in_child
+from tests.faults.failpoints import CRASHED, code_of, forked, in_child
 from tests.internals import database_of, store_of
 
 from mnemic import Memory, Message, MnemicError
