@@ -19,9 +19,10 @@ from tests.internals import database_of, store_of
 from mnemic import Memory, Message, MnemicError
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreCorrupt, StoreUnavailable, WrongKey
 from mnemic.stores.sqlite import cipher as ciphers
-from mnemic.stores.sqlite import database, rekey
+from mnemic.stores.sqlite import database, rekey, rewriting
 from mnemic.stores.sqlite.cipher import Cipher
 from mnemic.stores.sqlite.erasure import Erasure
+from mnemic.stores.sqlite.rewriting import Rewriting
 from mnemic.stores.sqlite.store import SqliteStore
 
 KEY, OTHER, PASSPHRASE = bytes(range(32)), bytes(range(1, 33)), "tide over the old harbour"
@@ -351,7 +352,8 @@ def _dies(patch, owner, name, *, after):
     [
         (database, "_take_alone", False, False), (database, "_take_alone", True, False), (rekey, "_check", False, False),
         (rekey, "sync", True, False), (Path, "replace", False, False), (Path, "replace", True, True),
-        (database, "_replace", True, True), (database, "sync", True, True),
+        (Rewriting, "apply", False, True), (rewriting, "head_of", True, True), (Path, "open", True, True),
+        (Path, "unlink", False, True), (Path, "unlink", True, True), (Rewriting, "apply", True, True),
     ],
 )  # fmt: skip
 def test_a_record_is_whole_under_one_of_both_keys_wherever_the_process_dies(
@@ -400,7 +402,7 @@ def test_kills_at_any_moment_leave_a_whole_record(tmp_path):
 @pytest.mark.parametrize(("old", "new"), [(None, KEY), (KEY, OTHER)])
 def test_whoever_waits_meanwhile_opens_the_new_file_or_is_refused(tmp_path, monkeypatch, old, new):
     folder, before, go = tmp_path / "memory", filled(tmp_path / "memory", old), tmp_path / "go"
-    replace = database._replace
+    commit = Rewriting.commit
 
     def waiting(key):
         while not go.exists():
@@ -420,10 +422,10 @@ def test_whoever_waits_meanwhile_opens_the_new_file_or_is_refused(tmp_path, monk
         while len([*tmp_path.glob("waits-*")]) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        replace(*args)
+        commit(*args)
 
     children = [forked(lambda key=key: waiting(key)) for key in (old, new) * 2]
-    monkeypatch.setattr(database, "_replace", late)
+    monkeypatch.setattr(Rewriting, "commit", late)
     with opened(folder, old) as memory:
         memory.admin.rekey(new)
     ends = [code_of(child) for child in children]

@@ -79,7 +79,8 @@ def _versions(health: _Health) -> None:
 
     health.facts["mnemic"] = mnemic.__version__
     health.facts["python"] = f"{platform.python_version()} ({sys.platform}, {platform.machine()})"
-    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})"
+    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
+    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})"
     health.facts["packages"] = {name: version for name in PACKAGES if (version := _version(name))}
 
 

@@ -20,12 +20,12 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from mnemic import errors
-from mnemic.services.files import sync
 from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection, Durability
 from mnemic.stores.sqlite import cipher as ciphers
 from mnemic.stores.sqlite.cipher import Cipher
+from mnemic.stores.sqlite.rewriting import Rewriting
 from mnemic.text.values import to_json
 
 if TYPE_CHECKING:
@@ -399,11 +399,6 @@ def connected(file: str, cipher: Cipher | None, flags: int = _WRITING) -> Sqlite
     return cast("SqliteConnection", db)
 
 
-def _rewritten(path: Path) -> Path:
-    """Where a record is written under another key; what a killed process left there is removed when the record is opened."""
-    return path.with_name(f"{path.name}.part")
-
-
 def _take_alone(db: SqliteConnection, where: str) -> None:
     """Lock a file until the connection is closed; its log is merged and removed.
 
@@ -419,25 +414,6 @@ def _take_alone(db: SqliteConnection, where: str) -> None:
         raise errors.StoreUnavailable(
             f"{where} is open in another handle or process. Nothing was changed. Close all of them, and repeat the call."
         ) from error
-
-
-def _replace(db: SqliteConnection, new: Path, path: Path) -> None:
-    """Replace a locked file by a new one.
-
-    Whoever waits for the lock has the old file open. It is made unreadable, so that they open the new one instead of writing
-    to a file without a name.
-    """
-    if os.name == "nt":  # which replaces no open file; whoever opened it meanwhile makes this fail
-        db.close()
-        new.replace(path)
-        return
-    flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
-    old = cast("Any", apsw.VFSFile("", str(path), [flags, 0]))  # its types need Python 3.12
-    try:
-        new.replace(path)
-        old.xWrite(bytes(ciphers.HEAD), 0)
-    finally:
-        old.xClose()
 
 
 class Database:
@@ -537,7 +513,7 @@ class Database:
             db = self._unlocked()
             if not db.readonly("main"):
                 if self.path is not None:  # nobody rewrites it now that it is open
-                    _rewritten(self.path).unlink(missing_ok=True)
+                    Rewriting(self.path).partial.unlink(missing_ok=True)
                 self._migrate(db)
                 return db
             db.close()
@@ -564,14 +540,17 @@ class Database:
         """
         if self.path is None:
             return self._connect()
+        rewriting = Rewriting(self.path)
+        rewriting.finish()
         head = ciphers.head_of(self.path)
         self.cipher = ciphers.cipher_for(self.path, head, self.key)
         try:
             return self._connect()
-        except apsw.NotADBError as error:
-            if ciphers.head_of(self.path)[: ciphers.SALT] != head[: ciphers.SALT]:  # made or replaced meanwhile
+        except apsw.Error as error:
+            changed = ciphers.head_of(self.path)[: ciphers.SALT] != head[: ciphers.SALT]
+            if changed or rewriting.ready.exists():  # made or rewritten by another process meanwhile
                 return self._unlocked()
-            if self.cipher is None:
+            if self.cipher is None or not isinstance(error, apsw.NotADBError):
                 raise
             raise errors.WrongKey(
                 f"The key does not open {self.name}: the record is encrypted under another one (or its first page is damaged: "
@@ -753,7 +732,7 @@ class Database:
             yield db
 
     def rewrite(self, key: str | bytes | None, write: Callable[[SqliteConnection, Path], None]) -> None:
-        """Replace the file by one that ``write`` makes under another key, as a whole or not at all.
+        """Give the file the content that ``write`` makes under another key, as a whole or not at all.
 
         Args:
             key: the key from then on; None for a plain file.
@@ -764,7 +743,7 @@ class Database:
         """
         self._check_writable()
         assert self.path is not None
-        partial = _rewritten(self.path)
+        rewriting = Rewriting(self.path)
         with self._locked_writer() as db, self._pool_lock:
             self._files.check()
             if not self._drain_readers(time.monotonic() + BUSY_SECONDS):
@@ -773,17 +752,18 @@ class Database:
                 self._readers.pop().close()
             try:
                 _take_alone(db, self.name)
-                make_private(partial)
-                write(db, partial)
-                _replace(db, partial, self.path)
+                make_private(rewriting.partial)
+                write(db, rewriting.partial)
+                rewriting.commit()
                 self.key = key
-                sync(self.path.parent)
+                rewriting.apply()
             except OSError as error:
-                raise errors.StoreUnavailable(f"{partial} cannot be written: {error.strerror or error}.") from error
+                raise errors.StoreUnavailable(f"{self.name} cannot be rewritten: {error.strerror or error}.") from error
             finally:
                 db.close()
-                partial.unlink(missing_ok=True)
-                self._files, self._writer = _OpenFiles(self.path), None
+                rewriting.partial.unlink(missing_ok=True)
+                self._files.closed()
+                self._writer = None
                 self._writer = self._open()
 
     def checkpoint(self, patience: float) -> bool:

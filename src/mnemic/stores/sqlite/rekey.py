@@ -1,4 +1,4 @@
-"""A record under another key: encrypted, decrypted or encrypted anew, in one step that a crash cannot divide."""
+"""A record under another key: encrypted, decrypted or encrypted again, in one step that a crash cannot divide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS = 100_000
 
 
 def rekey(database: Database, key: str | bytes | None, progress: Callable[[int, int], None]) -> None:
-    """Write a record anew under another key, and let it take the place of the old file.
+    """Write a record to a new file under another key, and let that take the place of the old one.
 
     SQLite's ``PRAGMA rekey`` would change the file in place, and a crash would need the key of before and the salt of after.
 
