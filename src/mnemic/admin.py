@@ -301,8 +301,7 @@ class Admin:
     def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
 
-        A new file takes the place of the old one at once: whatever happens, the record is whole under the old key or the new
-        one.
+        Whatever happens, the record is whole under the old key or the new one.
         Backups and exports keep the key that they were made with.
 
         Args:

@@ -401,8 +401,8 @@ def test_kills_at_any_moment_leave_a_whole_record(tmp_path):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize(("old", "new"), [(None, KEY), (KEY, OTHER)])
 def test_whoever_waits_meanwhile_opens_the_new_file_or_is_refused(tmp_path, monkeypatch, old, new):
-    folder, before, go = tmp_path / "memory", filled(tmp_path / "memory", old), tmp_path / "go"
-    commit = Rewriting.commit
+    folder, go, commit = tmp_path / "memory", tmp_path / "go", Rewriting.commit
+    filled(folder, old)
 
     def waiting(key):
         while not go.exists():

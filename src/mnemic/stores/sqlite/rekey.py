@@ -16,7 +16,7 @@ STEPS = 100_000
 
 
 def rekey(database: Database, key: str | bytes | None, progress: Callable[[int, int], None]) -> None:
-    """Write a record to a new file under another key, and let that take the place of the old one.
+    """Write a record to a new file under another key, and copy that over the old one; see ``Rewriting``.
 
     SQLite's ``PRAGMA rekey`` would change the file in place, and a crash would need the key of before and the salt of after.
 
