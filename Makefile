@@ -16,9 +16,10 @@ SOURCES := src integrations conftest.py tests benchmarks cookbook docs/command_l
 unexport PYTHONDONTWRITEBYTECODE
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
+ENCRYPTED := .venv-encrypted/bin/python -m pytest --hypothesis-profile=ci -q -n 2 --dist worksteal
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-agents test-mcp test-web docs test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-agents test-encrypted test-mcp test-web docs test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -41,6 +42,10 @@ test-extras: .venv-extras/.ready  ## the tests that need torch or a local langua
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
 	$(TESTS) -n 2 --dist worksteal -m engine
+
+test-encrypted: .venv-encrypted/.ready  ## encrypted records, and fault suites over them, with the SQLite that encrypts
+	$(ENCRYPTED) -m encrypted $(addprefix tests/,stores end_to_end unit/cli unit/benchmarks examples)
+	$(ENCRYPTED) --encrypted $(addprefix tests/faults/test_,kills.py erasure.py forks.py verify.py)
 
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
 	$(TESTS) -m web
@@ -80,7 +85,7 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff format $(SOURCES)
 
 clean:           ## remove what was made here
-	rm -rf .venv .venv-extras .cache .pytest_cache .ruff_cache .hypothesis .demo build dist
+	rm -rf .venv .venv-extras .venv-encrypted .cache .pytest_cache .ruff_cache .hypothesis .demo build dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -106,6 +111,14 @@ $(VENV)/.docs: $(VENV)/.web
 
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(PIP) $(PINNED) --group fuzz
+	@touch $@
+
+# What is in .venv, with the SQLite that encrypts found before the other.
+.venv-encrypted/.ready: $(VENV)/.dev
+	$(PYTHON) -m venv .venv-encrypted
+	$(subst $(VENV),.venv-encrypted,$(PIP)) --no-deps $(PINNED) apsw-sqlite3mc
+	$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+		> `.venv-encrypted/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'`/dev.pth
 	@touch $@
 
 .venv-extras/.ready: $(MANIFESTS)

@@ -1,6 +1,7 @@
 """What all tests share: SQLite without syncs, and engines that are started once, by the first test that asks for them."""
 
 import itertools
+import os
 import shutil
 import tempfile
 import warnings
@@ -15,6 +16,41 @@ def sqlite_does_not_sync():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
+        yield
+
+
+def pytest_addoption(parser):
+    parser.addoption("--encrypted", action="store_true", help="open every folder that names no key under one")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Skip what needs the SQLite that encrypts where it is not, and what looks for plain text where there is none."""
+    import apsw
+
+    skipped = {"plain": "the folders are encrypted"} if config.getoption("--encrypted") else {}
+    if not hasattr(apsw, "mc_version"):
+        skipped["encrypted"] = "needs apsw-sqlite3mc: make test-encrypted"
+    for item in items:
+        for mark in {*skipped} & {mark.name for mark in item.iter_markers()}:
+            item.add_marker(pytest.mark.skip(reason=skipped[mark]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_are_encrypted(request):
+    """With ``--encrypted``, suites that open folders run over encrypted ones, under a key that costs no time to derive."""
+    if not request.config.getoption("--encrypted"):
+        yield
+        return
+    from mnemic.stores import SqliteStore
+
+    plain, of_tests = SqliteStore.__init__, os.urandom(32)
+
+    def encrypted(self, folder, *, durability="FULL", key=None):
+        plain(self, folder, durability=durability, key=None if folder is None else key or of_tests)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteStore, "__init__", encrypted)
+        patch.setenv("MNEMIC_TEST_KEY", of_tests.hex())
         yield
 
 

@@ -20,6 +20,7 @@ PACKAGES = (
     "onnxruntime",
     "tokenizers",
     "apsw",
+    "apsw-sqlite3mc",
     "rank-bm25",
     "tiktoken",
     "chromadb",

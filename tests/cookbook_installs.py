@@ -37,7 +37,8 @@ def make(folder: Path, line: str, wheels: Path) -> Path:
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     constraints = ("-c", str(ROOT / "constraints.txt"))
-    pip(python, "install", "--find-links", str(wheels), *constraints, *shlex.split(line))
+    for words in line.split(" && pip install "):
+        pip(python, "install", "--find-links", str(wheels), *constraints, *shlex.split(words))
     return python
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         StoreUnavailable,
         TooManyHits,
         UnknownArgument,
+        WrongKey,
     )
     from mnemic.indexes.vector.chroma import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
@@ -131,6 +132,7 @@ _HOME = {
         "StoreUnavailable",
         "TooManyHits",
         "UnknownArgument",
+        "WrongKey",
     ),
     "mnemic.lifecycle.idle": ("IdleTrigger",),
     "mnemic.lifecycle.links": ("Links",),
@@ -275,6 +277,7 @@ __all__ = [
     "UnknownArgument",
     "Unset",
     "VerifyReport",
+    "WrongKey",
     "__version__",
     "bound",
     "checked_options",

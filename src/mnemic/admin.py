@@ -298,11 +298,30 @@ class Admin:
         """
         return backup.backup(self._runtime, folder, progress)
 
+    def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
+        """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
+
+        Whatever happens, the record is whole under the old key or the new one.
+        Backups and exports keep the key that they were made with.
+
+        Args:
+            new_key: a passphrase, or 32 bytes that are the key itself.
+            progress: called with (pages done, total pages).
+
+        Raises:
+            ConfigurationError: the key is not valid, or the record or its vector index cannot be encrypted.
+            InvalidInput: the record has no key that could be removed.
+            StoreUnavailable: another handle or process has the record open, or the folder cannot be written.
+        """
+        backup.rekey(self._runtime, new_key, progress)
+
     def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
         """Write all records of this user, at every level, to a JSONL file that ``import_from`` reads.
 
+        The export of an encrypted record is encrypted under the same key: an SQLite file with the lines in a table.
+
         Args:
-            file: a path, or a text file open for writing.
+            file: a path, or a text file open for writing, which gets plain lines.
             vectors: include the vectors, so that the import needs no embedder.
 
         Returns:
@@ -324,6 +343,7 @@ class Admin:
         strict: bool = False,
         dry_run: bool = False,
         progress: Callable[[int, int], None] | None = None,
+        key: str | bytes | None = None,
     ) -> ImportReport:
         """Import the history or the memories of another product, or an export of Mnemic, into this user's memory.
 
@@ -343,6 +363,7 @@ class Admin:
             strict: refuse a file with a damaged part, instead of naming the part in the report.
             dry_run: report what would be stored, and store nothing.
             progress: called with (done, total).
+            key: of an encrypted export, if it is another one than that of this record.
 
         Raises:
             InvalidInput: the file cannot be read, its format is unknown, it holds the memories of several users and no
@@ -360,18 +381,28 @@ class Admin:
         """
         return imports.import_file(
             self._runtime, self._scope, path, self._zone, format=format, session=session, user_from=user_from,
-            strict=strict, dry_run=dry_run, progress=progress,
+            strict=strict, dry_run=dry_run, progress=progress, key=key,
         )  # fmt: skip
 
     def import_from(
-        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+        self,
+        file: str | Path | IO[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        key: str | bytes | None = None,
     ) -> dict[str, int]:
         """Import a file of ``export`` into a user without records, all or nothing.
 
+        Args:
+            file: a path, or a text file open for reading.
+            progress: called with (done, total) while texts are embedded.
+            key: of an encrypted export, if it is another one than that of this record.
+
         Raises:
+            WrongKey: the file is encrypted under another key.
             InvalidInput: the file is damaged or not an export, or this user has records.
         """
-        return export.restore_from(self._runtime, self._scope, file, progress=progress)
+        return export.restore_from(self._runtime, self._scope, file, progress=progress, key=key)
 
     def retire(self) -> int:
         """Archive what expired by ``retention`` and ``delete_after``; returns the number of records.

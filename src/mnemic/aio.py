@@ -63,11 +63,12 @@ class AsyncMemory(OnWorkers):
         secrets: SecretPolicy | SecretAction = "redact",
         vectors: str | Chroma | VectorIndex | object = None,
         durability: Durability = "FULL",
+        key: str | bytes | None = None,
     ) -> None:
         memory = Memory(
             location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
             tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing, consolidator=consolidator,
-            idle=idle, retention=retention, secrets=secrets, vectors=vectors, durability=durability,
+            idle=idle, retention=retention, secrets=secrets, vectors=vectors, durability=durability, key=key,
         )  # fmt: skip
         super().__init__(memory, Workers())
 

@@ -60,6 +60,7 @@ class AsyncAdmin(OnWorkers):
     questions = on_worker(Admin.questions)
     reembed = on_worker(Admin.reembed)
     backup = on_worker(Admin.backup)
+    rekey = on_worker(Admin.rekey)
     export = on_worker(Admin.export)
     import_file = on_worker(Admin.import_file)
     import_from = on_worker(Admin.import_from)

@@ -14,6 +14,7 @@ Each message says what happened, why, and what to do about it::
     │   ├── StoreReadOnly                              reading works, writing does not
     │   ├── StoreFull                                  the disk is full; the write was rolled back
     │   ├── StoreCorrupt                               the file is damaged or not a record
+    │   ├── WrongKey                                   the record is encrypted under another key, or not at all
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
     │   ├── SchemaTooOld                               written by an unreleased version of Mnemic
@@ -49,6 +50,7 @@ __all__ = [
     "StoreUnavailable",
     "TooManyHits",
     "UnknownArgument",
+    "WrongKey",
 ]
 
 
@@ -79,10 +81,9 @@ class ConfigurationError(MnemicError):
 class MissingExtra(ConfigurationError, ImportError):
     """A required optional package is not installed."""
 
-    def __init__(self, what: str, extra: str, *, package: str = "mnemic") -> None:
-        super().__init__(
-            f'{what} needs an optional package that is not installed. Run: pip install "{package}[{extra}]"'
-        )
+    def __init__(self, what: str, extra: str, *, package: str = "mnemic", run: str | None = None) -> None:
+        run = run or f'pip install "{package}[{extra}]"'
+        super().__init__(f"{what} needs an optional package that is not installed. Run: {run}")
 
 
 class StoreError(MnemicError):
@@ -103,6 +104,10 @@ class StoreFull(StoreError):
 
 class StoreCorrupt(StoreError):
     """The file is damaged or is not a Mnemic record."""
+
+
+class WrongKey(StoreError):
+    """The record is encrypted and the key is missing or another one, or it is not encrypted and a key was given."""
 
 
 class StoreClosed(StoreError):

@@ -111,10 +111,13 @@ class Memory:
             ``"http://host:port"`` is a Chroma server; ``Chroma(...)`` has settings; a chromadb client, or a
             ``VectorIndex``.
         durability: ``"FULL"`` survives power loss, ``"NORMAL"`` only a killed process.
+        key: encrypts the folder, with its backups and exports: a passphrase, or 32 bytes that are the key itself. Needs the
+            extra ``encrypted``; ``None`` for a plain folder.
 
     Raises:
         ConfigurationError: an argument is not valid.
         InvalidInput: a name cannot be used.
+        WrongKey: the folder is encrypted under another key, or not at all.
         StoreError: the folder cannot be opened, is damaged, or was written by a newer version.
 
     Examples:
@@ -148,6 +151,7 @@ class Memory:
         secrets: SecretPolicy | SecretAction = "redact",
         vectors: str | Chroma | VectorIndex | object = None,
         durability: Durability = "FULL",
+        key: str | bytes | None = None,
     ) -> None:
         policy = policy_from(secrets)
         self._scope = redact_scope(policy, scopes.scope(user, project_id(project), session))
@@ -155,7 +159,7 @@ class Memory:
         self._runtime = factory.open_runtime(
             paths.memory_dir() if location is None else location, embedder=embedder, tokenizer=tokenizer,
             reranker=reranker, llm=llm, processing=processing, consolidator=consolidator, idle=idle,
-            retention=retention, secrets=policy, vectors=vectors, durability=durability,
+            retention=retention, secrets=policy, vectors=vectors, durability=durability, key=key,
         )  # fmt: skip
 
     def scoped(
@@ -224,7 +228,8 @@ class Memory:
     @property
     def admin(self) -> Admin:
         """The record itself: ``location``, ``settings``, ``verify``, ``flush``, ``log``, ``quarantine``, ``release``,
-        ``redacted``, ``without_recalled``, ``reembed``, ``backup``, ``export``, ``import_from``, ``retire``, ``erase_user``.
+        ``redacted``, ``without_recalled``, ``reembed``, ``backup``, ``rekey``, ``export``, ``import_from``, ``retire``,
+        ``erase_user``.
         """
         from mnemic.admin import Admin
 

@@ -34,6 +34,7 @@ class Blocking:
     params=[
         ("folder", "sync"),
         ("folder", "async"),
+        pytest.param(("encrypted", "sync"), marks=pytest.mark.encrypted),
         ("ram", "sync"),  # the face knows nothing of the place, so not every pair is tried
         pytest.param(("postgres", "sync"), marks=pytest.mark.engine),
     ],
@@ -46,7 +47,9 @@ def opened(request, tmp_path):
 
     def make(**options):
         options.setdefault("embedder", "hashing")
-        location = {"ram": ":memory:", "folder": tmp_path / "memory"}.get(place)
+        location = {"ram": ":memory:", "folder": tmp_path / "memory", "encrypted": tmp_path / "memory"}.get(place)
+        if place == "encrypted":
+            options.setdefault("key", bytes(range(32)))
         location = location or request.getfixturevalue("postgres_url")
         memory = Memory(location, **options) if face == "sync" else Blocking(AsyncMemory(location, **options))
         handles.append(memory)

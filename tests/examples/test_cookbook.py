@@ -46,7 +46,13 @@ def test_there_are_some():
     assert len(NUMBERED) >= 4
 
 
-@pytest.mark.parametrize("path", NUMBERED, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.encrypted] * ("encryption" in path.stem))
+        for path in NUMBERED
+    ],
+)
 def test_numbered_files(path, tmp_path, monkeypatch, capsys, event_loop_of_the_thread):
     for word, module in NEEDS.items():
         if word in path.name:

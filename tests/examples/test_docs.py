@@ -87,7 +87,14 @@ def has_blocks(path: Path) -> bool:
 @pytest.mark.filterwarnings(  # of the frameworks
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ImportWarning"
 )
-@pytest.mark.parametrize("path", [p for p in (*GUIDES, *READMES) if has_blocks(p)], ids=named)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=named(path), marks=[pytest.mark.encrypted] * (path.stem == "encryption"))
+        for path in (*GUIDES, *READMES)
+        if has_blocks(path)
+    ],
+)
 def test_every_python_block_runs(path, tmp_path, monkeypatch):
     for module in NEEDS:
         if re.search(rf"^(from|import) {module}\b", path.read_text(encoding="utf-8"), re.MULTILINE):

@@ -147,6 +147,7 @@ def test_another_process_that_counted_uses_does_not_write_the_name_again(tmp_pat
         assert store_of(memory).user("ana") is None
 
 
+@pytest.mark.plain
 def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
     folder = tmp_path / "memory"
     with Memory(folder, user="ana@example.org", embedder="hashing") as memory:
@@ -244,6 +245,7 @@ def test_the_trail_of_others_does_not_name_what_is_gone(tmp_path):
         assert [event.operation for event in memory.history("old")] == ["remember", "link"]
 
 
+@pytest.mark.plain  # the old pages are under the encryption, too
 def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch):
     monkeypatch.setattr("mnemic.lifecycle.erasure.PATIENCE", 0.05)
     folder, side = tmp_path / "memory", tmp_path / "needles"

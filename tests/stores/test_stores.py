@@ -15,6 +15,14 @@ class TestSqlite(StoreSuite, ErasureSuite):
             yield store
 
 
+@pytest.mark.encrypted
+class TestEncrypted(StoreSuite, ErasureSuite):
+    @pytest.fixture
+    def store(self, tmp_path):
+        with closing(SqliteStore(tmp_path / "memory", key=bytes(range(32)))) as store:
+            yield store
+
+
 class TestInMemory(StoreSuite, ErasureSuite):
     @pytest.fixture
     def store(self):

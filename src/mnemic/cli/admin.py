@@ -13,6 +13,7 @@ from mnemic.cli.handles import open_memory, open_runtime, record_file, require_r
 from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, size, stdout, table, warn
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
+from mnemic.paths import environment, is_address
 from mnemic.types import Kind
 
 if TYPE_CHECKING:
@@ -176,11 +177,43 @@ def restore_backup(given: Namespace) -> Answer:
     examples:
       mnemic --dir ./memory restore-backup ~/backups/memory-2026-11-22
     """
+    from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
     record_file(given.dir)  # refuses RAM
     with progress_bar("page") as step:
-        return _copied(backup.restore_backup(given.folder, given.dir, step), given.dir)
+        report = backup.restore_backup(given.folder, given.dir, step, key=record_key(given.folder))
+    return _copied(report, given.dir)
+
+
+@command("encrypt the record, or change or remove its key", flag("--remove", "decrypt the record"))
+def rekey(given: Namespace) -> Answer:
+    """Encrypt a plain record with all its users under the key in MNEMIC_KEY, or give an encrypted one another key. Its
+    present key comes from MNEMIC_KEY or the keyring; a new one is entered without echo, or read from a pipe. No other
+    process may have the record open. Whatever happens, it is whole under the old key or the new one. Backups and
+    exports keep the key that they were made with. Needs: pip install "mnemic[encrypted]"
+
+    examples:
+      mnemic rekey
+      pass show memory | mnemic rekey
+      mnemic rekey --remove
+    """
+    from mnemic.runtime import factory
+    from mnemic.runtime.config import record_key
+    from mnemic.runtime.redaction import policy_from
+    from mnemic.transfer import backup
+
+    require_record(given.dir)
+    encrypted = _encrypted(given.dir)
+    key = None if given.remove else _new_key(encrypted=encrypted)
+    present = record_key(given.dir) if encrypted else None
+    opened = factory.open_runtime(given.dir, embedder="hashing", secrets=policy_from("redact"), key=present)
+    with closing(opened) as runtime, progress_bar("page") as step:
+        backup.rekey(runtime, key, step)
+    if key is None:
+        return Answer({"encrypted": False}, ["The record is not encrypted any more."])
+    advice = "From now on, set MNEMIC_KEY to the key, or store it: mnemic keys set mnemic"
+    return Answer({"encrypted": True}, ["The record is encrypted under the new key."], [advice])
 
 
 def _copied(report: VerifyReport, folder: str) -> Answer:
@@ -188,6 +221,30 @@ def _copied(report: VerifyReport, folder: str) -> Answer:
     counts = {one: report.checks[many] for many, one in names.items()}
     document = {"folder": folder, "ok": report.ok, "checked": dict(report.checks)}
     return Answer(document, [f"{counted(counts)} copied to {folder}, and verified."])
+
+
+def _encrypted(place: str) -> bool:
+    from mnemic.stores import SqliteStore
+
+    return not is_address(place) and SqliteStore.encrypted(Path(place).expanduser())
+
+
+def _new_key(*, encrypted: bool) -> str:
+    """The key in the environment for a record that has none yet; else one that is entered."""
+    from mnemic.cli.config import read_secret
+
+    key = None if encrypted else environment("MNEMIC_KEY")
+    return key or read_secret("The new key", repeat=True).rstrip("\r\n")
+
+
+def _keys(source: str, target: str) -> dict[str, str | None]:
+    """The keys of a migration: a plain source is read as it is, and a server takes none."""
+    from mnemic.runtime.config import record_key
+
+    return {
+        "source_key": record_key(source) if _encrypted(source) else None,
+        "target_key": None if is_address(target) else record_key(target),
+    }
 
 
 @command(
@@ -199,7 +256,7 @@ def migrate(given: Namespace) -> Answer:
     """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
     are copied unchanged, with versions, events and vectors: nothing is embedded again. An interrupted run is resumed
     by the next. At the end all rows are compared, and both stores verified. The source is not changed, and must not
-    be written to in the meantime.
+    be written to in the meantime. MNEMIC_KEY is the key of an encrypted source, and encrypts a target that is a folder.
 
     examples:
       mnemic migrate --from ./memory --to postgresql://localhost/app
@@ -208,7 +265,7 @@ def migrate(given: Namespace) -> Answer:
     from mnemic.transfer import migrate
 
     with progress_bar("row") as step:
-        moves = migrate.migrate(given.source, given.target, step)
+        moves = migrate.migrate(given.source, given.target, step, **_keys(given.source, given.target))
     documents: list[dict[str, object]] = []
     lines: list[str] = []
     for moved in moves.users:

@@ -110,18 +110,25 @@ def keys(given: Namespace) -> Answer:
     from mnemic.llm.keys import store_key
 
     provider = str(given.provider)
-    store_key(provider, _read_secret(provider))
+    store_key(provider, read_secret(f"API key for {provider}"))
     return Answer({"provider": provider, "stored": True}, [f"The key for {provider} is in the keyring."])
 
 
-def _read_secret(provider: str) -> str:
-    """The secret from the terminal without echo, or the first line of piped input."""
+def read_secret(what: str, *, repeat: bool = False) -> str:
+    """A secret from the terminal without echo, typed twice if it is to ``repeat``, or the first line of piped input.
+
+    Raises:
+        ConfigurationError: the terminal cannot hide it, nothing was entered, or something else the second time.
+    """
     if not sys.stdin.isatty():
         return sys.stdin.readline()
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
         try:
-            return getpass.getpass(f"API key for {provider} (not shown): ")
+            entered = getpass.getpass(f"{what} (not shown): ")
+            if repeat and getpass.getpass("Once more: ") != entered:
+                raise ConfigurationError("The two differ. Nothing was changed: try again.")
+            return entered
         except getpass.GetPassWarning:
             shown = True
         except EOFError:

@@ -86,7 +86,8 @@ def _versions(health: _Health) -> None:
 
     health.facts["mnemic"] = mnemic.__version__
     health.facts["python"] = f"{platform.python_version()} ({sys.platform}, {platform.machine()})"
-    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})"
+    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
+    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})"
     health.facts["packages"] = {name: version for name in PACKAGES if (version := _version(name))}
 
 
@@ -235,6 +236,7 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
 
 def _fix(given: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
+    from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
     if paths.is_address(given.dir):
@@ -243,7 +245,7 @@ def _fix(given: Namespace, health: _Health) -> None:
     else:
         folder = record_file(given.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        done = backup.mend(folder, target)
+        done = backup.mend(folder, target, key=record_key(given.dir))
         if target.exists():
             health.facts["backup"] = str(target)
     health.facts["fixed"] = "; ".join(done)

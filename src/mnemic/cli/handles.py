@@ -100,24 +100,30 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
         StoreUnavailable: there is no memory, and ``make`` is not set.
     """
     from mnemic.memory import Memory
+    from mnemic.runtime.config import record_key
 
     if not make:
         require_record(given.dir)
     elif not is_address(given.dir):
         record_file(given.dir)  # raises for a memory in RAM
     settings = given.config.arguments(timezone=given.timezone, embedder=given.embedder, retention=retention)
-    settings |= {"session": given.session, "llm": given.llm}  # without one, where a command needs none
+    settings |= {
+        "session": given.session,
+        "llm": given.llm,
+        "key": record_key(given.dir),
+    }  # without one, where a command needs none
     return Memory(given.dir, user=given.user, project=_project(given.project), **settings)
 
 
 def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
     """Open the record of the options for all its users, or the one in another place; created if missing."""
     from mnemic.runtime import factory
+    from mnemic.runtime.config import record_key
     from mnemic.runtime.redaction import policy_from
 
     return factory.open_runtime(
         place or given.dir, embedder="hashing" if place else given.embedder,
-        secrets=policy_from(given.config.values.get("secrets", "redact")),
+        secrets=policy_from(given.config.values.get("secrets", "redact")), key=None if place else record_key(given.dir),
     )  # fmt: skip
 
 

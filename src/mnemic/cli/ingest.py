@@ -171,11 +171,13 @@ def import_file(given: Namespace) -> Answer:
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
+    from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
     from mnemic.transfer.importers.files import MEMORY_FORMATS
     from mnemic.transfer.importers.memories import by_user
 
-    reading = imports.read(given.file, format=given.format, session=given.session, strict=given.strict)
+    key = record_key(given.dir)
+    reading = imports.read(given.file, format=given.format, session=given.session, strict=given.strict, key=key)
     if reading.format not in MEMORY_FORMATS:
         if given.user_from or given.only:
             raise InvalidInput(

@@ -60,7 +60,7 @@ def store_key(provider: str, secret: str) -> None:
     """
     name, secret = _account(provider), secret.strip()
     if not secret or len(secret) > LONGEST_KEY or any(c.isspace() or not c.isprintable() for c in secret):
-        raise InvalidInput("That is not an API key: it is empty, too long, or holds white space. Nothing was stored.")
+        raise InvalidInput("That is not a key: it is empty, too long, or holds white space. Nothing was stored.")
     if paths.wheel_folder("keyring") is None:
         raise MissingExtra("Storing keys", "keyring")
     keyring = _keyring()

@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from mnemic.errors import ConfigurationError
+from mnemic.paths import environment, is_address
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
 from mnemic.text.values import json_type, shown
 
 FILE_NAME = "mnemic.toml"
 """The file that is read from the folder of a memory."""
+
+KEYRING_ENTRY = "mnemic"
+"""The entry of the keyring that holds the key of encrypted records: ``mnemic keys set mnemic``."""
 
 RECIPE = "recipe"
 """The key that is an argument of searches, not of ``Memory``."""
@@ -120,6 +124,16 @@ def read_config(file: str | Path | None, folder: str | Path) -> Config:
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
     return Config(path=path, values=values, keys=frozenset(_keys(given)))
+
+
+def record_key(place: str | Path) -> str | None:
+    """The key of a record: ``MNEMIC_KEY``, or for an encrypted folder the key in the keyring; None if there is none."""
+    from mnemic.llm.keys import keyring_key
+    from mnemic.stores import SqliteStore
+
+    if (key := environment("MNEMIC_KEY")) or is_address(place):
+        return key
+    return keyring_key(KEYRING_ENTRY) if SqliteStore.encrypted(Path(place).expanduser()) else None
 
 
 def _keys(given: Mapping[str, Any]) -> Generator[str]:

@@ -71,16 +71,42 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
     return llm if isinstance(llm, LanguageModel) else LanguageModel(llm)
 
 
-def _store(location: str | Path, durability: Durability, vectors: object) -> tuple[Store, VectorIndex | None]:
+def _store(
+    location: str | Path, durability: Durability, vectors: object, key: str | bytes | None
+) -> tuple[Store, VectorIndex | None]:
     """Open the store at a location, and its vector index if it has one."""
     index = index_from(vectors)
+    if key is not None:
+        check_encryptable(location, index)
     if not is_address(location):
-        held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
+        held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability, key=key)
         return held, None if index is None else _open_index(held, index)
     store = postgres_store()(str(location), durability=durability)
     if index is None:
         return store, None if vectors == "exact" else store.index
     return store, _open_index(store, index) or store.index
+
+
+def check_encryptable(location: str | Path, index: VectorIndex | None) -> None:
+    """Check that all of a record can be encrypted.
+
+    Raises:
+        ConfigurationError: it cannot.
+    """
+    if is_address(location):
+        raise ConfigurationError(
+            "key encrypts a folder; a record on a server is encrypted by the server. Leave key out (the commands: unset "
+            "MNEMIC_KEY), and put the database on an encrypted volume."
+        )
+    if str(location) == IN_MEMORY:
+        raise ConfigurationError(
+            "A record in RAM is never written, and so not encrypted. Leave key out, or give a folder."
+        )
+    if index is not None:
+        raise ConfigurationError(
+            "Chroma and other vector indexes keep vectors and texts in plain files of their own. Leave vectors out: an "
+            "encrypted record is searched exactly."
+        )
 
 
 def _open_index(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
@@ -141,6 +167,7 @@ def open_runtime(
     retention: RetentionPolicy | None = None,
     durability: Durability = "FULL",
     vectors: object = None,
+    key: str | bytes | None = None,
 ) -> Runtime:
     """Open or make the record at a location.
 
@@ -162,7 +189,7 @@ def open_runtime(
     notices = Notices(secrets)
     indexer = Indexer(embedder_from(embedder), secrets, notices)
     in_memory = str(location) == IN_MEMORY
-    opened, index = _store(location, durability, vectors)
+    opened, index = _store(location, durability, vectors, key)
     with suppress(StoreReadOnly):
         opened.lifecycle.recover()
     with suppress(StoreError):  # finish an erasure that was interrupted

@@ -33,20 +33,40 @@ def atomic_write(file: str | Path | IO[str]) -> Generator[IO[str]]:
             return
     except (OSError, RuntimeError, ValueError) as error:  # a symlink loop before Python 3.13; an invalid file name
         raise _unwritable(path, error) from error
+    with atomic_path(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as out:
+        yield out
+
+
+@contextmanager
+def atomic_path(path: Path) -> Generator[Path]:
+    """A new empty file, readable by its owner only, that replaces another one when everything is written.
+
+    Raises:
+        StoreUnavailable: the file cannot be written.
+    """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     _clear(path)
     try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        yield partial
+        sync(partial)
         partial.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on disk."""
+    if os.name == "nt" and path.is_dir():  # which opens no folders
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _check(stream: IO[str]) -> None:

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemic.errors import MissingExtra
-from mnemic.stores.sqlite import InMemoryStore, SqliteStore
+from mnemic.stores.sqlite import InMemoryStore, SqliteStore, is_encrypted, read_lines, write_lines
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
 
     Store: TypeAlias = SqliteStore | PostgresStore
 
-__all__ = ["InMemoryStore", "SqliteStore", "postgres_store"]
+__all__ = ["InMemoryStore", "SqliteStore", "is_encrypted", "postgres_store", "read_lines", "write_lines"]
 
 
 def postgres_store() -> "type[PostgresStore]":

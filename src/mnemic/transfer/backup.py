@@ -1,4 +1,4 @@
-"""Backup, restore and repair of a whole record."""
+"""Backup, restore, repair and encryption of a whole record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from mnemic.errors import ConfigurationError, InvalidInput
+from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from mnemic.runtime.factory import check_encryptable, location_of
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore, postgres_store
@@ -31,8 +32,28 @@ def backup(
     return store.backup(_folder(folder), progress=progress or _no_progress, check=check)
 
 
-def restore_backup(folder: str | Path, to: str | Path, progress: Progress | None = None) -> VerifyReport:
-    """Verify a backup and copy it to a new folder.
+def rekey(runtime: Runtime, key: str | bytes | None, progress: Progress | None = None) -> None:
+    """Encrypt the record of a runtime, change its key, or with None decrypt it.
+
+    Raises:
+        ConfigurationError: the record or its vector index cannot be encrypted.
+        InvalidInput: there is no key to remove.
+        StoreError: the record is open elsewhere or cannot be written; it stays under the old key.
+    """
+    store = unwrap_store(runtime.store)
+    check_encryptable(location_of(runtime), runtime.index)
+    assert isinstance(store, SqliteStore)
+    if key is not None and not runtime.discard():
+        raise StoreUnavailable(
+            "Another process uses the Chroma index of this folder. Nothing was changed; close it first."
+        )
+    store.rekey(key, progress=progress or _no_progress)
+
+
+def restore_backup(
+    folder: str | Path, to: str | Path, progress: Progress | None = None, *, key: str | bytes | None = None
+) -> VerifyReport:
+    """Verify a backup and copy it to a new folder; ``key`` is that of the backup, and then of the copy.
 
     Raises:
         InvalidInput: there is no backup in the folder, or the target is not empty.
@@ -41,13 +62,13 @@ def restore_backup(folder: str | Path, to: str | Path, progress: Progress | None
     place = _folder(folder)
     if not SqliteStore.at(place):
         raise InvalidInput(f"There is no backup in {place}. Name a folder written by mnemic backup.")
-    with closing(SqliteStore(place)) as store:
+    with closing(SqliteStore(place, key=key)) as store:
         return store.backup(_folder(to), progress=progress or _no_progress)
 
 
-def mend(folder: Path, target: Path) -> tuple[str, ...]:
+def mend(folder: Path, target: Path, *, key: str | bytes | None = None) -> tuple[str, ...]:
     """Back up the record of a folder, then repair what is safe; returns a line for each repair."""
-    with closing(SqliteStore(folder)) as store:
+    with closing(SqliteStore(folder, key=key)) as store:
         report = store.verify()
         if report.ok:
             return ("nothing to repair",)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import heapq
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -22,9 +23,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hin
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
-from mnemic.runtime.redaction import redact_record, refuse_secrets
+from mnemic.runtime.redaction import redact_record, refuse_secrets, unwrap_store
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.files import atomic_write
+from mnemic.services.files import atomic_path, atomic_write
+from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
 from mnemic.text.values import shown, to_json
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
@@ -72,8 +74,9 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
     Args:
         runtime: the record.
         scope: the user; project and session are ignored.
-        file: a path, written atomically and readable by its owner only; or a text file open for writing. Pipes and devices
-            are written directly; for a symbolic link its target is written.
+        file: a path, written atomically and readable by its owner only, and encrypted if the record is; or a text file open
+            for writing, which gets plain lines. Pipes and devices are written directly; for a symbolic link its target is
+            written.
         vectors: include the vectors as base64 of float16, so that the import needs no embedder.
 
     Returns:
@@ -99,12 +102,26 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
                     f"{runtime.store.location} has inconsistent rows ({type(torn).__name__}: {torn}). Nothing was written. "
                     "Check it with mnemic doctor --deep, or restore a backup."
                 ) from torn
-            with atomic_write(file) as out:
-                out.writelines(f"{to_json(line)}\n" for line in lines)
+            _write(runtime, file, (f"{to_json(line)}\n" for line in lines))
             return counts
     raise Conflict(
         "The record was changed during every attempt to read it. Nothing was written; try again when it is idle."
     )
+
+
+def _write(runtime: Runtime, file: str | Path | IO[str], lines: Iterable[str]) -> None:
+    """Write lines to a file: an encrypted one for an encrypted record."""
+    store = unwrap_store(runtime.store)
+    cipher = store.cipher if isinstance(store, SqliteStore) else None
+    if cipher is None or not isinstance(file, (str, Path)):
+        with atomic_write(file) as out:
+            out.writelines(lines)
+        return
+    path = Path(os.path.realpath(Path(file).expanduser()))
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"{file} is not a file, and an encrypted export is one. Name a file.")
+    with atomic_path(path) as partial:
+        write_lines(partial, cipher, lines)
 
 
 def _lines(
@@ -258,6 +275,7 @@ def restore_from(
     *,
     dry_run: bool = False,
     progress: Progress | None = None,
+    key: str | bytes | None = None,
 ) -> dict[str, int]:
     """Import an export into a user without records, in one transaction.
 
@@ -269,15 +287,17 @@ def restore_from(
         file: a path, or a text file open for reading.
         dry_run: check the file and the user, and store nothing.
         progress: called with (done, total) while texts are embedded.
+        key: of an encrypted file, if it is another one than that of the record.
 
     Returns:
         The number of stored records by kind.
 
     Raises:
         InvalidInput: the file is not an export, is damaged, or of a newer version; or the user has records.
+        WrongKey: the file is encrypted under another key.
         StoreError: the record cannot be written; nothing was stored.
     """
-    header, lines = _read(file)
+    header, lines = _read(file, key or encryption_key(runtime))
     lines = [_redact(runtime.secrets, line) for line in lines]
     number = runtime.store.user(scope.user)
     if number is not None and runtime.store.catalog(number, after=0, event=-1).rows:
@@ -297,9 +317,15 @@ def restore_from(
     return counts
 
 
-def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
+def encryption_key(runtime: Runtime) -> str | bytes | None:
+    """The key of a record."""
+    store = unwrap_store(runtime.store)
+    return store.key if isinstance(store, SqliteStore) else None
+
+
+def _read(file: str | Path | IO[str], key: str | bytes | None) -> tuple[Mapping[str, Any], list[Line]]:
     """The header and the checked lines."""
-    texts = _texts(file)
+    texts = _texts(file, key)
     header = _object(1, next(texts, ""))
     version = header.get("mnemic")
     if isinstance(version, bool) or not isinstance(version, int):
@@ -334,7 +360,7 @@ def _redact(policy: SecretPolicy, line: Line) -> Line:
     return replace(line, value=value, extra=extra)
 
 
-def _texts(file: str | Path | IO[str]) -> Iterator[str]:
+def _texts(file: str | Path | IO[str], key: str | bytes | None) -> Iterator[str]:
     if not isinstance(file, (str, Path)):
         if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
@@ -342,6 +368,9 @@ def _texts(file: str | Path | IO[str]) -> Iterator[str]:
             if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
             yield line
+        return
+    if is_encrypted(Path(file).expanduser()):
+        yield from read_lines(Path(file).expanduser(), key)
         return
     try:
         with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:

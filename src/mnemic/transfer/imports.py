@@ -18,6 +18,7 @@ from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import add
 from mnemic.lifecycle import maintenance
 from mnemic.runtime.redaction import check_record
+from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, memories, sources
@@ -113,7 +114,10 @@ def sum_of(tallies: Iterable[Tally]) -> Tally:
     return found
 
 
-def read(path: str | Path, *, format: str = "auto", session: str | None = None, strict: bool = False) -> Reading:
+def read(
+    path: str | Path, *, format: str = "auto", session: str | None = None, strict: bool = False,
+    key: str | bytes | None = None,
+) -> Reading:  # fmt: skip
     """Read a file, or a folder or ZIP archive as a product hands out its export; ``-`` is stdin.
 
     Args:
@@ -121,6 +125,7 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
         format: an ``ImportFormat``, or the name of an installed importer.
         session: of messages that have none; else they are named after the file.
         strict: refuse a file with a damaged part.
+        key: of an encrypted export.
 
     Raises:
         InvalidInput: it cannot be read, its format is unknown, or it is damaged as a whole.
@@ -128,6 +133,8 @@ def read(path: str | Path, *, format: str = "auto", session: str | None = None, 
     file = str(path)
     if format not in get_args(ImportFormat):
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
+    if is_encrypted(Path(file)):
+        return Reading(file, MNEMIC, export="".join(read_lines(Path(file), key)))
     parsed = sources.export_of(file)
     if parsed is None:
         content = sources.text_of(file)
@@ -250,10 +257,12 @@ def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, kn
 
 def import_file(
     runtime: Runtime, scope: Scope, path: str | Path, zone: tzinfo, *, format: str, session: str | None,
-    user_from: str | None, strict: bool, dry_run: bool, progress: Progress | None,
+    user_from: str | None, strict: bool, dry_run: bool, progress: Progress | None, key: str | bytes | None,
 ) -> ImportReport:  # fmt: skip
     """Import a file for one user; see ``Admin.import_file``."""
-    reading = read(path, format=format, session=session or scope.session, strict=strict)
+    reading = read(
+        path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
+    )
     if reading.format in files.MEMORY_FORMATS:
         only = None if user_from in (None, memories.NOBODY) else scope.user
         mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput
 from mnemic.paths import is_address
-from mnemic.runtime.factory import IN_MEMORY
+from mnemic.runtime.factory import IN_MEMORY, check_encryptable
 from mnemic.stores import SqliteStore, postgres_store
 from mnemic.stores.sql.transfer import STAGES, Extent, State, Transfer
 
@@ -69,7 +69,14 @@ class _ProgressCounter:
             self._progress(min(self._done, self._total), self._total)
 
 
-def migrate(source: str | Path, target: str | Path, progress: Progress | None = None) -> MigrationReport:
+def migrate(
+    source: str | Path,
+    target: str | Path,
+    progress: Progress | None = None,
+    *,
+    source_key: str | bytes | None = None,
+    target_key: str | bytes | None = None,
+) -> MigrationReport:
     """Copy every user of a record to another store. The source is not changed.
 
     The source must not be written to in the meantime; such writes are detected. An interrupted migration resumes when called
@@ -79,9 +86,12 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
         source: a folder or ``postgresql://...``.
         target: another folder or ``postgresql://...``; created if missing.
         progress: called with (done, total).
+        source_key: the key of an encrypted source.
+        target_key: the key that encrypts the target, a folder.
 
     Raises:
-        ConfigurationError: a location is not a store.
+        ConfigurationError: a location is not a store, or cannot be encrypted.
+        WrongKey: a folder is encrypted under another key, or not at all.
         InvalidInput: the source does not exist, or both are the same.
         EmbeddingMismatch: the target holds vectors of another model.
         Conflict: the target has other memories of one of the users, or the source was written to in the meantime.
@@ -89,7 +99,7 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
     """
     if str(source) == str(target):
         raise InvalidInput("Source and target are the same. Name another target.")
-    with _open(source, make=False) as left, _open(target, make=True) as right:
+    with _open(source, source_key, make=False) as left, _open(target, target_key, make=True) as right:
         if left.transfer.origin == right.transfer.origin and _location(left) == _location(right):
             raise InvalidInput("Source and target are the same. Name another target.")
         users = _move_all(left.transfer, right.transfer, progress)
@@ -103,8 +113,10 @@ def _location(store: Store) -> str:
 
 
 @contextmanager
-def _open(location: str | Path, *, make: bool) -> Generator[Store]:
+def _open(location: str | Path, key: str | bytes | None, *, make: bool) -> Generator[Store]:
     text = str(location)
+    if key is not None:
+        check_encryptable(location, None)
     if is_address(text):
         with closing(postgres_store()(text)) as store:
             yield store
@@ -114,7 +126,7 @@ def _open(location: str | Path, *, make: bool) -> Generator[Store]:
         raise ConfigurationError(f"{text.partition('://')[0]!r} is {kind}. Give a folder or postgresql://...")
     if not make and not SqliteStore.at(Path(text).expanduser()):
         raise InvalidInput(f"There is no memory in {text}. Name an existing one.")
-    with closing(SqliteStore(text)) as store:
+    with closing(SqliteStore(text, key=key)) as store:
         yield store
 
 

@@ -53,6 +53,8 @@ INSTALLING = {"benchmarks.quality.peers", "benchmarks.speed.weight"}
 
 CHROMA = {"benchmarks.scale.chroma_filter": "--rows 300 --share 10 --queries 2"}
 
+ENCRYPTED = {"benchmarks.speed.encryption": "--rows 40 --rounds 1"}
+
 
 def write_data(folder):
     turns = [{"id": f"t{n}", "role": ("user", "assistant")[n % 2], "text": text} for n, text in enumerate(TOLD)]
@@ -110,7 +112,7 @@ def run(command, arguments, tmp_path, monkeypatch):
 
 def test_every_command_of_the_pages_is_here():
     assert {"benchmarks.quality.locomo", "benchmarks.speed.store"} <= NAMED
-    assert COMMANDS.keys() | CHROMA.keys() | ELSEWHERE | INSTALLING == NAMED
+    assert COMMANDS.keys() | CHROMA.keys() | ENCRYPTED.keys() | ELSEWHERE | INSTALLING == NAMED
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -123,4 +125,11 @@ def test_it_runs(command, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("command", CHROMA)
 def test_it_runs_with_chroma(command, tmp_path, monkeypatch, capsys):
     run(command, CHROMA[command], tmp_path, monkeypatch)
+    assert capsys.readouterr().out
+
+
+@pytest.mark.encrypted
+@pytest.mark.parametrize("command", ENCRYPTED)
+def test_it_runs_encrypted(command, tmp_path, monkeypatch, capsys):
+    run(command, ENCRYPTED[command], tmp_path, monkeypatch)
     assert capsys.readouterr().out

@@ -70,7 +70,8 @@ class MnemicStore(BaseStore):
 
     Only the owner may read the file. What is deleted is overwritten in it at once (``PRAGMA secure_delete``); a copy that
     SQLite left in a gap of a page goes when the store is closed. Namespaces are not users of Mnemic: whoever has the store
-    has all of it, and erasing a user in a ``Memory`` leaves it alone.
+    has all of it, and erasing a user in a ``Memory`` leaves it alone. The file is plain, also beside an encrypted record: keep
+    it on an encrypted disk, or what must be encrypted in the ``Memory``.
 
     Args:
         location: a folder, made when missing; the address of a PostgreSQL database; an open ``Memory``, whose location is

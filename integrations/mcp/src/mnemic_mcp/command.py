@@ -20,7 +20,7 @@ from mcp.server.stdio import stdio_server
 
 from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, new_session
 from mnemic.embedders import BackgroundEmbedder
-from mnemic.runtime.config import Config, read_config
+from mnemic.runtime.config import Config, read_config, record_key
 from mnemic.runtime.projects import chosen_project
 from mnemic_mcp.options import Options
 from mnemic_mcp.server import memory_server
@@ -83,7 +83,8 @@ def _opened(
     )
     if given.get("session") == "new":
         given["session"] = new_session()
-    opened = partial(Memory, options.persist_dir, user=options.user, project=here, **given)
+    key = record_key(options.persist_dir)
+    opened = partial(Memory, options.persist_dir, user=options.user, project=here, key=key, **given)
     if "embedder" in given:
         return opened(), lambda: None
     background = BackgroundEmbedder(OnnxEmbedder())

@@ -14,8 +14,9 @@ from typing import cast
 import apsw
 
 from mnemic import errors
+from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
-from mnemic.stores.sqlite.database import Database, translate
+from mnemic.stores.sqlite.database import Database, connected, translate
 
 LOCK = "copying.lock"
 """A lock file in the folder of a copy until the copy is complete."""
@@ -61,10 +62,10 @@ def copy(
         os.close(os.open(partial / name, os.O_CREAT | os.O_RDWR, 0o600))
         _copy_pages(database, partial / name, progress)
         check(partial)
-        _fsync(partial / name)
+        sync(partial / name)
         (partial / LOCK).unlink(missing_ok=True)
         partial.rename(folder)
-        _fsync(folder.parent)
+        sync(folder.parent)
     except OSError as error:
         raise errors.StoreUnavailable(
             f"{folder} cannot be written: {error.strerror or error}. Name another place."
@@ -88,7 +89,7 @@ def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], N
         source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
         try:
             with (
-                closing(apsw.Connection(str(path))) as target,
+                closing(cast("apsw.Connection", connected(str(path), database.cipher))) as target,
                 target.backup("main", cast("apsw.Connection", source), "main") as copying,
             ):
                 while not copying.done:
@@ -96,11 +97,3 @@ def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], N
                     progress(copying.page_count - copying.remaining, copying.page_count)
         except apsw.Error as error:
             raise translate(error, str(path)) from error
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import apsw
@@ -23,6 +23,9 @@ from mnemic import errors
 from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection, Durability
+from mnemic.stores.sqlite import cipher as ciphers
+from mnemic.stores.sqlite.cipher import Cipher
+from mnemic.stores.sqlite.rewriting import Rewriting
 from mnemic.text.values import to_json
 
 if TYPE_CHECKING:
@@ -48,6 +51,13 @@ class SqliteConnection(Connection, Protocol):
 
     def set_busy_handler(self, callable: Callable[[int], bool] | None) -> None:
         """Set the callback for a database that another process has locked."""
+
+    def set_progress_handler(self, callable: Callable[[], bool] | None, nsteps: int = 100) -> None:
+        """Set the callback that a long statement calls; it is cancelled if that returns True."""
+
+    def serialize(self, name: str) -> bytes:
+        """All pages of a database, decrypted."""
+        ...
 
     def close(self) -> None:
         """Close the connection."""
@@ -186,12 +196,12 @@ def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
     return wait
 
 
-def _write_ahead(db: SqliteConnection) -> None:
-    """Switch to write-ahead logging. SQLite ignores the busy handler for this pragma, so the wait is explicit."""
+def set_journal(db: SqliteConnection, mode: Literal["WAL", "DELETE"]) -> None:
+    """Switch the journal. SQLite ignores the busy handler for this pragma, so the wait is explicit."""
     wait = _busy_handler()
     for attempt in itertools.count():
         try:
-            db.pragma("journal_mode", "WAL")
+            db.pragma("journal_mode", mode)
             return
         except apsw.BusyError:
             if not wait(attempt):
@@ -295,10 +305,11 @@ class ReadOnlyFile:
 
     Args:
         path: the path of the file.
+        cipher: its encryption, if it has one.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, cipher: Cipher | None = None) -> None:
+        self._path, self._cipher = path, cipher
         self._log = path.with_name(f"{path.name}-wal")
         self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
 
@@ -310,7 +321,7 @@ class ReadOnlyFile:
         """
         uri = self._path.resolve().as_uri()
         if self._log.exists():
-            db = _connected(f"{uri}?mode=ro", _READING)
+            db = connected(f"{uri}?mode=ro", self._cipher, _READING)
             try:
                 db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
@@ -319,7 +330,7 @@ class ReadOnlyFile:
             else:
                 return db
         state = self._state()
-        db = _connected(f"{uri}?immutable=1", _READING)
+        db = connected(f"{uri}?immutable=1", self._cipher, _READING)
         self._immutable[db] = state
         return db
 
@@ -375,12 +386,34 @@ class _Connection(apsw.Connection):
     dialect = SqliteDialect()
 
 
-def _connected(file: str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> SqliteConnection:
+_WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
+
+def connected(file: str, cipher: Cipher | None, flags: int = _WRITING) -> SqliteConnection:
     """A new connection, which waits for other processes and binds lists as JSON."""
     db = _Connection(file, flags=flags)
+    if cipher is not None:
+        cipher.unlock(db)
     db.set_busy_handler(_busy_handler())
     db.convert_binding = lambda _cursor, _number, values: json.dumps(list(cast("Iterable[object]", values)))
     return cast("SqliteConnection", db)
+
+
+def _take_alone(db: SqliteConnection, where: str) -> None:
+    """Lock a file until the connection is closed; its log is merged and removed.
+
+    Raises:
+        StoreUnavailable: it is open elsewhere.
+    """
+    try:
+        set_journal(db, "DELETE")  # SQLite refuses it while the file is open elsewhere
+        db.pragma("locking_mode", "EXCLUSIVE")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("COMMIT")
+    except apsw.BusyError as error:
+        raise errors.StoreUnavailable(
+            f"{where} is open in another handle or process. Nothing was changed. Close all of them, and repeat the call."
+        ) from error
 
 
 class Database:
@@ -393,8 +426,10 @@ class Database:
     connections are closed before a fork, and parent and child open their own afterwards.
     """
 
-    def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
+    def __init__(self, path: Path | None, *, durability: Durability = "FULL", key: str | bytes | None = None) -> None:
         self.path = path.absolute() if path else None  # the working directory may change
+        self.key: str | bytes | None = key
+        self.cipher: Cipher | None = None
         self.name = str(path) if path else ":memory:"
         self._files = _OpenFiles(self.path)
         self._durability = durability
@@ -475,8 +510,10 @@ class Database:
         """Open the first connection; an existing record without write permission is opened read-only."""
         self._refuse_orphaned_log()
         try:
-            db = self._connect()
+            db = self._unlocked()
             if not db.readonly("main"):
+                if self.path is not None:  # nobody rewrites it now that it is open
+                    Rewriting(self.path).partial.unlink(missing_ok=True)
                 self._migrate(db)
                 return db
             db.close()
@@ -485,7 +522,7 @@ class Database:
                 raise
         assert self.path is not None
         self._files.closed()
-        self._read_only = ReadOnlyFile(self.path)
+        self._read_only = ReadOnlyFile(self.path, self.cipher)
         db = self._connect()
         self._check_application(db)
         if (version := db.pragma("user_version")) != schema.LATEST:
@@ -494,6 +531,31 @@ class Database:
                 "version of Mnemic. Open it once as its owner, or make the folder writable."
             )
         return db
+
+    def _unlocked(self) -> SqliteConnection:
+        """The first connection, with the key of the file.
+
+        Raises:
+            WrongKey: the key does not open the file, or there is none.
+        """
+        if self.path is None:
+            return self._connect()
+        rewriting = Rewriting(self.path)
+        rewriting.finish()
+        head = ciphers.head_of(self.path)
+        self.cipher = ciphers.cipher_for(self.path, head, self.key)
+        try:
+            return self._connect()
+        except apsw.Error as error:
+            changed = ciphers.head_of(self.path)[: ciphers.SALT] != head[: ciphers.SALT]
+            if changed or rewriting.ready.exists():  # made or rewritten by another process meanwhile
+                return self._unlocked()
+            if self.cipher is None or not isinstance(error, apsw.NotADBError):
+                raise
+            raise errors.WrongKey(
+                f"The key does not open {self.name}: the record is encrypted under another one (or its first page is damaged: "
+                "then restore a backup). Nothing was changed."
+            ) from error
 
     def _refuse_orphaned_log(self) -> None:
         """Refuse a log without its database: a new record here would discard the log."""
@@ -525,8 +587,8 @@ class Database:
     def _connect_writable(self) -> SqliteConnection:
         if self.path is not None:
             make_private(self.path)
-        db = _connected(str(self.path) if self.path else ":memory:")
-        _write_ahead(db)
+        db = connected(str(self.path) if self.path else ":memory:", self.cipher)
+        set_journal(db, "WAL")
         for pragma, value in (
             ("synchronous", self._durability),
             ("secure_delete", 1),
@@ -668,6 +730,41 @@ class Database:
         with self._locked_writer() as db:
             self._files.check()
             yield db
+
+    def rewrite(self, key: str | bytes | None, write: Callable[[SqliteConnection, Path], None]) -> None:
+        """Give the file the content that ``write`` makes under another key, as a whole or not at all.
+
+        Args:
+            key: the key from then on; None for a plain file.
+            write: is given a connection that nobody else can read or write beside, and the path of the new file.
+
+        Raises:
+            StoreUnavailable: the record is open elsewhere, or the new file cannot be written.
+        """
+        self._check_writable()
+        assert self.path is not None
+        rewriting = Rewriting(self.path)
+        with self._locked_writer() as db, self._pool_lock:
+            self._files.check()
+            if not self._drain_readers(time.monotonic() + BUSY_SECONDS):
+                raise errors.StoreUnavailable(f"{self.name} is being read. Nothing was changed; repeat the call.")
+            while self._readers:
+                self._readers.pop().close()
+            try:
+                _take_alone(db, self.name)
+                make_private(rewriting.partial)
+                write(db, rewriting.partial)
+                rewriting.commit()
+                self.key = key
+                rewriting.apply()
+            except OSError as error:
+                raise errors.StoreUnavailable(f"{self.name} cannot be rewritten: {error.strerror or error}.") from error
+            finally:
+                db.close()
+                rewriting.partial.unlink(missing_ok=True)
+                self._files.closed()
+                self._writer = None
+                self._writer = self._open()
 
     def checkpoint(self, patience: float) -> bool:
         """Move the log into the file and truncate it; False if a reader blocks that for ``patience`` seconds."""

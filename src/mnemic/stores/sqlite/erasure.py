@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import StoreError
 from mnemic.stores.sql.erasure import ErasedRows
+from mnemic.stores.sqlite.cipher import is_encrypted
 from mnemic.stores.sqlite.database import Connection, Database, SqliteConnection
 from mnemic.types import Purge
 
@@ -124,7 +125,7 @@ def _rows(db: Connection) -> Iterator[bytes]:
 
 
 IN_RAM = 256 * 1024 * 1024
-"""Up to this size in bytes VACUUM uses memory; above it, a temporary file."""
+"""Up to this size in bytes VACUUM uses memory; above it, a temporary file, but never for an encrypted record."""
 CHUNK = 1 << 22
 DATABASES = {".db", ".sqlite", ".sqlite3"}
 """Suffixes of SQLite files: other components may keep one in the folder."""
@@ -163,7 +164,7 @@ class Erasure(ErasedRows[Database]):
 
     def _rewrite(self, db: SqliteConnection) -> None:
         db.execute("INSERT INTO fulltext(fulltext) VALUES('optimize')")
-        large = db.pragma("page_count") * db.pragma("page_size") > IN_RAM
+        large = db.pragma("page_count") * db.pragma("page_size") > IN_RAM and self._db.cipher is None
         if large:
             db.pragma("temp_store", 1)
         try:
@@ -180,10 +181,9 @@ class Erasure(ErasedRows[Database]):
         """Search every file for needles that no remaining record contains."""
         searched, wanted = _SearchReport(), NeedleSearch(needles)
         for path in _files(folder, searched.unread):
-            locked = path == self._db.path or path.suffix in DATABASES
             try:
-                hits, size = wanted.found_in(_chunks(path, locked=locked))
-            except (OSError, apsw.Error):
+                hits, size = wanted.found_in(self._parts(path))
+            except (OSError, apsw.Error, StoreError):
                 searched.unread.append(path.name)
                 continue
             for needle in hits:
@@ -193,6 +193,20 @@ class Erasure(ErasedRows[Database]):
             for needle in still_stored(db, list(searched.found)):
                 del searched.found[needle]
         return searched
+
+    def _parts(self, path: Path) -> Iterable[bytes]:
+        """The bytes of a file in parts; those of an encrypted record as they are under its encryption.
+
+        Raises:
+            StoreError: the file is encrypted and not the record.
+        """
+        own = path == self._db.path
+        if own and self._db.cipher is not None:
+            with self._db.read() as db:
+                return [db.serialize("main")]  # VACUUM had it in memory, too
+        if not own and is_encrypted(path):
+            raise StoreError(f"{path.name} is encrypted.")
+        return _chunks(path, locked=own or path.suffix in DATABASES)
 
 
 @dataclass(slots=True)

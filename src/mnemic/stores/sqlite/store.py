@@ -15,9 +15,11 @@ from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
 from mnemic.stores.sqlite import backup
+from mnemic.stores.sqlite.cipher import Cipher, checked_key, is_encrypted
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
+from mnemic.stores.sqlite.rekey import rekey
 from mnemic.types import VerifyReport
 
 FILE_NAME = "mnemic.db"
@@ -90,14 +92,18 @@ class SqliteStore(SqlStore[Database]):
     Args:
         folder: the folder of the file; created if missing, readable by its owner only. ``None`` keeps everything in RAM.
         durability: ``FULL`` survives power loss; ``NORMAL`` survives a killed process only, several times faster.
+        key: encrypts the file: a passphrase or 32 bytes.
 
     Attributes:
         erasure: erasure, with the purge of bytes.
     """
 
-    def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
+    def __init__(
+        self, folder: str | Path | None, *, durability: Durability = "FULL", key: str | bytes | None = None
+    ) -> None:
+        key = checked_key(key)
         path = None if folder is None else self._file(_readable(folder))
-        super().__init__(Database(path, durability=durability), SqliteIntegrity())
+        super().__init__(Database(path, durability=durability, key=key), SqliteIntegrity())
         self.erasure = Erasure(self._db)
 
     @staticmethod
@@ -130,6 +136,11 @@ class SqliteStore(SqlStore[Database]):
             raise errors.StoreUnavailable(f"The folder {folder} cannot be accessed: {error.strerror}.") from error
         return stat.S_ISREG(file.st_mode) and file.st_size > 0
 
+    @staticmethod
+    def encrypted(folder: Path) -> bool:
+        """Whether a folder contains an encrypted record."""
+        return is_encrypted(folder / FILE_NAME)
+
     def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
         """Copy the record into a new folder while it is in use, and verify the copy.
 
@@ -141,7 +152,7 @@ class SqliteStore(SqlStore[Database]):
         reports: list[VerifyReport] = []
 
         def verified(place: Path) -> None:
-            with closing(_Copy(place)) as copied:
+            with closing(_Copy(place, key=self._db.key)) as copied:
                 reports.append(copied.verify())
             if check and not reports[0].ok:
                 raise errors.StoreCorrupt(
@@ -151,6 +162,20 @@ class SqliteStore(SqlStore[Database]):
 
         backup.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
         return reports[0]
+
+    @property
+    def key(self) -> str | bytes | None:
+        """The key that the record was opened with."""
+        return self._db.key
+
+    @property
+    def cipher(self) -> Cipher | None:
+        """The encryption of the file; None for a plain one."""
+        return self._db.cipher
+
+    def rekey(self, key: str | bytes | None, *, progress: Callable[[int, int], None]) -> None:
+        """Encrypt the record, change its key, or with None decrypt it; see ``rekey``."""
+        rekey(self._db, checked_key(key), progress)
 
     def feed(self) -> Feed:
         """The record as an outbox for a derived index. The first call gives the record its unique name.
