@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
 from mnemic.stores.schema import LIVE, RECORDS
-from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql import queries, rows, tombstones
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import now, to_json, to_micros
@@ -106,6 +106,8 @@ class Transaction:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
+        self._owner: bytes | None = None
+        self._last: dict[int, int] = {}
         self.aliases: dict[str, str] = {}
 
     def event(
@@ -117,10 +119,19 @@ class Transaction:
         **detail: object,
     ) -> None:
         """Write an event; caches follow events."""
+        at = self.at if doc is None else self._next_time(doc)
         self.db.execute(
             "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (self.user, self.at, operation, doc, id, version, to_json(detail)),
+            (self.user, at, operation, doc, id, version, to_json(detail)),
         )
+
+    def _next_time(self, doc: int) -> int:
+        """A time after all events of a record, whichever clock wrote them: events are ordered by it on every device."""
+        if doc not in self._last:
+            sql = "SELECT coalesce(max(at), 0) FROM events WHERE doc = ?"
+            (self._last[doc],) = self.db.execute(sql, (doc,)).fetchone()
+        self._last[doc] = max(self.at, self._last[doc] + 1)
+        return self._last[doc]
 
     def index(self, doc: int, indexing: types.Indexing) -> tuple[str, ...]:
         """Store full text and vector; returns the tasks that stay pending."""
@@ -158,7 +169,13 @@ class Transaction:
     def insert(self, row: dict[str, Any]) -> bool:
         """Insert a record unless its id is taken; returns whether it was inserted."""
         row = row | self.db.dialect.filter_columns(row)
+        self._last[row["doc"]] = self._last_erased(row["id"])  # what is added again is newer than its erasure
         return bool(insert(self.db, "records", row, "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1").fetchall())
+
+    def _last_erased(self, id: str) -> int:
+        if self._owner is None:
+            self._owner = tombstones.owner_of(self.db, self.user)
+        return tombstones.last_erased(self.db, self._owner, id)
 
     def rewrite(self, row: dict[str, Any], version: int) -> None:
         """Replace a record by its next version, and store the previous one."""
@@ -305,6 +322,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         return _rejected(record.id, f"the memory {duplicate!r} already says this")
     status = cast("types.Status", found.status)  # it may have been promoted since the caller read it
     record = replace(record, status=status)
+    end = None if record.invalid_at is None else to_micros(record.invalid_at)
     t.unindex(doc)
     t.rewrite(rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source.kind == "message"])
@@ -313,7 +331,8 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         t.add_pending("enrich", doc)
     elif not change.left and change.operation == "enrich":
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
-    t.event(change.operation, doc, record.id, record.version)
+    ends: dict[str, Any] = {} if end == found.invalid_at else {"invalid_at": end}
+    t.event(change.operation, doc, record.id, record.version, **ends)
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)

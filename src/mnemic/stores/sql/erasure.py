@@ -15,6 +15,7 @@ from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import bury, bury_user
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
@@ -50,6 +51,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         _overwrite_versions(t, t.required(revise.record.id).doc, reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
     _check_descendants(t, erased, {*rewritten, *restored})
+    bury(t.db, t.user, erased, t.at)
     counts = _delete_records(t, list(erased))
     for table in ("questions", "contexts"):  # they may contain what is erased
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
@@ -62,6 +64,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
 def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
+    bury_user(t.db, t.user, t.at)
     counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "questions", "contexts", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
