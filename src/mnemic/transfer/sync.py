@@ -94,7 +94,10 @@ def sync(
         rows = _without_erased(sides, user, dry_run=dry_run)
         if not any(held.outlines or held.tombstones for held in rows) and not any(side.erased for side in sides):
             raise InvalidInput(f"Neither record has a user {user!r}: name one of them (mnemic users lists them).")
-        merge = _Merge(sides, user, rows)
+        try:
+            merge = _Merge(sides, user, rows)
+        except _OutdatedError:
+            continue
         conflicts |= merge.conflicts
         if merge.write(dry_run=dry_run, progress=progress):
             total = len(merge.states)
@@ -153,6 +156,10 @@ def _spared(user: str, side: _Side, rows: UserRows, gone: Sequence[str]) -> User
 # Merge
 
 
+class _OutdatedError(Exception):
+    """A record was erased after its outline was read."""
+
+
 class _Merge:
     """The records of both sides as one.
 
@@ -176,7 +183,11 @@ class _Merge:
         self.states, self._joined = settling.states, settling.changed
 
     def _read(self, side: _Side, rows: UserRows, ids: Iterable[str]) -> dict[str, RecordState]:
-        return side.runtime.store.synced.states(self._user, [id_ for id_ in ids if id_ in rows.outlines])
+        known = [id_ for id_ in ids if id_ in rows.outlines]
+        found = side.runtime.store.synced.states(self._user, known)
+        if len(found) < len(known):
+            raise _OutdatedError
+        return found
 
     def _load(self, id: str) -> RecordState:
         """The texts of a record that is equal on both sides."""

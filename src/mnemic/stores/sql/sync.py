@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import LINKS, OUTCOMES, PROMOTIONS, RECORDS
 from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.changes import Transaction, put_vector
@@ -44,7 +45,7 @@ LinkValue = tuple[int, float, str, int | None]
 """When a link was created, its strength and reason, and when it ended."""
 _OUTLINE = (
     "doc", "id", "kind", "project", "session", "hash", "key", "status", "tier_before", "version", "created_at", "said_at",
-    "valid_at", "expired_at", "invalid_at", "trust", "valence", "arousal", "emotion_confidence", "waits", "episode",
+    "valid_at", "expired_at", "invalid_at", "trust", "valence", "arousal", "emotion_confidence", "waits",
 )  # fmt: skip
 PAGE = 500
 
@@ -153,8 +154,7 @@ def _states(db: Connection, user: int, docs: Sequence[int] | None) -> dict[str, 
     chosen, values = ("", ()) if docs is None else (f"AND doc IN {AMONG}", (docs,))
     names = _OUTLINE if docs is None else RECORDS.names
     found = rows.select(db, RECORDS, f"WHERE user_id = ? {chosen}", (user, *values), names=names)
-    ids = dict(db.execute("SELECT doc, id FROM records WHERE user_id = ?", (user,)).fetchall())
-    read = _Dependents(db, user, chosen, values, ids)
+    read = _Dependents(db, user, chosen, values)
     texts = {} if docs is None else _texts(db, found)
     return {row["id"]: read.state(row, texts.get(row["doc"])) for row in found}
 
@@ -172,21 +172,21 @@ def _texts(db: Connection, found: Sequence[Row]) -> dict[int, dict[int, str]]:
 class _Dependents:
     """The rows that refer to records, by doc."""
 
-    def __init__(self, db: Connection, user: int, chosen: str, values: tuple[Any, ...], ids: Mapping[int, str]) -> None:
+    def __init__(self, db: Connection, user: int, chosen: str, values: tuple[Any, ...]) -> None:
         def of(columns: str, table: str, where: str = "", key: str = "doc") -> dict[int, list[Any]]:
             found: dict[int, list[Any]] = defaultdict(list)
             condition = chosen.replace("doc", key, 1)
-            sql = f"SELECT {key}, {columns} FROM {table} WHERE user_id = ? {condition} {where}"
+            sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {condition} {where}"
             for doc, *rest in db.execute(sql, (user, *values)):
                 found[doc].append(rest)
             return found
 
-        self._ids = ids
-        self._events = of(
-            "at, operation, detail, version", "events", f"AND operation NOT IN {UNWATCHED} AND doc IS NOT NULL"
-        )
-        self._parents, self._uses = of("parent", "lineage", key="child"), of("count, last_at", "access")
-        self._tasks = of("task", "pending", "AND task != 'embed'")
+        name = "(SELECT id FROM records r WHERE r.doc = t.{})"
+        watched = f"AND operation NOT IN {UNWATCHED} AND doc IS NOT NULL"
+        self._events = of("at, operation, detail, version", "events", watched)
+        self._parents = of(name.format("parent"), "lineage", key="child")
+        self._episodes = of(name.format("episode"), "records", "AND episode IS NOT NULL")
+        self._uses, self._tasks = of("count, last_at", "access"), of("task", "pending", "AND task != 'embed'")
 
     def state(self, row: Row, texts: Mapping[int, str] | None) -> RecordState:
         """The state of a row; without texts its outline."""
@@ -196,6 +196,11 @@ class _Dependents:
         archived = row["status"] in ("archived", "quarantined")
         tier = (row["tier_before"] if archived else row["status"]) or "short_term"
         outline = ((row["version"], bytes(row["hash"]).hex()),)
+        if not written or (texts is not None and {*by_time.values()} != {*texts}):
+            raise StoreCorrupt(
+                f"The audit trail of {row['id']!r} does not tell of all its versions: the record is damaged. Nothing was "
+                "changed. Check it with mnemic doctor --deep, or restore a backup."
+            )
         named = tuple((at, texts[version]) for at, version in by_time.items()) if texts else None
         since = next(value for value in (row["valid_at"], row["said_at"], row["created_at"]) if value is not None)
         return RecordState(
@@ -203,9 +208,9 @@ class _Dependents:
             trail=tuple(dict.fromkeys(TrailEvent(*event[:3]) for event in written)), texts=named or outline,
             tier="long_term" if tier == "long_term" else "short_term", hash=bytes(row["hash"]).hex(), key=row["key"],
             since=since, created_at=row["created_at"], expired_at=row["expired_at"], invalid_at=row["invalid_at"],
-            trust=row["trust"], waits=row["waits"], episode=self._ids.get(row["episode"]),
+            trust=row["trust"], waits=row["waits"], episode=next((id_ for (id_,) in self._episodes[doc]), None),
             emotion=(None, None, None) if kind == "memory" else (row["valence"], row["arousal"], row["emotion_confidence"]),
-            parents=frozenset(self._ids[parent] for (parent,) in self._parents[doc]),
+            parents=frozenset(parent for (parent,) in self._parents[doc]),
             uses=cast("tuple[int, int]", tuple(next(iter(self._uses[doc]), (0, 0)))),
             tasks=frozenset(task for (task,) in self._tasks[doc]),
         )  # fmt: skip
