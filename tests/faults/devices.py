@@ -19,7 +19,11 @@ SKEWS = (timedelta(), timedelta(hours=1), timedelta(hours=-2))
 """What the clock of each device shows beyond the true time."""
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
 KEYS = (None, "drink", "town")
-SHARED = ("I like green tea in the morning.", "Please note: I like green tea in the morning.", "The flight leaves at noon.")
+SHARED = (
+    "I like green tea in the morning.",
+    "Please note: I like green tea in the morning.",
+    "The flight leaves at noon.",
+)
 """Statements that several devices make on their own."""
 
 
@@ -124,7 +128,9 @@ class Devices:
 
     def link(self, memory, device, one, two):
         kind = ("references", "supersedes", "extends")[(one + two) % 3]
-        return memory.links.add(self.some(device, one, "memory"), self.some(device, two, "memory"), kind, reason="so").id
+        return memory.links.add(
+            self.some(device, one, "memory"), self.some(device, two, "memory"), kind, reason="so"
+        ).id
 
     def unlink(self, memory, device, one, two):
         return memory.links.remove(self.some(device, one, "memory"), self.some(device, two, "memory")).outcome
@@ -140,7 +146,7 @@ class Devices:
         return memory.undo(made[one % len(made)] if made else "none").outcome
 
     def quarantine(self, memory, device, one, two):
-        return memory.admin.quarantine([self.some(device, one)], reason="doubtful")[0].id
+        return memory.admin.quarantine([self.some(device, one)], reason="doubtful")
 
     def release(self, memory, device, one, two):
         return memory.admin.release([self.some(device, one)])
@@ -199,5 +205,7 @@ class Devices:
             rows = self.rows(device)
             assert not [s.id for s in rows.outlines.values() if covers(rows.tombstones, s.id, s.began)]
             with database_of(memory).read() as db:
-                held = str([db.execute(f"SELECT * FROM {table}").fetchall() for table in ("records", "versions", "events")])
+                held = str(
+                    [db.execute(f"SELECT * FROM {table}").fetchall() for table in ("records", "versions", "events")]
+                )
             assert not [text for text in self.dead if text.split()[-1].strip(".") in held], self.done
