@@ -123,8 +123,8 @@ class TestWhatIsTakenOver:
             other.remember("My house is blue.", id="house")
             left.admin.sync(other)
             assert (left.stats().pending["embed"], other.stats().pending["embed"]) == (1, 1)
-            left.admin.flush()
-            other.admin.flush()
+            left.admin.flush(process=False)
+            other.admin.flush(process=False)
             assert left.admin.vector("house").model != other.admin.vector("boat").model
             assert not other.admin.sync(left).changed
 

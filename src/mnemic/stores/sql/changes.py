@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -20,6 +21,10 @@ from mnemic.types.literals import TRANSITIONS
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+SPREAD = 100_000
+"""Microseconds within which an event follows one of a clock that is ahead."""
 
 
 class Found(NamedTuple):
@@ -128,8 +133,9 @@ class Transaction:
     def _next_time(self, doc: int) -> int:
         """A time after all events of a record, whichever clock wrote them: events are ordered by it on every device."""
         if doc not in self._last:
-            sql = "SELECT coalesce(max(at), 0) FROM events WHERE doc = ?"
-            (self._last[doc],) = self.db.execute(sql, (doc,)).fetchone()
+            (last,) = self.db.execute("SELECT coalesce(max(at), 0) FROM events WHERE doc = ?", (doc,)).fetchone()
+            # Two devices whose clocks are behind must not choose the same time.
+            self._last[doc] = last if last < self.at else last + secrets.randbelow(SPREAD)
         self._last[doc] = max(self.at, self._last[doc] + 1)
         return self._last[doc]
 

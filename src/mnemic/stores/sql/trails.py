@@ -144,7 +144,7 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
     A correction outranks the text it was made from, whatever was read from the same messages later on another device; an
     enrichment stands with the statement that it describes. What two devices read alike is one version.
     """
-    operations = {event.at: event.operation for event in trail if event.at in texts}
+    operations = {event.at: event.operation for event in trail if event.operation in WRITING}
     found, numbers = list[str](), dict[int, int]()
     order = {at: (_statement(at, operations, texts), operations[at] not in CREATING, at) for at in texts}
     for at in sorted(order, key=order.__getitem__):
