@@ -19,6 +19,7 @@ from mnemic.runtime.redaction import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
+from mnemic.stores.sql.erasure import ERASURE
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
 from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, said
@@ -204,7 +205,7 @@ class _Merge:
                 f"The id {id!r} names a {a.kind} on one side and a {b.kind} on the other, or one of another project or "
                 "session. Nothing was merged. Erase one of them, then store it under another id."
             )
-        return join(a, b)
+        return _erased_alike(a, b) or join(a, b)
 
     def _conflict(self, joined: RecordState) -> SyncConflict | None:
         """What both sides changed of a record, if a user sees a difference."""
@@ -280,7 +281,25 @@ class _Merge:
         if row["revised"] is None or id_ not in self._held[source] or id_ not in self._joined:
             return row
         before, after = numbered(self._held[source][id_]).numbers, numbered(self._joined[id_]).numbers
-        return {**row, "revised": next((after[at] for at, number in before.items() if number == row["revised"]), None)}
+        return {
+            **row,
+            "revised": next(
+                (after[at] for at, number in before.items() if number == row["revised"] and at in after), None
+            ),
+        }
+
+
+def _erased_alike(a: RecordState, b: RecordState) -> RecordState | None:
+    """The state of one side, if the other one has nothing beyond it but what an erasure did to it there; else None."""
+    more = [
+        [event for event in {*one.trail} - {*two.trail} if ERASURE not in event.about] for one, two in ((a, b), (b, a))
+    ]
+    if all(more) or a.trail == b.trail:
+        return None
+    taken, other = (a, b) if more[0] or (not more[1] and a.trail > b.trail) else (b, a)
+    if {*other.trail} <= {*taken.trail}:
+        return None
+    return join(taken, replace(taken, emotion=other.emotion, waits=other.waits, uses=other.uses))
 
 
 _SHOWN: Sequence[Literal["text", "status", "validity"]] = ("text", "status", "validity")

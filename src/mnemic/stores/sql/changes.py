@@ -104,13 +104,15 @@ def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = ""
 class Transaction:
     """The connection, user and time that all changes of one transaction share.
 
-    ``aliases`` are the ids of memories that were not stored, with those of their duplicates.
+    ``aliases`` are the ids of memories that were not stored, with those of their duplicates. ``because`` is added to the
+    detail of every event.
     """
 
     def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
+        self.because: dict[str, object] = {}
         self._owner: bytes | None = None
         self._last: dict[int, int] = {}
         self.aliases: dict[str, str] = {}
@@ -127,7 +129,7 @@ class Transaction:
         at = self.at if doc is None else self._next_time(doc)
         self.db.execute(
             "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (self.user, at, operation, doc, id, version, to_json(detail)),
+            (self.user, at, operation, doc, id, version, to_json(self.because | detail)),
         )
 
     def _next_time(self, doc: int) -> int:

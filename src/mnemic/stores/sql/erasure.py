@@ -24,6 +24,9 @@ D = TypeVar("D", bound=Database)
 MARK = "erasing"
 """The header key that means: bytes of erased rows may still be on disk."""
 
+ERASURE = "erasure"
+"""In the detail of what an erasure did to the records that stay: every device does it on its own."""
+
 _TABLES = {view.kind: view.name for view in VIEWS}
 _REFERRING = {
     table.name: "(" + " OR ".join(f"{name} IN (SELECT value FROM json_each(?2))" for name in sorted(table.docs)) + ")"
@@ -43,6 +46,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     erased = {found.doc: id_ for id_ in change.ids if (found := t.find_stored(id_))}
     if not erased:
         return {}
+    t.because = {ERASURE: True}
     restored = {t.required(revise.record.id).doc for revise in change.restored}
     reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
@@ -57,6 +61,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
             counts[table] = gone
     _scrub_events(t, set(erased.values()))
+    t.because = {}
     _mark(t, list(erased))
     return counts
 

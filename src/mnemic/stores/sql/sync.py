@@ -334,7 +334,7 @@ class _Writer:
 
     def _renumber(self, doc: int, old: Versions, new: Versions) -> None:
         """Let the undo data name the same version as before."""
-        moved = {old.numbers[at]: new.numbers[at] for at in sorted(old.numbers)}
+        moved = {old.numbers[at]: new.numbers[at] for at in sorted({*old.numbers} & {*new.numbers})}
         for before, after in sorted(moved.items(), reverse=True):
             if before != after:
                 sql = "UPDATE promotions SET revised = ? WHERE doc = ? AND revised = ?"
