@@ -26,8 +26,8 @@ def meet(laptop: Memory, phone: Memory) -> None:
     laptop.process()
     report = laptop.admin.sync(phone)
     print(*(f"{Path(side.location).parent.name}: {side.added} added" for side in report.sides), sep=", ")
-    assert "Halcyon" in phone.search("What is my boat called?")[0].text
     assert not phone.admin.sync(laptop).changed
+    assert "Halcyon" in phone.search("What is my boat called?")[0].text
 
 
 def disagree(laptop: Memory, phone: Memory) -> None:

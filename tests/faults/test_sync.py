@@ -20,6 +20,7 @@ from mnemic.cli import main
 from mnemic.stores.sql import changes
 from mnemic.stores.sql.sync import SyncedRows
 from mnemic.transfer.migrate import migrate
+from mnemic.types import Consolidate, Promotion
 
 from .devices import Devices, own_clocks
 from .failpoints import statements, trial
@@ -215,6 +216,54 @@ class TestConflicts:
         right.add("The words of a message.", id="boat")
         with pytest.raises(Conflict, match="'boat' names a memory on one side and a message on the other"):
             left.admin.sync(right)
+
+
+class TestConsolidations:
+    @pytest.fixture
+    def merged(self, pair):
+        """Two memories of one statement, merged on the first device and synced."""
+        left, right = pair
+        for name in ("head", "member"):
+            left.remember(f"The bicycle of the {name} stands in the cellar.", id=name)
+        left.links.add("member", "boat", "references", reason="both move")
+        promotion = Promotion(id="head", absorbed=("member",))
+        change = Consolidate(id="c", promotions=(promotion,), contradictions=(), judged=())
+        store_of(left).apply("ana", [change], model="")
+        left.admin.sync(right)
+        assert right.get("member").status == "archived"
+        assert [link.source for link in right.links.graph("boat").links] == ["head"]
+        return left, right
+
+    @pytest.mark.parametrize("at", [0, 1])
+    def test_each_device_can_undo_one(self, merged, at):
+        merged[at].undo("c")
+        merged[1 - at].admin.sync(merged[at])
+        for memory in merged:
+            assert memory.get("member").status == memory.get("head").status == "short_term"
+            assert memory.get("head").source_ids == ()
+            assert [link.source for link in memory.links.graph("boat").links] == ["member"]
+            assert memory.undo("c").outcome == "duplicate"
+
+    @pytest.mark.parametrize("at", [0, 1])
+    def test_an_erased_representative_gives_back_its_members(self, merged, at):
+        merged[at].forget(ids=["head"], hard=True)
+        merged[1 - at].admin.sync(merged[at])
+        for memory in merged:
+            assert memory.get("member").status == "short_term"
+            assert memory.admin.verify(deep=True).ok
+
+    def test_devices_that_merged_each_into_the_other_keep_one_of_both(self, pair):
+        left, right = pair
+        left.admin.sync(right)
+        for memory, head, member in ((left, "boat", "cat"), (right, "cat", "boat")):
+            promotion = Promotion(id=head, absorbed=(member,))
+            change = Consolidate(id=f"of {head}", promotions=(promotion,), contradictions=(), judged=())
+            store_of(memory).apply("ana", [change], model="")
+        left.admin.sync(right)
+        for memory in pair:
+            assert [one.id for one in memory.list(limit=None)] == ["boat"]
+            assert memory.get("boat").source_ids == ("cat",)
+            assert memory.admin.verify(deep=True).ok
 
 
 class TestErasure:

@@ -6,11 +6,11 @@ register the value that was written last wins, by the events that write it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
-from mnemic.stores.sql.sync import Ends, LinkValue, numbered
+from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
 from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
 from mnemic.text.values import to_json
 
@@ -81,6 +81,33 @@ def _ending(state: RecordState) -> tuple[int, str]:
     return _last(state.trail, _ends), to_json([state.expired_at, state.invalid_at])
 
 
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What undone consolidations had added, and leave without an event: lineage, as child and parent, and links."""
+
+    lineage: Collection[tuple[str, str]]
+    links: Collection[Ends]
+
+
+def withdrawn(consolidations: Iterable[Consolidation]) -> Withdrawn:
+    """What consolidations had added, if they are undone."""
+    lineage, links = set[tuple[str, str]](), set[Ends]()
+    for made in consolidations:
+        if made.undone_at is not None:
+            heads = {row["number"]: row["doc"] for row in made.rows.get("promotions", ())}
+            members = {(row["number"], row["doc"]): heads[row["number"]] for row in made.rows.get("members", ())}
+            lineage |= {
+                (members[row["number"], row["doc"]], row["doc"])
+                for row in made.rows.get("members", ())
+                if row["descends"]
+            }
+            for row in made.rows.get("moved_links", ()):
+                ends = [members.get((row["number"], row[name]), row[name]) for name in ("source", "target")]
+                links |= {(ends[0], ends[1], row["type"])} if row["moved"] else set()
+            links |= {(row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ())}
+    return Withdrawn(lineage, links)
+
+
 # Links have no trail of their own: the events of their targets tell of them.
 
 
@@ -88,6 +115,7 @@ def join_links(
     sides: tuple[Mapping[Ends, LinkValue], Mapping[Ends, LinkValue]],
     states: tuple[Mapping[str, RecordState], Mapping[str, RecordState]],
     joined: Mapping[str, RecordState],
+    gone: Withdrawn,
 ) -> dict[Ends, LinkValue]:
     """The links of both sides, except those that one side removed, and of a memory that holds those to successors."""
     found: dict[Ends, LinkValue] = {}
@@ -102,6 +130,8 @@ def join_links(
             same = len(held) == 2 and held[0][1] == held[1][1]
             value = max(held)[1]
             removed = _last(joined[target].trail, partial(_removes, ends))
+            if len(held) == 1 and ends in gone.links:
+                continue
             if same or max(value[0], _made(joined[target], ends)) > removed:
                 found[ends] = value
     return found

@@ -24,7 +24,7 @@ from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, Merge
 from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, said
 from mnemic.text.values import from_micros
-from mnemic.transfer.join import join, join_links
+from mnemic.transfer.join import join, join_links, withdrawn
 from mnemic.transfer.migrate import is_same, opened
 from mnemic.transfer.settling import Settling
 from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport
@@ -176,9 +176,9 @@ class _Merge:
         self._held = tuple(self._read(side, one, differing) for side, one in zip(sides, rows, strict=True))
         joined = {id_: self._join(id_) for id_ in differing}
         self.conflicts = {id_: found for id_, state in joined.items() if (found := self._conflict(state))}
-        known = {*left, *right}
-        for id_, state in joined.items():
-            joined[id_] = replace(state, parents=state.parents & known)
+        self._withdrawn = withdrawn([*self._undone(0).values(), *self._undone(1).values()])
+        for id_ in differing:
+            joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
         settling = Settling(left, joined, self._load)
         settling.settle()
         self.states, self._joined = settling.states, settling.changed
@@ -220,11 +220,26 @@ class _Merge:
             other_at=from_micros(second.trail[-1].at),
         ) if differs else None  # fmt: skip
 
+    def _undone(self, at: int) -> dict[str, Consolidation]:
+        """The consolidations of one side, undone if they are on either."""
+        other = self._rows[1 - at].consolidations
+        return {
+            id_: replace(made, undone_at=made.undone_at or (other[id_].undone_at if id_ in other else None))
+            for id_, made in self._rows[at].consolidations.items()
+        }
+
+    def _parents(self, joined: RecordState) -> frozenset[str]:
+        """What a record was made from, on either side."""
+        a, b = (held[joined.id].parents if joined.id in held else joined.parents for held in self._held)
+        known = (id_ for id_ in joined.parents if any(id_ in one.outlines for one in self._rows))
+        return frozenset(id_ for id_ in known if id_ in a & b or (joined.id, id_) not in self._withdrawn.lineage)
+
     def write(self, *, dry_run: bool, progress: Progress | None) -> bool:
         """Write what is new to each side; False if one has changed since it was read."""
         links = join_links(
-            (self._rows[0].links, self._rows[1].links), (self._rows[0].outlines, self._rows[1].outlines), self.states
-        )
+            (self._rows[0].links, self._rows[1].links), (self._rows[0].outlines, self._rows[1].outlines), self.states,
+            self._withdrawn,
+        )  # fmt: skip
         news = [self._news(at, links) for at in (0, 1)]
         done, total = 0, sum(len(merged.records) for merged in news)
         for side, rows, merged, other in zip(self._sides, self._rows, news, self._rows[::-1], strict=True):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mnemic.stores.sql.sync import numbered
 from mnemic.stores.sql.trails import RecordState, TrailEvent, current, event_versions, said
 from mnemic.text.values import to_json
-from mnemic.transfer.join import join, join_links
+from mnemic.transfer.join import Withdrawn, join, join_links
 
 OPERATIONS = (
     "update", "enrich", "supersede", "restore", "hold", "archive", "quarantine", "promote", "undo", "use", "derive", "tire",
@@ -132,11 +132,11 @@ def test_a_link_that_one_side_removed_goes(events, stays):
         target, trail=(*target.trail, *(TrailEvent(at, name, to_json(detail)) for at, name, detail in events))
     )
     states = {"r": after, "s": replace(target, id="s")}
-    links = join_links(({LINK: (2, 1.0, "", None)}, {}), ({"r": target}, {"r": after}), states)
+    links = join_links(({LINK: (2, 1.0, "", None)}, {}), ({"r": target}, {"r": after}), states, Withdrawn((), ()))
     assert (LINK in links) == stays
 
 
 def test_what_holds_was_replaced_by_nothing():
     ends = ("s", "r", "supersedes")
     states = {"r": state(), "s": replace(state(), id="s")}
-    assert join_links(({ends: (2, 1.0, "", None)}, {}), (states, states), states) == {}
+    assert join_links(({ends: (2, 1.0, "", None)}, {}), (states, states), states, Withdrawn((), ())) == {}
