@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
 from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
@@ -95,17 +96,18 @@ def withdrawn(consolidations: Iterable[Consolidation]) -> Withdrawn:
     for made in consolidations:
         if made.undone_at is not None:
             heads = {row["number"]: row["doc"] for row in made.rows.get("promotions", ())}
-            members = {(row["number"], row["doc"]): heads[row["number"]] for row in made.rows.get("members", ())}
-            lineage |= {
-                (members[row["number"], row["doc"]], row["doc"])
-                for row in made.rows.get("members", ())
-                if row["descends"]
-            }
-            for row in made.rows.get("moved_links", ()):
-                ends = [members.get((row["number"], row[name]), row[name]) for name in ("source", "target")]
-                links |= {(ends[0], ends[1], row["type"])} if row["moved"] else set()
-            links |= {(row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ())}
+            members = made.rows.get("members", ())
+            head_of = {(row["number"], row["doc"]): heads[row["number"]] for row in members}
+            lineage.update((heads[row["number"]], row["doc"]) for row in members if row["descends"])
+            links.update(_moved(row, head_of) for row in made.rows.get("moved_links", ()) if row["moved"])
+            links.update((row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ()))
     return Withdrawn(lineage, links)
+
+
+def _moved(row: Mapping[str, Any], head_of: Mapping[tuple[int, str], str]) -> Ends:
+    """A link of a member as its representative has it."""
+    source, target = (head_of.get((row["number"], row[name]), row[name]) for name in ("source", "target"))
+    return source, target, row["type"]
 
 
 # Links have no trail of their own: the events of their targets tell of them.

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING, Literal, cast
 
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.lifecycle import erasure
+from mnemic.runtime.factory import discard_index
 from mnemic.runtime.redaction import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.usage import Uses
@@ -44,23 +45,22 @@ Pair = tuple[UserRows, UserRows]
 
 @dataclass(slots=True)
 class _Side:
-    """One of the two records, and what it took over so far."""
+    """One of the two records, and what it took over so far: ids of records, and the number of erased ones."""
 
     runtime: Runtime
-    added: int = 0
-    updated: int = 0
+    added: set[str] = field(default_factory=set[str])
+    updated: set[str] = field(default_factory=set[str])
     erased: int = 0
 
     def report(self, total: int) -> SyncedSide:
         return SyncedSide(
-            location=self.runtime.store.location, added=self.added, updated=self.updated, erased=self.erased,
-            unchanged=total - self.added - self.updated,
+            location=self.runtime.store.location, added=len(self.added), updated=len(self.updated - self.added),
+            erased=self.erased, unchanged=total - len(self.added | self.updated),
         )  # fmt: skip
 
     def count(self, merged: MergedRows) -> None:
-        new = sum(one.before is None for one in merged.records)
-        self.added += new
-        self.updated += len(merged.records) - new
+        self.added |= {one.after.id for one in merged.records if one.before is None}
+        self.updated |= {one.after.id for one in merged.records if one.before is not None}
 
 
 @contextmanager
@@ -75,7 +75,10 @@ def beside(runtime: Runtime, place: str | Path) -> Generator[Runtime]:
     with opened(place, make=False) as held:
         guarded = cast("Store", RedactingStore(held, runtime.secrets, runtime.indexer))
         views = Views(guarded, in_memory=False, index=None)
-        yield replace(runtime, store=guarded, views=views, uses=Uses(guarded), index=None, discard=lambda: True)
+        yield replace(
+            runtime, store=guarded, fence=guarded.fence, views=views, uses=Uses(guarded), index=None,
+            discard=partial(discard_index, held),
+        )  # fmt: skip
 
 
 def sync(
