@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.battery import count, long, note
-from tests.internals import store_of
+from tests.internals import database_of, store_of
 
 from mnemic import AsyncMemory, ConfigurationError, Conflict, HashingEmbedder, InvalidInput, Memory, StoreReadOnly
 from mnemic.cli import main
@@ -328,18 +328,16 @@ class TestRefused:
         with pytest.raises(InvalidInput, match="Neither record has a user 'eve'"):
             left.scoped(user="eve").admin.sync(tmp_path / "b")
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-    def test_a_record_that_cannot_be_written(self, tmp_path, pair):
+    def test_a_record_that_cannot_be_written(self, pair, monkeypatch):
+        def refuse():
+            raise StoreReadOnly("opened read-only")
+
         left, right = pair
-        right.close()
-        (tmp_path / "b" / "mnemic.db").chmod(0o400)
-        (tmp_path / "b").chmod(0o500)
-        try:
-            with pytest.raises(StoreReadOnly):
-                left.admin.sync(tmp_path / "b")
-        finally:
-            (tmp_path / "b").chmod(0o700)
+        monkeypatch.setattr(database_of(right), "_check_writable", refuse)
+        with pytest.raises(StoreReadOnly):
+            left.admin.sync(right)
         assert {one.id for one in left.list(limit=None)} == {"boat"}
+        assert left.admin.sync(right, dry_run=True).sides[1].added == 1
 
 
 class TestInterrupted:
