@@ -181,9 +181,12 @@ class Transaction:
         return bool(insert(self.db, "records", row, "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1").fetchall())
 
     def _last_erased(self, id: str) -> int:
+        """The time of the last erasure of an id; 0 without one."""
         if self._owner is None:
-            self._owner = tombstones.owner_of(self.db, self.user)
-        return tombstones.last_erased(self.db, self._owner, id)
+            owner = tombstones.owner_of(self.db, self.user)
+            any_ = self.db.execute("SELECT 1 FROM tombstones WHERE owner = ? LIMIT 1", (owner,)).fetchone()
+            self._owner = owner if any_ else b""
+        return tombstones.last_erased(self.db, self._owner, id) if self._owner else 0
 
     def rewrite(self, row: dict[str, Any], version: int) -> None:
         """Replace a record by its next version, and store the previous one."""
