@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ SKEWS = (timedelta(), timedelta(hours=1), timedelta(hours=-2))
 """What the clock of each device shows beyond the true time."""
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
 KEYS = (None, "drink", "town")
+WORDS = itertools.count(1)
 SHARED = (
     "I like green tea in the morning.",
     "Please note: I like green tea in the morning.",
@@ -49,18 +51,18 @@ def own_clocks(patch):
 
 @dataclass
 class Devices:
-    """Three folders, and what was stored and erased on any of them; every text has a word of its own."""
+    """Three records, and what was stored and erased on any of them; every text has a word of its own."""
 
-    folder: Path
+    places: Sequence[Path | str]
     clocks: Clocks
-    words: itertools.count = field(default_factory=lambda: itertools.count(1))
+    user: str = "ana"
     dead: set = field(default_factory=set)
     done: list = field(default_factory=list)
 
     def __post_init__(self):
         self.memories = [
-            Memory(self.folder / name, user="ana", embedder="hashing", consolidator=SETTINGS, durability="NORMAL")
-            for name in "abc"
+            Memory(place, user=self.user, embedder="hashing", consolidator=SETTINGS, durability="NORMAL")
+            for place in self.places
         ]
         for device in range(3):
             self.act(device, "add", 0, 1)
@@ -70,13 +72,13 @@ class Devices:
             memory.close()
 
     def rows(self, device):
-        return store_of(self.memories[device]).synced.read("ana")
+        return store_of(self.memories[device]).synced.read(self.user)
 
     def ids(self, device, kind=None):
         return sorted(id_ for id_, s in self.rows(device).outlines.items() if kind in (None, s.kind))
 
     def word(self):
-        return f"canary{next(self.words)}zq"
+        return f"canary{next(WORDS)}zq"
 
     def act(self, device, operation, one, two):
         self.clocks.device = device
@@ -165,7 +167,7 @@ class Devices:
     def texts(self, device):
         """The texts that messages and memories have or had, with their ids."""
         store = store_of(self.memories[device]).synced
-        states = store.states("ana", self.ids(device)).values()
+        states = store.states(self.user, self.ids(device)).values()
         return {(s.id, said(text)[0]) for s in states if s.kind != "episode" for _, text in s.texts}
 
     def sync(self, one, two):
@@ -190,7 +192,7 @@ class Devices:
     def state(self, device):
         """All that two devices share of the user."""
         rows = self.rows(device)
-        states = store_of(self.memories[device]).synced.states("ana", sorted(rows.outlines))
+        states = store_of(self.memories[device]).synced.states(self.user, sorted(rows.outlines))
         undone = {id_: held.undone_at for id_, held in rows.consolidations.items()}
         return {"records": states, "links": rows.links, "erased": rows.tombstones, "undone": undone}
 

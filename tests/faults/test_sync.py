@@ -44,30 +44,43 @@ def clocks():
         yield held
 
 
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=not long(), database=None, suppress_health_check=[*HealthCheck],
-    phases=(Phase.generate, Phase.shrink),
-)  # fmt: skip
-@given(life=st.lists(steps, min_size=6, max_size=24), order=st.permutations(PAIRS))
+lives = st.lists(steps, min_size=6, max_size=24)
+orders = st.permutations(PAIRS)
+
+
+def limits(examples):
+    """Settings of a run: the same lives every time in the short form."""
+    return settings(
+        max_examples=examples, deadline=None, derandomize=not long(), database=None, suppress_health_check=[*HealthCheck],
+        phases=(Phase.generate, Phase.shrink),
+    )  # fmt: skip
+
+
+def live(devices, life, order):
+    """Let the devices live, then let each meet each: all end equal."""
+    try:
+        for operation, *given_ in life:
+            if operation == "sync":
+                devices.sync(*given_[0])
+            else:
+                devices.act(given_[0], operation, *given_[1:])
+        for one, two in order:
+            devices.sync(one, two)
+        devices.assert_equal(0, 1)
+        devices.assert_equal(0, 2)
+        devices.assert_erased()
+    finally:
+        devices.close()
+
+
+@limits(EXAMPLES)
+@given(lives, orders)
 def test_any_lives_of_three_devices_end_equal(clocks, life, order):
     with tempfile.TemporaryDirectory() as folder:
-        devices = Devices(Path(folder), clocks)
-        try:
-            for operation, *given_ in life:
-                if operation == "sync":
-                    devices.sync(*given_[0])
-                else:
-                    devices.act(given_[0], operation, *given_[1:])
-            for one, two in order:
-                devices.sync(one, two)
-            devices.assert_equal(0, 1)
-            devices.assert_equal(0, 2)
-            devices.assert_erased()
-        finally:
-            devices.close()
+        live(Devices([Path(folder, name) for name in "abc"], clocks), life, order)
 
 
-def test_note():
+def test_the_number_of_lives_is_noted():
     note("sync: lives of three devices", examples=EXAMPLES, violations=0)
 
 
@@ -397,6 +410,18 @@ class TestInterrupted:
 
 @pytest.mark.engine
 class TestPostgres:
+    def test_any_lives_of_two_devices_and_a_server_end_equal(self, clocks, postgres_url):
+        users = itertools.count(1)
+
+        @limits(count(3, 100))
+        @given(lives, orders)
+        def test(life, order):
+            with tempfile.TemporaryDirectory() as folder:
+                places = (Path(folder, "a"), postgres_url, Path(folder, "c"))
+                live(Devices(places, clocks, f"ana{next(users)}"), life, order)
+
+        test()
+
     def test_a_folder_and_a_server_end_equal(self, tmp_path, postgres_url):
         with opened(tmp_path / "a") as left, opened(postgres_url) as right:
             left.add("My dentist is Dr. Costa.\x00", id="m1", metadata={"tooth": 3})
