@@ -51,12 +51,19 @@ class _Side:
     added: set[str] = field(default_factory=set[str])
     updated: set[str] = field(default_factory=set[str])
     erased: int = 0
+    before: Mapping[str, RecordState] = field(default_factory=dict[str, RecordState])
+    """The outlines before anything was erased."""
 
     def report(self, total: int) -> SyncedSide:
         return SyncedSide(
             location=self.runtime.store.location, added=len(self.added), updated=len(self.updated - self.added),
             erased=self.erased, unchanged=total - len(self.added | self.updated),
         )  # fmt: skip
+
+    def has_rewritten(self, state: RecordState) -> bool:
+        """Whether an erasure of this sync changed a record."""
+        held = self.before.get(state.id)
+        return held is not None and held.trail != state.trail
 
     def count(self, merged: MergedRows) -> None:
         self.added |= {one.after.id for one in merged.records if one.before is None}
@@ -131,6 +138,7 @@ def _without_erased(sides: tuple[_Side, _Side], user: str, *, dry_run: bool) -> 
             if one.tombstones != held:
                 side.runtime.store.synced.bury(user, held)
             if ids:
+                side.before = side.before or one.outlines
                 side.erased += _erase(
                     side.runtime, user, ids, all_of_them=len(ids) == len(one.outlines) and EVERYTHING in held
                 )
@@ -208,7 +216,8 @@ class _Merge:
                 f"The id {id!r} names a {a.kind} on one side and a {b.kind} on the other, or one of another project or "
                 "session. Nothing was merged. Erase one of them, then store it under another id."
             )
-        return _erased_alike(a, b) or join(a, b)
+        fresh = [side.has_rewritten(state) for side, state in zip(self._sides, (a, b), strict=True)]
+        return _erased_alike(a, b, first=fresh[1] and not fresh[0], second=fresh[0] and not fresh[1]) or join(a, b)
 
     def _conflict(self, joined: RecordState) -> SyncConflict | None:
         """What both sides changed of a record, if a user sees a difference."""
@@ -307,16 +316,17 @@ class _Merge:
         }
 
 
-def _erased_alike(a: RecordState, b: RecordState) -> RecordState | None:
-    """The state of one side, if the other one has nothing beyond it but what an erasure did to it there; else None."""
+def _erased_alike(a: RecordState, b: RecordState, *, first: bool, second: bool) -> RecordState | None:
+    """The state of one side, if the other one has nothing beyond it but what an erasure did to it there; else None.
+
+    If that is so of both, ``first`` or ``second`` says which side did it before this sync.
+    """
     more = [
         [event for event in {*one.trail} - {*two.trail} if ERASURE not in event.about] for one, two in ((a, b), (b, a))
     ]
-    if all(more) or a.trail == b.trail:
+    if all(more) or {*a.trail} <= {*b.trail} or {*b.trail} <= {*a.trail}:
         return None
-    taken, other = (a, b) if more[0] or (not more[1] and a.trail > b.trail) else (b, a)
-    if {*other.trail} <= {*taken.trail}:
-        return None
+    taken, other = (a, b) if more[0] or (not more[1] and (first or (not second and a.trail > b.trail))) else (b, a)
     return join(taken, replace(taken, emotion=other.emotion, waits=other.waits, uses=other.uses))
 
 
