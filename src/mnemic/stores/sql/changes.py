@@ -439,8 +439,16 @@ def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
     later = [t.at_doc(source).id for (source,) in t.db.execute(sql, (found.doc,)).fetchall()]
     t.update(found.doc, expired_at=None, invalid_at=None)
-    t.event("restore", found.doc, id, found.version, after=sorted(later))
+    hold_again(t, found, "restore", after=sorted(later))
     return Receipt(id=id, outcome="restored", reason="it holds again")
+
+
+def hold_again(t: Transaction, found: Found, operation: str, **detail: object) -> None:
+    """Write the event of an ended memory that holds again. One that is archived stays so: its last transition is repeated."""
+    fate = last_transition(t, found.doc) if found.is_archived else None
+    t.event(operation, found.doc, found.id, found.version, **detail)
+    if fate is not None:
+        t.event(fate[0], found.doc, found.id, found.version, **fate[1])
 
 
 def _taken(t: Transaction, found: Found) -> str:
