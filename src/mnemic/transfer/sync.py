@@ -214,7 +214,7 @@ class _Merge:
         if (a.kind, a.project, a.session) != (b.kind, b.project, b.session):
             raise Conflict(
                 f"The id {id!r} names a {a.kind} on one side and a {b.kind} on the other, or one of another project or "
-                "session. Nothing was merged. Erase one of them, then store it under another id."
+                "session. Nothing was merged. Store both under other ids, then erase this one."
             )
         fresh = [side.has_rewritten(state) for side, state in zip(self._sides, (a, b), strict=True)]
         return _erased_alike(a, b, first=fresh[1] and not fresh[0], second=fresh[0] and not fresh[1]) or join(a, b)
