@@ -45,6 +45,7 @@ PARTS = {
         "tests/faults/test_verify.py",
         "tests/faults/test_old_records.py",
     ],
+    "sync": ["tests/faults/test_sync.py"],
     "properties": ["tests/unit", "tests/end_to_end", "-m", "hypothesis"],
 }
 """What is run, in this order."""

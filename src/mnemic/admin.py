@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import IO, Any, Literal, Unpack, get_args
+from typing import IO, Any, Literal, Protocol, Unpack, get_args
 
 from mnemic import validation
+from mnemic.errors import InvalidInput
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, quarantine
 from mnemic.protocols import Embedder
@@ -19,8 +20,8 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.safety.trust import without_recalled
-from mnemic.text.values import from_micros, local, periods, to_micros
-from mnemic.transfer import backup, export, imports
+from mnemic.text.values import from_micros, local, periods, shown, to_micros
+from mnemic.transfer import backup, export, imports, sync
 from mnemic.types import (
     Emotion,
     Erasure,
@@ -35,6 +36,7 @@ from mnemic.types import (
     RecordFilter,
     Scope,
     StoredVector,
+    SyncReport,
     VerifyReport,
 )
 from mnemic.validation import check_names
@@ -45,6 +47,15 @@ CountedField = Literal[
     "session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust",
 ]  # fmt: skip
 """The fields by whose values records are counted."""
+
+
+class HasAdmin(Protocol):
+    """An open ``Memory``."""
+
+    @property
+    def admin(self) -> Admin:
+        """Its administration."""
+        ...
 
 
 @redact_errors
@@ -332,6 +343,60 @@ class Admin:
             StoreUnavailable: the file cannot be written.
         """
         return export.export(self._runtime, self._scope, file, vectors=vectors)
+
+    def sync(
+        self,
+        other: str | Path | HasAdmin,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        key: str | bytes | None = None,
+    ) -> SyncReport:
+        """Merge the records of this user here and in another place; afterwards both are equal, and other users untouched.
+
+        What either side added is on both. A record that both sides changed has the last text, and its history those of
+        both. What either side erased is erased on both, with what was derived from it. Syncing again changes nothing, and
+        completes a sync that was interrupted.
+
+        Args:
+            other: a folder, ``postgresql://...``, or an open ``Memory`` of the same user.
+            dry_run: report what would change, and change nothing.
+            progress: called with (records written, total).
+            key: of an encrypted folder, if it is another one than that of this record.
+
+        Returns:
+            What each side took over, and the records that both had changed.
+
+        Raises:
+            InvalidInput: both are the same record, there is none in the other place, the other handle has another user,
+                or neither record has this user.
+            ConfigurationError: the other place is none of a record.
+            WrongKey: the other folder is encrypted under another key, or not at all.
+            Conflict: one id names different things, or a record kept changing; each side is whole.
+            EmbeddingMismatch: texts must be embedded on a side that has another model: pass an open ``Memory`` with it.
+            StoreReadOnly: a record cannot be written.
+            StoreError: a record cannot be opened, read or written.
+
+        Examples:
+            >>> from mnemic import Memory
+            >>> phone, laptop = (Memory(":memory:", user="ana", embedder="hashing") for _ in range(2))
+            >>> _ = phone.remember("I moved to Lisbon."), laptop.remember("I like tea.")
+            >>> report = phone.admin.sync(laptop)
+            >>> [(side.added, side.unchanged) for side in report.sides], len(laptop.list())
+            ([(1, 1), (1, 1)], 2)
+        """
+        user = self._scope.user
+        if isinstance(other, (str, Path)):
+            with sync.beside(self._runtime, other, key) as runtime:
+                return sync.sync(self._runtime, runtime, user, dry_run=dry_run, progress=progress)
+        if not isinstance(admin := getattr(other, "admin", None), Admin):
+            raise InvalidInput(f"Sync with a folder, postgresql://... or an open Memory, not with {shown(other)}.")
+        runtime, scope = admin._runtime, admin._scope  # noqa: SLF001 - of this class
+        if scope.user != user:
+            raise InvalidInput(
+                f"The other handle is that of the user {scope.user!r}, this one of {user!r}. Pass one of this user."
+            )
+        return sync.sync(self._runtime, runtime, user, dry_run=dry_run, progress=progress)
 
     def import_file(
         self,

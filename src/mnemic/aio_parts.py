@@ -64,6 +64,7 @@ class AsyncAdmin(OnWorkers):
     export = on_worker(Admin.export)
     import_file = on_worker(Admin.import_file)
     import_from = on_worker(Admin.import_from)
+    sync = on_worker(Admin.sync)
     vector = on_worker(Admin.vector)
     retire = on_worker(Admin.retire)
     erase_user = on_worker(Admin.erase_user)

@@ -460,6 +460,22 @@ def test_a_migration_takes_a_key_for_each_side(tmp_path):
 
 
 @pytest.mark.encrypted
+def test_a_sync_opens_the_other_folder_with_its_key(tmp_path):
+    for folder, key in (("phone", KEY), ("tablet", OTHER), ("stick", None)):
+        filled(tmp_path / folder, key, count=2)
+    with opened(tmp_path / "laptop") as laptop:
+        laptop.admin.sync(tmp_path / "phone")
+        with pytest.raises(WrongKey):
+            laptop.admin.sync(tmp_path / "tablet")
+        laptop.admin.sync(tmp_path / "tablet", key=OTHER)
+        with pytest.raises(WrongKey, match="not encrypted"):
+            laptop.admin.sync(tmp_path / "stick")
+        assert len(laptop.messages()) == 4
+        held = exported(laptop)
+    assert {*content(tmp_path / "tablet", OTHER).splitlines()} == {*held.splitlines()}
+
+
+@pytest.mark.encrypted
 def test_a_folder_says_whether_it_is_encrypted(tmp_path):
     filled(tmp_path / "a")
     filled(tmp_path / "b", None)

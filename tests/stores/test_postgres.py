@@ -254,7 +254,7 @@ class TestOpening:
         )
         new = {row for sql in made for row in admin.execute(sql, {"name": name})}
         for sql in (
-            "CREATE TABLE {}.weights(user_id bigint, doc bigint)", "DROP TABLE {}.questions, {}.contexts",
+            "CREATE TABLE {}.weights(user_id bigint, doc bigint)", "DROP TABLE {}.questions, {}.contexts, {}.tombstones",
             "ALTER TABLE {}.promotions ADD importance double precision NOT NULL",
             "ALTER TABLE {}.members ADD importance double precision NOT NULL",
             "CREATE INDEX memories_by_importance ON {}.records(user_id, importance)",

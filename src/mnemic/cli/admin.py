@@ -1,4 +1,4 @@
-"""The commands for whole records: counts, users, exports, backups, ``migrate`` and ``reembed``."""
+"""The commands for whole records: counts, users, exports, backups, ``migrate``, ``sync`` and ``reembed``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
-from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, size, stdout, table, warn
+from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, short, size, stdout, table, warn
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
 from mnemic.paths import environment, is_address
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.types import Stats, VerifyReport
+    from mnemic.types import Stats, SyncConflict, SyncedSide, VerifyReport
 
 
 @command("count records")
@@ -280,3 +280,41 @@ def migrate(given: Namespace) -> Answer:
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
     document = {"ok": moves.ok, "users": documents, "hash": moves.digest, "findings": list(moves.findings)}
     return Answer(document, lines, fine=moves.ok)
+
+
+@command(
+    "merge a user's memories on two devices",
+    option("dir", "one record: a folder or postgresql://...", metavar="PLACE"),
+    option("other", "the other one", metavar="OTHER"),
+    flag("--dry-run", "report what would change, and change nothing"),
+)
+def sync(given: Namespace) -> Answer:
+    """Merge the records of one user in two places; afterwards both are equal. What either side added is on both. Of a
+    record that both sides changed the last text holds, and its history keeps the other: these are listed. What either
+    side erased is erased on both. Other users stay as they are. Syncing again changes nothing, and completes a run that
+    was interrupted.
+
+    examples:
+      mnemic sync ./memory /media/stick/memory --user ana
+      mnemic sync ./memory postgresql://localhost/app --user ana --dry-run
+    """
+    from mnemic.runtime.config import record_key
+
+    with open_memory(given) as memory, progress_bar("record") as step:
+        report = memory.admin.sync(given.other, dry_run=given.dry_run, progress=step, key=record_key(given.other))
+    lines = [_side_line(side) for side in report.sides]
+    lines += [line for conflict in report.conflicts for line in _conflict_lines(conflict)]
+    return Answer(report, lines, ["nothing was changed: this is what would be done."] if given.dry_run else [])
+
+
+def _side_line(side: SyncedSide) -> str:
+    counts = f"{side.added} added, {side.updated} updated, {side.erased} erased, {side.unchanged} unchanged"
+    return f"{one_line(side.location)}: {counts}"
+
+
+def _conflict_lines(conflict: SyncConflict) -> list[str]:
+    lines = [f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}"]
+    lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
+    if conflict.other != conflict.kept:
+        lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
+    return lines

@@ -107,12 +107,21 @@ def erase(
     """
     named = list(dict.fromkeys(ids))
     named += _saying_the_same(runtime, scope, named, {receipt.id for receipt in spared})
+    return replace(erase_records(runtime, scope, named, zone), spared=tuple(spared))
+
+
+def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tzinfo) -> Erasure:
+    """Erase records of a user with everything derived from them, whatever other messages say.
+
+    Raises:
+        Conflict: other writers kept deriving records from them; nothing was erased.
+    """
     with runtime.processing:
         for _ in range(ATTEMPTS):
             family = _family(runtime, scope, named)
             missing = tuple(id_ for id_ in named if id_ not in family.nodes)
             if len(missing) == len(named):
-                return Erasure(missing=missing, spared=tuple(spared))
+                return Erasure(missing=missing)
             plan, change = _plan(runtime, scope, family, named)
             records = runtime.store.knowledge.records(scope.user, change.ids)
             needles = _searchable(_needles(runtime, scope.user, records.values()))
@@ -130,9 +139,7 @@ def erase(
         remade += revision.rewrite_summaries(runtime, scope, erased_kin, zone)
     _drop_caches(runtime, scope.user)
     purge = _purge(runtime, needles)
-    return Erasure(
-        ids=change.ids, missing=missing, remade=tuple(remade), spared=tuple(spared), counts=counts, purge=purge
-    )
+    return Erasure(ids=change.ids, missing=missing, remade=tuple(remade), counts=counts, purge=purge)
 
 
 def _saying_the_same(runtime: Runtime, scope: Scope, ids: Sequence[str], spared: Collection[str]) -> list[str]:

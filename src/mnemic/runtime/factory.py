@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -141,6 +142,11 @@ def check_location(location: object) -> None:
         )
 
 
+def discard_index(store: Store) -> bool:
+    """Remove the files of a vector index beside a record that is searched without one; whether none are left."""
+    return not isinstance(store, SqliteStore) or discard(store.feed().folder)
+
+
 S = TypeVar("S")
 
 
@@ -210,6 +216,6 @@ def open_runtime(
         llm=model,
         owns_llm=model is not llm,
         index=index,
-        discard=lambda: not isinstance(opened, SqliteStore) or discard(opened.feed().folder),
+        discard=partial(discard_index, opened),
         tokenizer=tokenizer,
     )

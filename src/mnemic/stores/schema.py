@@ -12,7 +12,7 @@ from typing import Literal
 
 from mnemic import errors
 
-OLDEST, LATEST = 6, 8
+OLDEST, LATEST = 6, 9
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
@@ -336,9 +336,18 @@ CONTEXTS = Table(
 
 VECTORS, VECTORS_NEXT = _vector_table("vectors"), _vector_table("vectors_next")
 
+TOMBSTONES = Table(
+    # What was erased, for records that still have it: digests of the name of the user and of the id, which is empty for the
+    # user as a whole. No key to other tables: a tombstone outlives its record and its user.
+    "tombstones",
+    _columns("owner:b record:b at:i"),
+    key="owner, record",
+    clustered=True,
+)
+
 TABLES = (
     USERS, RECORDS, VERSIONS, LINEAGE, LINKS, EVENTS, PENDING, ACCESS, JUDGED, CONSOLIDATIONS, *OUTCOMES,
-    QUESTIONS, CONTEXTS, VECTORS, VECTORS_NEXT,
+    QUESTIONS, CONTEXTS, VECTORS, VECTORS_NEXT, TOMBSTONES,
 )  # fmt: skip
 """All tables that every engine has, in the order of their references."""
 
@@ -391,6 +400,8 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
     if version < 8:
         yield create_table(CONTEXTS, engine)
         yield from (_create_index(CONTEXTS, index) for index in CONTEXTS.indexes)
+    if version < 9:
+        yield create_table(TOMBSTONES, engine)
 
 
 def views() -> Iterator[str]:

@@ -99,21 +99,33 @@ def migrate(
     """
     if str(source) == str(target):
         raise InvalidInput("Source and target are the same. Name another target.")
-    with _open(source, source_key, make=False) as left, _open(target, target_key, make=True) as right:
-        if left.transfer.origin == right.transfer.origin and _location(left) == _location(right):
+    with opened(source, source_key, make=False) as left, opened(target, target_key, make=True) as right:
+        if is_same(left, right):
             raise InvalidInput("Source and target are the same. Name another target.")
         users = _move_all(left.transfer, right.transfer, progress)
+        right.transfer.bury(left.transfer.tombstones())
         findings = [f"{store.location}: {finding}" for store in (left, right) for finding in store.verify().findings]
         return MigrationReport(left.location, right.location, tuple(users), tuple(findings))
 
 
-def _location(store: Store) -> str:
-    """The canonical location of a record."""
-    return store.location if is_address(store.location) else str(Path(store.location).resolve())
+def is_same(left: Store, right: Store) -> bool:
+    """Whether both are one record; a copy in another place is another record."""
+    places = [
+        store.location if is_address(store.location) else Path(store.location).resolve() for store in (left, right)
+    ]
+    return left.transfer.origin == right.transfer.origin and places[0] == places[1]
 
 
 @contextmanager
-def _open(location: str | Path, key: str | bytes | None, *, make: bool) -> Generator[Store]:
+def opened(location: str | Path, key: str | bytes | None, *, make: bool) -> Generator[Store]:
+    """The store of a folder or an address; ``make`` creates a missing one.
+
+    Raises:
+        ConfigurationError: it is neither, or it cannot be encrypted and there is a key.
+        WrongKey: it is encrypted under another key, or not at all.
+        InvalidInput: there is none.
+        StoreError: it cannot be opened.
+    """
     text = str(location)
     if key is not None:
         check_encryptable(location, None)
@@ -122,7 +134,7 @@ def _open(location: str | Path, key: str | bytes | None, *, make: bool) -> Gener
             yield store
         return
     if not text or text == IN_MEMORY or "://" in text:
-        kind = "a memory in RAM" if text == IN_MEMORY else "not a store that can be migrated"
+        kind = "a memory in RAM" if text == IN_MEMORY else "no place of a record"
         raise ConfigurationError(f"{text.partition('://')[0]!r} is {kind}. Give a folder or postgresql://...")
     if not make and not SqliteStore.at(Path(text).expanduser()):
         raise InvalidInput(f"There is no memory in {text}. Name an existing one.")

@@ -87,6 +87,9 @@ from mnemic.types.reports import (
     SessionView,
     StageUsage,
     Stats,
+    SyncConflict,
+    SyncedSide,
+    SyncReport,
     VerifyReport,
 )
 from mnemic.types.results import Hit, MemoryContext, MemorySummary, Procedure, Receipt, Receipts, SearchResult

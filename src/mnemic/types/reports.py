@@ -226,6 +226,60 @@ class VerifyReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SyncConflict:
+    """A record that was changed on both sides, so that what a user sees of it differed.
+
+    Attributes:
+        id: the record.
+        differs: of ``text``, ``status`` (forgotten, in quarantine) and ``validity``.
+        kept: the text that holds now, on both sides.
+        other: that of the other side, which its history keeps; the same unless the texts differ.
+        kept_at: the last change on the side of the kept text.
+        other_at: that on the other side.
+    """
+
+    id: str
+    differs: tuple[Literal["text", "status", "validity"], ...]
+    kept: str
+    other: str
+    kept_at: datetime
+    other_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncedSide:
+    """What one side took over: numbers of its records."""
+
+    location: str
+    added: int = 0
+    updated: int = 0
+    erased: int = 0
+    unchanged: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """The result of a sync; with ``dry_run`` its preview.
+
+    Attributes:
+        user: the user whose records are equal now.
+        sides: the record of the handle, and the other one.
+        conflicts: records that both sides had changed.
+        dry_run: whether nothing was changed.
+    """
+
+    user: str
+    sides: tuple[SyncedSide, SyncedSide]
+    conflicts: tuple[SyncConflict, ...] = ()
+    dry_run: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether a side was changed."""
+        return any(side.added or side.updated or side.erased for side in self.sides)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LineageNode:
     """A record in a lineage; ``sources`` are the ids it was derived from."""
 

@@ -9,6 +9,7 @@ import pytest
 from tests.stores.suite.knowledge import rows_of
 
 from mnemic import errors
+from mnemic.stores.sql.tombstones import EVERYTHING, digest
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
 from mnemic.types import (
     Archive,
@@ -61,6 +62,20 @@ class ErasureSuite:
         }  # fmt: skip
         assert set(family.nodes["r2"].sources) == {"r1", "e1"}
         assert store.erasure.lineage("nobody", ["m1"]).nodes == {}
+
+    def test_what_was_erased_is_remembered_as_a_digest_until_the_whole_user_is(self, store: Store) -> None:
+        store.apply("ana", [add_message("m1"), add_message("m2")])
+        store.apply("bob", [add_message("m1")])
+        store.erasure.erase("ana", Erase(ids=("m1",)))
+        held = store.synced.read("ana").tombstones
+        assert [*held] == [digest("m1")]
+        store.apply("ana", [add_message("m1")])
+        (again,) = store.synced.states("ana", ["m1"]).values()
+        assert again.began > held[digest("m1")]
+        store.erasure.erase("ana", EraseUser())
+        assert [*store.synced.read("ana").tombstones] == [EVERYTHING]
+        assert store.synced.read("bob").tombstones == {}
+        assert store.user("ana") is None
 
     def test_erased_records_are_gone_and_others_are_whole(self, store: Store) -> None:
         store.apply("ana", [add_message("goes", id="m1"), add_message("stays", id="m2"), add_memory("kept", id="r2")])

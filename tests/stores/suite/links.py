@@ -58,6 +58,16 @@ class LinkPromises:
         assert [e.operation for e in store.history("ana", "b")].count("link") == 4
         assert store.verify().ok
 
+    def test_a_forgotten_memory_that_holds_again_stays_forgotten(self, store: Store) -> None:
+        store.apply("ana", [add_memory("a"), add_memory("b")])
+        store.apply("ana", [Supersede(id="b", by="a", at=LATER), Archive(id="b", reason="in jest")])
+        store.apply("ana", [DropLink(source="a", target="b")])
+        held = memory_of(store, "b")
+        assert (held.status, held.expired_at) == ("archived", None)
+        assert store.verify().ok, store.verify().findings
+        store.apply("ana", [Restore(id="b")])
+        assert memory_of(store, "b").status == "short_term"
+
     def test_an_event_of_a_link_carries_the_version_that_was_linked(self, store: Store) -> None:
         store.apply("ana", [add_memory("a"), add_memory("b")])
         record = replace(memory_of(store, "a"), content="the second text", version=2)

@@ -16,6 +16,7 @@ from tests.stores.suite.links import LinkPromises, WorkPromises
 from tests.stores.suite.quarantine import QuarantinePromises, WordingPromises
 
 from mnemic import errors
+from mnemic.stores.sql import changes
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
 from mnemic.types import Archive, Emotion, MemoryRecord, Message, RecordFilter, Restore, Revise
 
@@ -48,6 +49,17 @@ def together(work: list[Callable[[], None]]) -> None:
 
 class _Writing:
     """Writing and reading back."""
+
+    def test_events_of_a_record_are_in_the_order_of_their_times_whatever_the_clock_says(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store.apply("ana", [add_memory("kept", id="r1"), Archive(id="r1"), Restore(id="r1"), Archive(id="r1")])
+        late = changes.now() - timedelta(hours=1)
+        monkeypatch.setattr(changes, "now", lambda: late)
+        store.apply("ana", [Restore(id="r1")])
+        times = [event.at for event in store.history("ana", "r1")]
+        assert times == sorted(set(times))
+        assert [event.operation for event in store.history("ana", "r1")][-1] == "restore"
 
     def test_a_message_comes_back_as_it_was(self, store: Store) -> None:
         lisbon = timezone(timedelta(hours=1))

@@ -66,6 +66,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "doctor": [("doctor",), ("doctor", "--deep")],
         "hook": [("hook", moment) for moment in MOMENTS],
         "migrate": [],  # needs two records: see its own tests
+        "sync": [],  # likewise
         "ui": [],  # serves until it is interrupted: see tests/web
         "report": [("report", "-o", str(tmp_path / "memory.html"))],
         "keys": [],  # asks for a key: see its own tests

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
 from mnemic.stores.schema import LIVE, RECORDS
-from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql import queries, rows, tombstones
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import now, to_json, to_micros
@@ -20,6 +21,10 @@ from mnemic.types.literals import TRANSITIONS
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+SPREAD = 100_000
+"""Microseconds within which an event follows one of a clock that is ahead."""
 
 
 class Found(NamedTuple):
@@ -99,13 +104,17 @@ def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = ""
 class Transaction:
     """The connection, user and time that all changes of one transaction share.
 
-    ``aliases`` are the ids of memories that were not stored, with those of their duplicates.
+    ``aliases`` are the ids of memories that were not stored, with those of their duplicates. ``because`` is added to the
+    detail of every event.
     """
 
     def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
+        self.because: dict[str, object] = {}
+        self._owner: bytes | None = None
+        self._last: dict[int, int] = {}
         self.aliases: dict[str, str] = {}
 
     def event(
@@ -117,10 +126,20 @@ class Transaction:
         **detail: object,
     ) -> None:
         """Write an event; caches follow events."""
+        at = self.at if doc is None else self._next_time(doc)
         self.db.execute(
             "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (self.user, self.at, operation, doc, id, version, to_json(detail)),
+            (self.user, at, operation, doc, id, version, to_json(self.because | detail)),
         )
+
+    def _next_time(self, doc: int) -> int:
+        """A time after all events of a record, whichever clock wrote them: events are ordered by it on every device."""
+        if doc not in self._last:
+            (last,) = self.db.execute("SELECT coalesce(max(at), 0) FROM events WHERE doc = ?", (doc,)).fetchone()
+            # Two devices whose clocks are behind must not choose the same time.
+            self._last[doc] = last if last < self.at else last + secrets.randbelow(SPREAD)
+        self._last[doc] = max(self.at, self._last[doc] + 1)
+        return self._last[doc]
 
     def index(self, doc: int, indexing: types.Indexing) -> tuple[str, ...]:
         """Store full text and vector; returns the tasks that stay pending."""
@@ -158,7 +177,16 @@ class Transaction:
     def insert(self, row: dict[str, Any]) -> bool:
         """Insert a record unless its id is taken; returns whether it was inserted."""
         row = row | self.db.dialect.filter_columns(row)
+        self._last[row["doc"]] = self._last_erased(row["id"])  # what is added again is newer than its erasure
         return bool(insert(self.db, "records", row, "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1").fetchall())
+
+    def _last_erased(self, id: str) -> int:
+        """The time of the last erasure of an id; 0 without one."""
+        if self._owner is None:
+            owner = tombstones.owner_of(self.db, self.user)
+            any_ = self.db.execute("SELECT 1 FROM tombstones WHERE owner = ? LIMIT 1", (owner,)).fetchone()
+            self._owner = owner if any_ else b""
+        return tombstones.last_erased(self.db, self._owner, id) if self._owner else 0
 
     def rewrite(self, row: dict[str, Any], version: int) -> None:
         """Replace a record by its next version, and store the previous one."""
@@ -305,6 +333,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         return _rejected(record.id, f"the memory {duplicate!r} already says this")
     status = cast("types.Status", found.status)  # it may have been promoted since the caller read it
     record = replace(record, status=status)
+    end = None if record.invalid_at is None else to_micros(record.invalid_at)
     t.unindex(doc)
     t.rewrite(rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source.kind == "message"])
@@ -313,7 +342,8 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         t.add_pending("enrich", doc)
     elif not change.left and change.operation == "enrich":
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
-    t.event(change.operation, doc, record.id, record.version)
+    ends: dict[str, Any] = {} if end == found.invalid_at else {"invalid_at": end}
+    t.event(change.operation, doc, record.id, record.version, **ends)
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)
@@ -409,8 +439,16 @@ def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
     later = [t.at_doc(source).id for (source,) in t.db.execute(sql, (found.doc,)).fetchall()]
     t.update(found.doc, expired_at=None, invalid_at=None)
-    t.event("restore", found.doc, id, found.version, after=sorted(later))
+    hold_again(t, found, "restore", after=sorted(later))
     return Receipt(id=id, outcome="restored", reason="it holds again")
+
+
+def hold_again(t: Transaction, found: Found, operation: str, **detail: object) -> None:
+    """Write the event of an ended memory that holds again. One that is archived stays so: its last transition is repeated."""
+    fate = last_transition(t, found.doc) if found.is_archived else None
+    t.event(operation, found.doc, found.id, found.version, **detail)
+    if fate is not None:
+        t.event(fate[0], found.doc, found.id, found.version, **fate[1])
 
 
 def _taken(t: Transaction, found: Found) -> str:

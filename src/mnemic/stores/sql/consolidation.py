@@ -368,9 +368,8 @@ def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | 
     held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
     if held or changes.has_duplicate(t, target):
         return 1
-    sql = "UPDATE records SET expired_at = NULL, invalid_at = ? WHERE doc = ? RETURNING id, version"
-    for id_, version in t.db.execute(sql, (invalid, target)).fetchall():
-        t.event("undo", target, id_, version)
+    t.update(target, expired_at=None, invalid_at=invalid)
+    changes.hold_again(t, t.at_doc(target), "undo")
     return 0
 
 

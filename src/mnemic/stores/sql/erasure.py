@@ -15,6 +15,7 @@ from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import bury, bury_user
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
@@ -22,6 +23,9 @@ D = TypeVar("D", bound=Database)
 
 MARK = "erasing"
 """The header key that means: bytes of erased rows may still be on disk."""
+
+ERASURE = "erasure"
+"""In the detail of what an erasure did to the records that stay: every device does it on its own."""
 
 _TABLES = {view.kind: view.name for view in VIEWS}
 _REFERRING = {
@@ -42,6 +46,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     erased = {found.doc: id_ for id_ in change.ids if (found := t.find_stored(id_))}
     if not erased:
         return {}
+    t.because = {ERASURE: True}
     restored = {t.required(revise.record.id).doc for revise in change.restored}
     reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
@@ -50,11 +55,13 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         _overwrite_versions(t, t.required(revise.record.id).doc, reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
     _check_descendants(t, erased, {*rewritten, *restored})
+    bury(t.db, t.user, erased, t.at)
     counts = _delete_records(t, list(erased))
     for table in ("questions", "contexts"):  # they may contain what is erased
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
             counts[table] = gone
     _scrub_events(t, set(erased.values()))
+    t.because = {}
     _mark(t, list(erased))
     return counts
 
@@ -62,6 +69,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
 def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
+    bury_user(t.db, t.user, t.at)
     counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "questions", "contexts", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()

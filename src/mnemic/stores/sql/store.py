@@ -13,6 +13,7 @@ from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
 from mnemic.stores.sql.queries import Knowledge, Records, Relations
 from mnemic.stores.sql.statistics import Statistics
+from mnemic.stores.sql.sync import SyncedRows
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
 
@@ -69,6 +70,7 @@ class SqlStore(Records[D]):
         lifecycle: queries of consolidation and retention.
         statistics: counts of records.
         transfer: moving users between records.
+        synced: the records of a user that two devices share.
     """
 
     def __init__(self, database: D, integrity: Integrity) -> None:
@@ -81,6 +83,7 @@ class SqlStore(Records[D]):
         self.lifecycle = Lifecycle(database)
         self.statistics = Statistics(database)
         self.transfer = Transfer(database)
+        self.synced = SyncedRows(database)
 
     def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:
         """Apply changes in one transaction; ``model`` is the embedder of their vectors.

@@ -22,6 +22,7 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import check_header, insert, lock_user, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import put_tombstones
 from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
@@ -254,6 +255,16 @@ class Transfer(Reader[Database]):
         """Delete the rows of an incompletely moved user."""
         with self._db.write() as db:
             _discard(db, queries.number_of(db, UNFINISHED + name), name)
+
+    def tombstones(self) -> list[Row]:
+        """What was erased, of all users."""
+        return self._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
+
+    def bury(self, found: Sequence[Row]) -> None:
+        """Add the tombstones of another record."""
+        with self._db.write() as db:
+            for owner, record, at in found:
+                put_tombstones(db, owner, {record: at})
 
     def finish(self, name: str) -> None:
         """Make the moved user visible.

@@ -1,0 +1,389 @@
+"""The records of one user as two devices compare them, and the transaction that writes what was merged.
+
+Compared are outlines, which hold no text. Rows are read whole where outlines differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from mnemic.errors import StoreCorrupt
+from mnemic.stores.schema import LINKS, OUTCOMES, PROMOTIONS, RECORDS
+from mnemic.stores.sql import changes, queries, rows
+from mnemic.stores.sql.changes import Transaction, put_vector
+from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import Tombstones, digest, put_tombstones, tombstones
+from mnemic.stores.sql.trails import (
+    UNWATCHED,
+    WRITING,
+    RecordState,
+    TrailEvent,
+    Versions,
+    event_versions,
+    text_columns,
+    text_of,
+    versions,
+)
+from mnemic.text.terms import analyse
+from mnemic.types import searchable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemic.protocols import Model
+
+Row = Mapping[str, Any]
+Ends = tuple[str, str, str]
+"""Source, target and type of a link."""
+LinkValue = tuple[int, float, str, int | None]
+"""When a link was created, its strength and reason, and when it ended."""
+_OUTLINE = (
+    "doc", "id", "kind", "project", "session", "hash", "key", "status", "tier_before", "version", "created_at", "said_at",
+    "valid_at", "expired_at", "invalid_at", "trust", "valence", "arousal", "emotion_confidence", "waits",
+)  # fmt: skip
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """The undo data of a consolidation: when it was made and undone, and its rows by table, with ids instead of docs."""
+
+    at: int
+    undone_at: int | None
+    rows: Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class UserRows:
+    """A user of a record at one event: outlines by id, links, undo data by consolidation, and tombstones."""
+
+    event: int
+    model: Model | None
+    outlines: Mapping[str, RecordState]
+    links: Mapping[Ends, LinkValue]
+    consolidations: Mapping[str, Consolidation]
+    tombstones: Tombstones
+
+
+class Merged(NamedTuple):
+    """A record as one side has it, None if it has not, and as it becomes; with its vector, if the other side has it."""
+
+    before: RecordState | None
+    after: RecordState
+    vector: NDArray[np.float32] | None
+
+    @property
+    def only_used(self) -> bool:
+        """Whether nothing but its uses is new."""
+        return self.before is not None and replace(self.before, uses=self.after.uses) == self.after
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRows:
+    """What one side takes over."""
+
+    records: Sequence[Merged] = ()
+    links: Mapping[Ends, LinkValue] = field(default_factory=dict[Ends, LinkValue])
+    unlinked: Collection[Ends] = ()
+    consolidations: Mapping[str, Consolidation] = field(default_factory=dict[str, Consolidation])
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.links or self.unlinked or self.consolidations)
+
+
+class SyncedRows(Reader[Database]):
+    """Reads and writes the records of a user that two devices share."""
+
+    def read(self, user: str) -> UserRows:
+        """The user at one moment."""
+        with self._snapshot(user) as (db, number):
+            states = _states(db, number, None)
+            return UserRows(
+                event=queries.last_event(db, number), model=queries.model_of(db), outlines=states, links=_links(db, number),
+                consolidations=_consolidations(db, number), tombstones=tombstones(db, digest(user)),
+            )  # fmt: skip
+
+    def states(self, user: str, ids: Sequence[str]) -> dict[str, RecordState]:
+        """Records with their texts, by id."""
+        found: dict[str, RecordState] = {}
+        for start in range(0, len(ids), PAGE):
+            with self._snapshot(user) as (db, number):
+                docs = queries.docs_of(db, number, ids[start : start + PAGE])
+                found |= _states(db, number, [*docs.values()])
+        return found
+
+    def bury(self, user: str, new: Tombstones) -> None:
+        """Add the tombstones of another device."""
+        with self._db.write() as db:
+            put_tombstones(db, digest(user), new)
+
+    def check_writable(self) -> None:
+        """Check that the record can be written.
+
+        Raises:
+            StoreReadOnly: it was opened read-only.
+        """
+        with self._db.write():
+            pass
+
+    def put(self, user: str, event: int, merged: MergedRows, model: str) -> bool:
+        """Take over what was merged, in one transaction; False, without a write, if the user changed since the event."""
+
+        def work(db: Connection) -> bool:
+            number = changes.lock_known_user(db, user)
+            if (0 if number is None else queries.last_event(db, number)) != event:
+                return False
+            number = changes.lock_user(db, user) if number is None else number
+            _Writer(Transaction(db, number, model)).write(merged)
+            return True
+
+        return self._db.apply(work)
+
+
+# Read
+
+
+def _states(db: Connection, user: int, docs: Sequence[int] | None) -> dict[str, RecordState]:
+    """The records of a user: outlines of all, or some of them with their texts."""
+    chosen, values = ("", ()) if docs is None else (f"AND doc IN {AMONG}", (docs,))
+    names = _OUTLINE if docs is None else RECORDS.names
+    found = rows.select(db, RECORDS, f"WHERE user_id = ? {chosen}", (user, *values), names=names)
+    read = _Dependents(db, user, chosen, values)
+    texts = {} if docs is None else _texts(db, found)
+    return {row["id"]: read.state(row, texts.get(row["doc"])) for row in found}
+
+
+def _texts(db: Connection, found: Sequence[Row]) -> dict[int, dict[int, str]]:
+    """The texts of records by doc and version."""
+    kinds = {row["doc"]: row["kind"] for row in found}
+    texts = {row["doc"]: {row["version"]: text_of(row, row["kind"])} for row in found}
+    sql = f"SELECT doc, version, row FROM versions WHERE doc IN {AMONG}"
+    for doc, version, text in db.execute(sql, ([*kinds],)).fetchall():
+        texts[doc][version] = text_of(rows.version_row(text), kinds[doc])
+    return texts
+
+
+class _Dependents:
+    """The rows that refer to records, by doc."""
+
+    def __init__(self, db: Connection, user: int, chosen: str, values: tuple[Any, ...]) -> None:
+        def of(columns: str, table: str, where: str = "", key: str = "doc") -> dict[int, list[Any]]:
+            found: dict[int, list[Any]] = defaultdict(list)
+            condition = chosen.replace("doc", key, 1)
+            sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {condition} {where}"
+            for doc, *rest in db.execute(sql, (user, *values)):
+                found[doc].append(rest)
+            return found
+
+        name = "(SELECT id FROM records r WHERE r.doc = t.{})"
+        watched = f"AND operation NOT IN {UNWATCHED} AND doc IS NOT NULL"
+        self._events = of("at, operation, detail, version", "events", watched)
+        self._parents = of(name.format("parent"), "lineage", key="child")
+        self._episodes = of(name.format("episode"), "records", "AND episode IS NOT NULL")
+        self._uses, self._tasks = of("count, last_at", "access"), of("task", "pending", "AND task != 'embed'")
+
+    def state(self, row: Row, texts: Mapping[int, str] | None) -> RecordState:
+        """The state of a row; without texts its outline."""
+        doc, kind = row["doc"], row["kind"]
+        written = sorted(self._events[doc])
+        by_time = {at: version for at, operation, _, version in written if operation in WRITING}
+        archived = row["status"] in ("archived", "quarantined")
+        tier = (row["tier_before"] if archived else row["status"]) or "short_term"
+        outline = ((row["version"], bytes(row["hash"]).hex()),)
+        if not written or (texts is not None and {*by_time.values()} != {*texts}):
+            raise StoreCorrupt(
+                f"The audit trail of {row['id']!r} does not tell of all its versions: the record is damaged. Nothing was "
+                "changed. Check it with mnemic doctor --deep, or restore a backup."
+            )
+        named = tuple((at, texts[version]) for at, version in by_time.items()) if texts else None
+        since = next(value for value in (row["valid_at"], row["said_at"], row["created_at"]) if value is not None)
+        return RecordState(
+            id=row["id"], kind=kind, project=row["project"], session=row["session"],
+            trail=tuple(dict.fromkeys(TrailEvent(*event[:3]) for event in written)), texts=named or outline,
+            tier="long_term" if tier == "long_term" else "short_term", hash=bytes(row["hash"]).hex(), key=row["key"],
+            since=since, created_at=row["created_at"], expired_at=row["expired_at"], invalid_at=row["invalid_at"],
+            trust=row["trust"], waits=row["waits"], episode=next((id_ for (id_,) in self._episodes[doc]), None),
+            emotion=(None, None, None) if kind == "memory" else (row["valence"], row["arousal"], row["emotion_confidence"]),
+            parents=frozenset(parent for (parent,) in self._parents[doc]),
+            uses=cast("tuple[int, int]", tuple(next(iter(self._uses[doc]), (0, 0)))),
+            tasks=frozenset(task for (task,) in self._tasks[doc]),
+        )  # fmt: skip
+
+
+def _links(db: Connection, user: int) -> dict[Ends, LinkValue]:
+    sql = """SELECT s.id, t.id, l.type, l.created_at, l.strength, l.reason, l.expired_at FROM links l
+        JOIN records s ON s.doc = l.source JOIN records t ON t.doc = l.target WHERE l.user_id = ?"""
+    return {(source, target, kind): tuple(rest) for source, target, kind, *rest in db.execute(sql, (user,))}
+
+
+def _consolidations(db: Connection, user: int) -> dict[str, Consolidation]:
+    """The undo data of a user."""
+    found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    named = "(SELECT id FROM records r WHERE r.doc = {0}.{1}) AS {1}"
+    for table in OUTCOMES:
+        columns = ", ".join(named.format(table.name, name) if name in table.docs else name for name in table.names)
+        for row in db.execute(f"SELECT {columns} FROM {table.name} WHERE user_id = ?", (user,)):
+            held = dict(zip(table.names, row, strict=True))
+            found[held["consolidation"]][table.name].append(held)
+    made = db.execute("SELECT id, at, undone_at FROM consolidations WHERE user_id = ?", (user,)).fetchall()
+    return {id_: Consolidation(at, undone, found[id_]) for id_, at, undone in made}
+
+
+# Write
+
+
+def numbered(state: RecordState) -> Versions:
+    """The versions of a state with texts."""
+    return versions(state.trail, dict(state.texts))
+
+
+class _Writer:
+    """Writes records of another device, or those merged with it, inside a transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._t, self._db, self._user = transaction, transaction.db, transaction.user
+        self._docs = dict(self._db.execute("SELECT id, doc FROM records WHERE user_id = ?", (self._user,)).fetchall())
+
+    def write(self, merged: MergedRows) -> None:
+        """Write everything; references last, when all records are there."""
+        changed = [one for one in merged.records if not one.only_used]
+        docs = [self._docs[one.after.id] for one in changed if one.before is not None]
+        # Out of the way: two memories may exchange a text.
+        self._db.execute(f"UPDATE records SET status = 'archived' WHERE doc IN {AMONG}", (docs,))
+        events = [event for one in changed for event in self._put_record(one)]
+        for one in changed:
+            self._put_references(one)
+        for event in sorted(events, key=lambda event: event["at"]):  # new events, which caches follow
+            changes.insert(self._db, "events", event)
+        for one in merged.records:
+            self._put_uses(one)
+        for source, target, kind in merged.unlinked:
+            self._db.execute(
+                "DELETE FROM links WHERE source = ? AND target = ? AND type = ?",
+                (self._docs[source], self._docs[target], kind),
+            )
+        for (source, target, kind), value in merged.links.items():
+            self._put_link(self._docs[source], self._docs[target], kind, value)
+        for id_, held in merged.consolidations.items():
+            self._put_consolidation(id_, held)
+
+    def _put_record(self, one: Merged) -> Iterator[Row]:
+        """Write a record; yields its events."""
+        before, after, found = one.before, one.after, numbered(one.after)
+        row = self._row(after, found)
+        doc = row["doc"]
+        old = None if before is None else numbered(before)
+        if old is None:
+            self._t.insert(row)
+        else:
+            self._t.update(doc, **row, **self._db.dialect.filter_columns(row))
+        if old is None or old.texts[-1] != found.texts[-1]:
+            self._index(row, one.vector)
+        self._put_versions(after, row, found)
+        if old is not None:
+            self._renumber(doc, old, found)
+        self._put_tasks(before, after, doc)
+        self._db.execute(f"DELETE FROM events WHERE doc = ? AND operation NOT IN {UNWATCHED}", (doc,))
+        for event, version in zip(after.trail, event_versions(after.trail, found.numbers), strict=True):
+            named = {"doc": doc, "id": after.id, "version": version}
+            yield {"user_id": self._user, **event._asdict(), **named}
+
+    def _row(self, after: RecordState, found: Versions) -> dict[str, Any]:
+        """The row of a record."""
+        if after.id not in self._docs:
+            self._docs[after.id] = self._db.dialect.next_docs(self._db)
+        text = dict.fromkeys(text_columns(after.kind)) | json.loads(found.texts[-1])
+        live = after.standing == "live"
+        row = text | {
+            "doc": self._docs[after.id], "user_id": self._user, "id": after.id, "kind": after.kind, "project": after.project,
+            "session": after.session, "hash": bytes.fromhex(after.hash), "trust": after.trust, "waits": after.waits,
+            "status": after.tier if live else after.standing, "tier_before": None if live else after.tier,
+            "version": len(found.texts), "created_at": after.created_at, "expired_at": after.expired_at,
+            "invalid_at": after.invalid_at,
+        }  # fmt: skip
+        if after.kind != "memory":
+            row |= dict(zip(("valence", "arousal", "emotion_confidence"), after.emotion, strict=True))
+        return row
+
+    def _index(self, row: Row, vector: NDArray[np.float32] | None) -> None:
+        """Full text and vector of a new text."""
+        doc = row["doc"]
+        self._t.unindex(doc)
+        self._db.dialect.index(self._db, self._user, doc, analyse(searchable(rows.record_from(row)))[0])
+        if vector is None:
+            self._t.add_pending("embed", doc)
+            return
+        changes.check_header(self._db, self._t.model, len(vector), claim=True)
+        put_vector(self._db, self._user, doc, vector)
+
+    def _put_versions(self, after: RecordState, row: dict[str, Any], found: Versions) -> None:
+        """The earlier versions; each ended when the next one was written."""
+        doc = row["doc"]
+        since = {number: at for at, number in sorted(found.numbers.items(), reverse=True)}
+        self._db.execute("DELETE FROM versions WHERE doc = ?", (doc,))
+        for number, text in enumerate(found.texts[:-1], start=1):
+            held = row | dict.fromkeys(text_columns(after.kind)) | json.loads(text) | {"version": number}
+            values = (self._user, doc, number, since[number + 1], rows.version_json(held))
+            self._db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", values)
+
+    def _renumber(self, doc: int, old: Versions, new: Versions) -> None:
+        """Let the undo data name the same version as before."""
+        moved = {old.numbers[at]: new.numbers[at] for at in sorted({*old.numbers} & {*new.numbers})}
+        for before, after in sorted(moved.items(), reverse=True):
+            if before != after:
+                sql = "UPDATE promotions SET revised = ? WHERE doc = ? AND revised = ?"
+                self._db.execute(sql, (after, doc, before))
+
+    def _put_uses(self, one: Merged) -> None:
+        if one.after.uses != (one.before.uses if one.before else (0, 0)):
+            doc = self._docs[one.after.id]
+            self._db.execute("DELETE FROM access WHERE doc = ?", (doc,))
+            self._t.add_uses(doc, *one.after.uses)
+            if one.only_used:
+                self._t.event("use")
+
+    def _put_tasks(self, before: RecordState | None, after: RecordState, doc: int) -> None:
+        held = before.tasks if before else frozenset[str]()
+        for task in held - after.tasks:
+            self._db.execute("DELETE FROM pending WHERE task = ? AND doc = ?", (task, doc))
+        for task in after.tasks - held:
+            self._t.add_pending(task, doc)
+
+    def _put_references(self, one: Merged) -> None:
+        doc, held = self._docs[one.after.id], one.before.parents if one.before else frozenset[str]()
+        for parent in held - one.after.parents:
+            self._t.drop_parent(doc, self._docs[parent])
+        for parent in one.after.parents - held:
+            self._t.add_parent(doc, self._docs[parent])
+        if one.after.kind == "message":
+            self._t.update(doc, episode=self._docs[one.after.episode] if one.after.episode else None)
+
+    def _put_link(self, source: int, target: int, kind: str, value: LinkValue) -> None:
+        created_at, strength, reason, expired_at = value
+        row = {
+            "user_id": self._user, "source": source, "target": target, "type": kind, "strength": strength, "reason": reason,
+            "created_at": created_at, "expired_at": expired_at,
+        }  # fmt: skip
+        again = ", ".join(f"{name} = excluded.{name}" for name in ("strength", "reason", "created_at", "expired_at"))
+        changes.insert(self._db, LINKS.name, row, f"ON CONFLICT({LINKS.key}) DO UPDATE SET {again}")
+
+    def _put_consolidation(self, id: str, held: Consolidation) -> None:
+        """Undo data as far as its records are there; of what is known only whether it was undone."""
+        made = {"user_id": self._user, "id": id, "at": held.at, "undone_at": held.undone_at}
+        new = "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1"
+        if not changes.insert(self._db, "consolidations", made, new).fetchall():
+            sql = "UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?"
+            self._db.execute(sql, (held.undone_at, self._user, id))
+            return
+        there = {row["number"] for row in held.rows.get(PROMOTIONS.name, ()) if row["doc"] in self._docs}
+        for table in OUTCOMES:
+            for row in held.rows.get(table.name, ()):
+                if all(row[name] in self._docs for name in table.docs) and row.get("number") in {*there, None}:
+                    named = {name: self._docs[value] if name in table.docs else value for name, value in row.items()}
+                    changes.insert(self._db, table.name, named | {"user_id": self._user})

@@ -1,0 +1,171 @@
+"""What two devices know of one record: its audit trail, the texts it had, and what else is compared.
+
+Every device only appends to the trail of a record, so the trail is its causal history: a device that has all events of another
+one has seen all that it did. Each event that wrote a text names that text by its time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mnemic.stores.schema import RECORDS
+from mnemic.stores.sql import rows
+from mnemic.text.values import to_json
+from mnemic.types import Kind
+from mnemic.types.literals import TRANSITIONS
+
+CREATING, WRITING = ("add", "remember", "episode"), ("add", "remember", "episode", "update", "enrich")
+"""Operations that create a record, and all that write a text of it; an episode is always written whole."""
+UNWATCHED = "('embed', 'erase')"
+"""Operations of a device alone, which are no part of a trail."""
+
+
+class TrailEvent(NamedTuple):
+    """An event of a record: its time (microseconds since 1970), what was done, and the detail as JSON."""
+
+    at: int
+    operation: str
+    detail: str
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The detail."""
+        return json.loads(self.detail)
+
+
+Emotions = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordState:
+    """One record as a device knows it. References to other records are ids.
+
+    Attributes:
+        id: its id; ``kind``, ``project`` and ``session`` never change.
+        trail: its events in order.
+        texts: the text columns as JSON by the time of the event that wrote them; in an outline the version and the hash.
+        tier: ``short_term`` or ``long_term``, also while it is archived.
+        hash: of the current text, in hexadecimal; ``key`` and ``since`` are its key and the start of its validity.
+        created_at, expired_at, invalid_at: microseconds since 1970.
+        trust: 0 to 1.
+        emotion: of a message, which has no event.
+        waits: whether a message is still to be processed; ``episode`` is that it belongs to.
+        parents: the records it was made from.
+        uses: their number, and the time of the last one.
+        tasks: pending enrichment.
+    """
+
+    id: str
+    kind: Kind
+    project: str | None
+    session: str | None
+    trail: tuple[TrailEvent, ...]
+    texts: tuple[tuple[int, str], ...]
+    tier: str
+    hash: str
+    key: str | None
+    since: int
+    created_at: int
+    expired_at: int | None
+    invalid_at: int | None
+    trust: float
+    emotion: Emotions
+    waits: int | None
+    episode: str | None
+    parents: frozenset[str]
+    uses: tuple[int, int]
+    tasks: frozenset[str]
+
+    @property
+    def began(self) -> int:
+        """The time of its first event."""
+        return self.trail[0].at
+
+    @property
+    def standing(self) -> str:
+        """``live``, ``archived`` or ``quarantined``, by the last event that archived it or brought it back."""
+        last = next((event for event in reversed(self.trail) if event.operation in TRANSITIONS), None)
+        if last is None or last.operation in ("restore", "undo"):
+            return "live"
+        return "quarantined" if last.about.get("quarantine") else "archived"
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is a live memory that has not ended."""
+        return self.kind == "memory" and self.expired_at is None and self.standing == "live"
+
+
+_SHARED = (
+    "doc", "user_id", "id", "kind", "project", "session", "hash", "status", "tier_before", "version", "created_at", "trust",
+    "expired_at", "invalid_at", "episode", "waits",
+)  # fmt: skip
+_FELT = ("valence", "arousal", "emotion_confidence")
+
+
+def text_columns(kind: str) -> tuple[str, ...]:
+    """The columns that are written with a text. The emotion of a message is estimated later."""
+    return tuple(name for name in RECORDS.names if name not in _SHARED and (kind == "memory" or name not in _FELT))
+
+
+def text_of(row: rows.Row, kind: str) -> str:
+    """The text columns of a row as JSON: equal texts are equal JSON."""
+    return to_json({name: row[name] for name in text_columns(kind) if row[name] is not None})
+
+
+def said(text: str) -> tuple[str, str | None]:
+    """What a text says: its content and title."""
+    held = json.loads(text)
+    return held["content"], held.get("title")
+
+
+def current(text: str, kind: str, created_at: int) -> dict[str, Any]:
+    """The fields of a state that follow from its current text."""
+    held = json.loads(text)
+    content = held["content"]
+    spoken = f"{held['speaker']}: {content}" if kind == "memory" and held.get("speaker") else content
+    made = rows.message_hash(content) if kind == "message" else rows.content_hash(spoken)
+    since = held.get("valid_at", held.get("said_at", created_at))
+    return {"hash": made.hex(), "key": held.get("key"), "since": since}
+
+
+class Versions(NamedTuple):
+    """The texts of a record, oldest first, and the number of the version that each event wrote, by its time."""
+
+    texts: Sequence[str]
+    numbers: Mapping[int, int]
+
+
+def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
+    """The versions of a record.
+
+    A correction outranks the text it was made from, whatever was read from the same messages later on another device; an
+    enrichment stands with the statement that it describes. What two devices read alike is one version.
+    """
+    operations = {event.at: event.operation for event in trail if event.operation in WRITING}
+    found, numbers = list[str](), dict[int, int]()
+    order = {at: (_statement(at, operations, texts), operations[at] not in CREATING, at) for at in texts}
+    for at in sorted(order, key=order.__getitem__):
+        again = operations[at] in CREATING and found and said(found[-1]) == said(texts[at])
+        found[len(found) - bool(again) :] = [texts[at]]
+        numbers[at] = len(found)
+    return Versions(found, numbers)
+
+
+def _statement(at: int, operations: Mapping[int, str], texts: Mapping[int, str]) -> int:
+    """The time of the statement that a text makes or describes; 0 for that of the creation."""
+    if operations[at] != "enrich":
+        return at if operations[at] == "update" else 0
+    same = (one for one in texts if one < at and operations[one] == "update" and said(texts[one]) == said(texts[at]))
+    return max(same, default=0)
+
+
+def event_versions(trail: Sequence[TrailEvent], numbers: Mapping[int, int]) -> list[int]:
+    """The version that each event of a trail belongs to."""
+    found, held = list[int](), 1
+    for event in trail:
+        held = max(held, numbers.get(event.at, 0)) if event.operation in WRITING else held
+        found.append(numbers[event.at] if event.operation in WRITING else held)
+    return found

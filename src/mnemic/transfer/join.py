@@ -1,0 +1,158 @@
+"""The join of two states of one record: commutative, associative and idempotent, and no texts are lost.
+
+A state is a product of registers. What is read from the trail alone follows from the union of two trails; of every other
+register the value that was written last wins, by the events that write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
+from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
+from mnemic.text.values import to_json
+
+Stamp = tuple[bool, int]
+
+
+def join(a: RecordState, b: RecordState) -> RecordState:
+    """Both states as one; see the module. They have one id, kind and level, and their texts."""
+    trail = tuple(sorted({*a.trail, *b.trail}))
+    texts = {
+        at: max(text for one in (a, b) for when, text in one.texts if when == at) for at, _ in (*a.texts, *b.texts)
+    }
+    last = max((a, b), key=_ending)
+    joined = replace(
+        a,
+        trail=trail,
+        texts=tuple(sorted(texts.items())),
+        tier=max((a, b), key=lambda one: (_last(one.trail, _moves_tier), one.tier)).tier,
+        created_at=min(a.created_at, b.created_at),
+        expired_at=last.expired_at,
+        invalid_at=last.invalid_at,
+        trust=max((a, b), key=lambda one: (_written(one), -one.trust)).trust,
+        emotion=max((a.emotion, b.emotion), key=lambda one: (one[0] is not None, to_json(one))),
+        waits=None if a.waits is None or b.waits is None else min(a.waits, b.waits),
+        episode=max(a.episode or "", b.episode or "") or None,
+        parents=a.parents | b.parents,
+        uses=(max(a.uses[0], b.uses[0]), max(a.uses[1], b.uses[1])),
+        tasks=_tasks(a, b),
+    )
+    return replace(joined, **current(numbered(joined).texts[-1], joined.kind, joined.created_at))
+
+
+def _last(trail: Iterable[TrailEvent], writes: Callable[[TrailEvent], bool]) -> int:
+    """The time of the last event that writes a register; 0 for the creation."""
+    return max((event.at for event in trail if writes(event)), default=0)
+
+
+def _written(state: RecordState) -> Stamp:
+    """The last event that wrote its text: a correction outranks what was read from the same messages later."""
+    return max((event.operation == "update", event.at) for event in state.trail if event.operation in WRITING)
+
+
+def _tasks(a: RecordState, b: RecordState) -> frozenset[str]:
+    """The tasks that the last text has; of one text, those that no side has done."""
+    if _written(a) == _written(b):
+        return a.tasks & b.tasks
+    return max((a, b), key=_written).tasks
+
+
+def _moves_tier(event: TrailEvent) -> bool:
+    return event.operation == "promote" or (event.operation == "undo" and "consolidation" in event.about)
+
+
+def _ends(event: TrailEvent) -> bool:
+    """Whether an event ends the validity of a memory, or makes it hold again."""
+    match event.operation:
+        case "supersede":
+            return True
+        case "restore":
+            return "after" in event.about
+        case "undo":
+            return "consolidation" not in event.about
+        case _:
+            return "invalid_at" in event.about
+
+
+def _ending(state: RecordState) -> tuple[int, str]:
+    return _last(state.trail, _ends), to_json([state.expired_at, state.invalid_at])
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What undone consolidations had added, and leave without an event: lineage, as child and parent, and links."""
+
+    lineage: Collection[tuple[str, str]]
+    links: Collection[Ends]
+
+
+def withdrawn(consolidations: Iterable[Consolidation]) -> Withdrawn:
+    """What consolidations had added, if they are undone."""
+    lineage, links = set[tuple[str, str]](), set[Ends]()
+    for made in consolidations:
+        if made.undone_at is not None:
+            heads = {row["number"]: row["doc"] for row in made.rows.get("promotions", ())}
+            members = made.rows.get("members", ())
+            head_of = {(row["number"], row["doc"]): heads[row["number"]] for row in members}
+            lineage.update((heads[row["number"]], row["doc"]) for row in members if row["descends"])
+            links.update(_moved(row, head_of) for row in made.rows.get("moved_links", ()) if row["moved"])
+            links.update((row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ()))
+    return Withdrawn(lineage, links)
+
+
+def _moved(row: Mapping[str, Any], head_of: Mapping[tuple[int, str], str]) -> Ends:
+    """A link of a member as its representative has it."""
+    source, target = (head_of.get((row["number"], row[name]), row[name]) for name in ("source", "target"))
+    return source, target, row["type"]
+
+
+# Links have no trail of their own: the events of their targets tell of them.
+
+
+def join_links(
+    sides: tuple[Mapping[Ends, LinkValue], Mapping[Ends, LinkValue]],
+    states: tuple[Mapping[str, RecordState], Mapping[str, RecordState]],
+    joined: Mapping[str, RecordState],
+    gone: Withdrawn,
+) -> dict[Ends, LinkValue]:
+    """The links of both sides, except those that one side removed, and of a memory that holds those to successors."""
+    found: dict[Ends, LinkValue] = {}
+    for ends in {*sides[0], *sides[1]}:
+        source, target, kind = ends
+        if source in joined and target in joined and (kind != "supersedes" or joined[target].expired_at is not None):
+            held = [
+                (_made(own.get(target), ends), side[ends])
+                for side, own in zip(sides, states, strict=True)
+                if ends in side
+            ]
+            same = len(held) == 2 and held[0][1] == held[1][1]
+            value = max(held)[1]
+            removed = _last(joined[target].trail, partial(_removes, ends))
+            if len(held) == 1 and ends in gone.links:
+                continue
+            if same or max(value[0], _made(joined[target], ends)) > removed:
+                found[ends] = value
+    return found
+
+
+def _made(target: RecordState | None, ends: Ends) -> int:
+    """The last event of a target that made or changed a link."""
+    return _last(target.trail, partial(_makes, ends)) if target else 0
+
+
+def _makes(ends: Ends, event: TrailEvent) -> bool:
+    source, _, kind = ends
+    if event.operation == "supersede":
+        return kind == "supersedes" and event.about.get("by") == source
+    return event.operation == "link" and (event.about.get("source"), event.about.get("type")) == (source, kind)
+
+
+def _removes(ends: Ends, event: TrailEvent) -> bool:
+    source, _, kind = ends
+    if event.operation == "restore":
+        return kind == "supersedes" and source in event.about.get("after", ())
+    return event.operation == "unlink" and event.about.get("source") == source and kind in event.about.get("types", ())

@@ -1,0 +1,345 @@
+"""Sync of two records of one user, without a server: afterwards both have the same.
+
+Erasures are carried over first, by the ordinary path on each side. Then the states of each record are joined, and each side
+takes over in one transaction what is new to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from functools import partial
+from typing import TYPE_CHECKING, Literal, cast
+
+from mnemic.errors import Conflict, InvalidInput
+from mnemic.lifecycle import erasure
+from mnemic.paths import is_address
+from mnemic.runtime.factory import discard_index
+from mnemic.runtime.redaction import RedactingStore, unwrap_store
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.usage import Uses
+from mnemic.runtime.views import Views
+from mnemic.stores.sql.erasure import ERASURE
+from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
+from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
+from mnemic.stores.sql.trails import RecordState, said
+from mnemic.text.values import from_micros
+from mnemic.transfer.export import encryption_key
+from mnemic.transfer.join import join, join_links, withdrawn
+from mnemic.transfer.migrate import is_same, opened
+from mnemic.transfer.settling import Settling
+from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from mnemic.stores import Store
+    from mnemic.vectors import Floats
+
+Progress = Callable[[int, int], None]
+ATTEMPTS = 10
+"""Attempts to merge records that are being written to."""
+Pair = tuple[UserRows, UserRows]
+
+
+@dataclass(slots=True)
+class _Side:
+    """One of the two records, and what it took over so far: ids of records, and the number of erased ones."""
+
+    runtime: Runtime
+    added: set[str] = field(default_factory=set[str])
+    updated: set[str] = field(default_factory=set[str])
+    erased: int = 0
+    before: Mapping[str, RecordState] = field(default_factory=dict[str, RecordState])
+    """The outlines before anything was erased."""
+
+    def report(self, total: int) -> SyncedSide:
+        return SyncedSide(
+            location=self.runtime.store.location, added=len(self.added), updated=len(self.updated - self.added),
+            erased=self.erased, unchanged=total - len(self.added | self.updated),
+        )  # fmt: skip
+
+    def has_rewritten(self, state: RecordState) -> bool:
+        """Whether an erasure of this sync changed a record."""
+        held = self.before.get(state.id)
+        return held is not None and held.trail != state.trail
+
+    def count(self, merged: MergedRows) -> None:
+        self.added |= {one.after.id for one in merged.records if one.before is None}
+        self.updated |= {one.after.id for one in merged.records if one.before is not None}
+
+
+@contextmanager
+def beside(runtime: Runtime, place: str | Path, key: str | bytes | None) -> Generator[Runtime]:
+    """The record in another place, with the models of a runtime; a folder has the same key, if none is given.
+
+    Raises:
+        ConfigurationError: the place is none of a record.
+        InvalidInput: there is no record.
+        WrongKey: it is encrypted under another key, or not at all.
+        StoreError: it cannot be opened.
+    """
+    with opened(place, key or (None if is_address(str(place)) else encryption_key(runtime)), make=False) as held:
+        guarded = cast("Store", RedactingStore(held, runtime.secrets, runtime.indexer))
+        views = Views(guarded, in_memory=False, index=None)
+        yield replace(
+            runtime, store=guarded, fence=guarded.fence, views=views, uses=Uses(guarded), index=None,
+            discard=partial(discard_index, held),
+        )  # fmt: skip
+
+
+def sync(
+    runtime: Runtime, other: Runtime, user: str, *, dry_run: bool = False, progress: Progress | None = None
+) -> SyncReport:
+    """Merge the records of a user in two places; see ``Admin.sync``."""
+    stores = (unwrap_store(runtime.store), unwrap_store(other.store))
+    if is_same(*stores):
+        raise InvalidInput("Both are the same record. Name another one to sync with.")
+    sides = (_Side(runtime), _Side(other))
+    if not dry_run:
+        for side in sides:
+            side.runtime.store.synced.check_writable()
+            side.runtime.uses.settle(user)
+    conflicts: dict[str, SyncConflict] = {}
+    for _ in range(ATTEMPTS):
+        rows = _without_erased(sides, user, dry_run=dry_run)
+        if not any(held.outlines or held.tombstones for held in rows) and not any(side.erased for side in sides):
+            raise InvalidInput(f"Neither record has a user {user!r}: name one of them (mnemic users lists them).")
+        try:
+            merge = _Merge(sides, user, rows)
+        except _OutdatedError:
+            continue
+        conflicts |= merge.conflicts
+        if merge.write(dry_run=dry_run, progress=progress):
+            total = len(merge.states)
+            return SyncReport(
+                user=user, sides=(sides[0].report(total), sides[1].report(total)), conflicts=tuple(conflicts.values()),
+                dry_run=dry_run,
+            )  # fmt: skip
+    raise Conflict(
+        "A record was changed during every attempt to merge them. Both are whole; sync them when they are idle."
+    )
+
+
+# Erasures
+
+
+def _without_erased(sides: tuple[_Side, _Side], user: str, *, dry_run: bool) -> Pair:
+    """Both sides without what either has erased, down to what was derived from it there."""
+    while True:
+        rows = tuple(side.runtime.store.synced.read(user) for side in sides)
+        held = _united(rows[0].tombstones, rows[1].tombstones)
+        gone = [[id_ for id_, state in one.outlines.items() if covers(held, id_, state.began)] for one in rows]
+        if dry_run:
+            return cast("Pair", tuple(map(partial(_spared, user), sides, rows, gone)))
+        if not any(gone) and rows[0].tombstones == rows[1].tombstones:
+            return cast("Pair", rows)
+        for side, one, ids in zip(sides, rows, gone, strict=True):
+            if one.tombstones != held:
+                side.runtime.store.synced.bury(user, held)
+            if ids:
+                side.before = side.before or one.outlines
+                side.erased += _erase(
+                    side.runtime, user, ids, all_of_them=len(ids) == len(one.outlines) and EVERYTHING in held
+                )
+
+
+def _united(a: Tombstones, b: Tombstones) -> Tombstones:
+    return {record: max(a.get(record, 0), b.get(record, 0)) for record in {*a, *b}}
+
+
+def _erase(runtime: Runtime, user: str, ids: Sequence[str], *, all_of_them: bool) -> int:
+    """Erase records by the ordinary path; returns their number, with those derived from them."""
+    scope = Scope(user=user)
+    if all_of_them:
+        erasure.erase_user(runtime, scope)
+        return len(ids)
+    return len(erasure.erase_records(runtime, scope, ids, UTC).ids)
+
+
+def _spared(user: str, side: _Side, rows: UserRows, gone: Sequence[str]) -> UserRows:
+    """A side as it would be after the erasure."""
+    family = side.runtime.store.erasure.lineage(user, gone)
+    erased = erasure.plan_erasure(family, gone).erased
+    side.erased = len(erased)
+    return replace(rows, outlines={id_: state for id_, state in rows.outlines.items() if id_ not in erased})
+
+
+# Merge
+
+
+class _OutdatedError(Exception):
+    """A record was erased after its outline was read."""
+
+
+class _Merge:
+    """The records of both sides as one.
+
+    Attributes:
+        states: all records of the user afterwards.
+        conflicts: those that both sides had changed, by id.
+    """
+
+    def __init__(self, sides: tuple[_Side, _Side], user: str, rows: Pair) -> None:
+        self._sides, self._user, self._rows = sides, user, rows
+        left, right = rows[0].outlines, rows[1].outlines
+        differing = sorted(id_ for id_ in {*left, *right} if left.get(id_) != right.get(id_))
+        self._held = tuple(self._read(side, one, differing) for side, one in zip(sides, rows, strict=True))
+        joined = {id_: self._join(id_) for id_ in differing}
+        self.conflicts = {id_: found for id_, state in joined.items() if (found := self._conflict(state))}
+        self._withdrawn = withdrawn([*self._undone(0).values(), *self._undone(1).values()])
+        for id_ in differing:
+            joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
+        settling = Settling(left, joined, self._load)
+        settling.settle()
+        self.states, self._joined = settling.states, settling.changed
+
+    def _read(self, side: _Side, rows: UserRows, ids: Iterable[str]) -> dict[str, RecordState]:
+        known = [id_ for id_ in ids if id_ in rows.outlines]
+        found = side.runtime.store.synced.states(self._user, known)
+        if len(found) < len(known):
+            raise _OutdatedError
+        return found
+
+    def _load(self, id: str) -> RecordState:
+        """The texts of a record that is equal on both sides."""
+        for side, rows, held in zip(self._sides, self._rows, self._held, strict=True):
+            held.update(self._read(side, rows, [id]))
+        return self._join(id)
+
+    def _join(self, id: str) -> RecordState:
+        a, b = (held.get(id) for held in self._held)
+        if a is None or b is None:
+            return cast("RecordState", a or b)
+        if (a.kind, a.project, a.session) != (b.kind, b.project, b.session):
+            raise Conflict(
+                f"The id {id!r} names a {a.kind} on one side and a {b.kind} on the other, or one of another project or "
+                "session. Nothing was merged. Store both under other ids, then erase this one."
+            )
+        fresh = [side.has_rewritten(state) for side, state in zip(self._sides, (a, b), strict=True)]
+        return _erased_alike(a, b, first=fresh[1] and not fresh[0], second=fresh[0] and not fresh[1]) or join(a, b)
+
+    def _conflict(self, joined: RecordState) -> SyncConflict | None:
+        """What both sides changed of a record, if a user sees a difference."""
+        a, b = (held.get(joined.id) for held in self._held)
+        if a is None or b is None or {*a.trail} <= {*b.trail} or {*a.trail} >= {*b.trail}:
+            return None
+        shown = [_shown(state) for state in (a, b)]
+        differs = tuple(name for name, one, two in zip(_SHOWN, *shown, strict=True) if one != two)
+        first, second = (a, b) if _text(a) == _text(joined) else (b, a)
+        return SyncConflict(
+            id=joined.id, differs=differs, kept=_text(joined), other=_text(second), kept_at=from_micros(first.trail[-1].at),
+            other_at=from_micros(second.trail[-1].at),
+        ) if differs else None  # fmt: skip
+
+    def _undone(self, at: int) -> dict[str, Consolidation]:
+        """The consolidations of one side, undone if they are on either."""
+        other = self._rows[1 - at].consolidations
+        return {
+            id_: replace(made, undone_at=made.undone_at or (other[id_].undone_at if id_ in other else None))
+            for id_, made in self._rows[at].consolidations.items()
+        }
+
+    def _parents(self, joined: RecordState) -> frozenset[str]:
+        """What a record was made from, on either side."""
+        a, b = (held[joined.id].parents if joined.id in held else joined.parents for held in self._held)
+        known = (id_ for id_ in joined.parents if any(id_ in one.outlines for one in self._rows))
+        return frozenset(id_ for id_ in known if id_ in a & b or (joined.id, id_) not in self._withdrawn.lineage)
+
+    def write(self, *, dry_run: bool, progress: Progress | None) -> bool:
+        """Write what is new to each side; False if one has changed since it was read."""
+        links = join_links(
+            (self._rows[0].links, self._rows[1].links), (self._rows[0].outlines, self._rows[1].outlines), self.states,
+            self._withdrawn,
+        )  # fmt: skip
+        news = [self._news(at, links) for at in (0, 1)]
+        done, total = 0, sum(len(merged.records) for merged in news)
+        for side, rows, merged, other in zip(self._sides, self._rows, news, self._rows[::-1], strict=True):
+            if merged and not dry_run:
+                model = rows.model or other.model
+                name = model.name if model else side.runtime.indexer.embedder.id
+                if not side.runtime.store.synced.put(self._user, rows.event, merged, name):
+                    return False
+                side.runtime.views.drop(self._user)
+            side.count(merged)
+            done += len(merged.records)
+            if progress:
+                progress(done, total)
+        return True
+
+    def _news(self, at: int, links: Mapping[Ends, LinkValue]) -> MergedRows:
+        """What one side takes over."""
+        own, held = self._rows[at], self._held[at]
+        changed = [(held.get(id_), state) for id_, state in self._joined.items() if held.get(id_) != state]
+        changed.sort(key=lambda pair: (pair[1].created_at, pair[1].id))
+        vectors = self._vectors(at, [after for _, after in changed])
+        return MergedRows(
+            records=[Merged(before, after, vectors.get(after.id)) for before, after in changed],
+            links={ends: value for ends, value in links.items() if own.links.get(ends) != value},
+            unlinked=[ends for ends in own.links if ends not in links],
+            consolidations=self._consolidations(at),
+        )
+
+    def _vectors(self, at: int, states: Sequence[RecordState]) -> dict[str, Floats]:
+        """The vectors of texts that are those of the other side, if both sides use one model."""
+        own, other, theirs = self._rows[at], self._rows[1 - at], self._held[1 - at]
+        side = self._sides[at].runtime
+        mine = own.model or (other.model if other.model and other.model.name == side.indexer.embedder.id else None)
+        if mine is None or mine != other.model:
+            return {}
+        same = [s.id for s in states if s.id in theirs and numbered(s).texts[-1] == numbered(theirs[s.id]).texts[-1]]
+        return self._sides[1 - at].runtime.store.knowledge.vectors(self._user, same)
+
+    def _consolidations(self, at: int) -> dict[str, Consolidation]:
+        """The undo data of the other side, and what was undone there."""
+        own, found = self._rows[at].consolidations, dict[str, Consolidation]()
+        for id_, made in self._rows[1 - at].consolidations.items():
+            held = own.get(id_)
+            if held is None:
+                promoted = [self._revised(1 - at, row) for row in made.rows.get("promotions", ())]
+                found[id_] = replace(made, rows={**made.rows, "promotions": promoted})
+            elif made.undone_at is not None and (held.undone_at is None or held.undone_at < made.undone_at):
+                found[id_] = replace(held, undone_at=made.undone_at)
+        return found
+
+    def _revised(self, source: int, row: Mapping[str, object]) -> Mapping[str, object]:
+        """A promotion with the number that its new text has after the merge."""
+        id_ = str(row["doc"])
+        if row["revised"] is None or id_ not in self._held[source] or id_ not in self._joined:
+            return row
+        before, after = numbered(self._held[source][id_]).numbers, numbered(self._joined[id_]).numbers
+        return {
+            **row,
+            "revised": next(
+                (after[at] for at, number in before.items() if number == row["revised"] and at in after), None
+            ),
+        }
+
+
+def _erased_alike(a: RecordState, b: RecordState, *, first: bool, second: bool) -> RecordState | None:
+    """The state of one side, if the other one has nothing beyond it but what an erasure did to it there; else None.
+
+    If that is so of both, ``first`` or ``second`` says which side did it before this sync.
+    """
+    more = [
+        [event for event in {*one.trail} - {*two.trail} if ERASURE not in event.about] for one, two in ((a, b), (b, a))
+    ]
+    if all(more) or {*a.trail} <= {*b.trail} or {*b.trail} <= {*a.trail}:
+        return None
+    taken, other = (a, b) if more[0] or (not more[1] and (first or (not second and a.trail > b.trail))) else (b, a)
+    return join(taken, replace(taken, emotion=other.emotion, waits=other.waits, uses=other.uses))
+
+
+_SHOWN: Sequence[Literal["text", "status", "validity"]] = ("text", "status", "validity")
+
+
+def _text(state: RecordState) -> str:
+    return said(numbered(state).texts[-1])[0]
+
+
+def _shown(state: RecordState) -> tuple[object, ...]:
+    """What a user sees of a record."""
+    return said(numbered(state).texts[-1]), state.standing, (state.expired_at, state.invalid_at)
