@@ -23,7 +23,7 @@ from benchmarks import reporting
 from benchmarks.quality import metrics
 from benchmarks.vectors import named_embedder
 from mnemic import Memory
-from mnemic.text.language import is_english
+from mnemic.text.english import is_english
 
 DATA = Path(__file__).with_name("languages_by_others")
 K = 10

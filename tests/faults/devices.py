@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, MnemicError
-from mnemic.stores.sql.tombstones import covers
+from mnemic.stores.sql.changes import covers
 from mnemic.stores.sql.trails import said
 from mnemic.text import values
 

@@ -201,7 +201,7 @@ def _default_weights(name: str) -> tuple[str, bool]:
 def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
     from mnemic.recall.language import SAMPLE
-    from mnemic.text.language import mostly_english
+    from mnemic.text.english import mostly_english
     from mnemic.vectors import DEFAULT_MODELS
 
     try:

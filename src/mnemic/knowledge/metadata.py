@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mnemic.text.dates import MONTHS
-from mnemic.text.english import is_past, is_verb, names
+from mnemic.text.english import MONTHS, is_past, is_verb, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.types import MemoryType

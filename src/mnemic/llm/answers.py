@@ -29,8 +29,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
-from mnemic.text.dates import MONTHS, mentioned_periods
-from mnemic.text.english import names
+from mnemic.text.dates import mentioned_periods
+from mnemic.text.english import MONTHS, names
 from mnemic.text.markup import unmarked
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms

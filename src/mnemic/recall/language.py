@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.text.language import is_english, mostly_english
+from mnemic.text.english import is_english, mostly_english
 from mnemic.types import RecordFilter
 
 if TYPE_CHECKING:

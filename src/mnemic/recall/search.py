@@ -45,7 +45,7 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
-from mnemic.text.language import is_english
+from mnemic.text.english import is_english
 from mnemic.text.terms import clean, content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (

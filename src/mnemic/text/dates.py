@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, cast
 
-from mnemic.text.foreign_dates import foreign_dates
+from mnemic.text.english import MONTHS, READ, language_of
 
 Period = tuple[int, int]
 
 MOST_PERIODS = 20
 """Most periods of one text."""
 
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
 _NUMBER_OF = {month: number for number, month in enumerate(MONTHS, start=1)}
 _ANY = "|".join(MONTHS)
 _UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
@@ -157,7 +157,7 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
 def _foreign_periods(text: str, said: int) -> list[Period]:
     """The periods that a text names in another language than English."""
     found: list[Period] = []
-    for day, period in foreign_dates(text, said):
+    for day, period in _foreign_dates(text, said):
         if period == "week":
             found.append((day.toordinal() - 3, day.toordinal() + 3))
         else:
@@ -205,3 +205,38 @@ def _in_words(text: str, now: datetime) -> datetime:
         starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
     day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
     return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
+
+
+# Other languages than English, by the library dateparser, which the extra ``languages`` brings
+
+_TELLING = re.compile(r"\d|[^\W\d_]{4,}|[^\W_\u0000-\u024f]")
+"""What a date needs: a digit, a word of four letters, or a letter that is not Latin. Shorter words are mostly others, such as
+``mi`` and ``mit``, which are short for Wednesday as well."""
+
+
+def _foreign_dates(text: str, said: int) -> list[tuple[date, str]]:
+    """The dates of a text, each with its period: ``day``, ``week``, ``month`` or ``year``.
+
+    Args:
+        text: in any language; none are found in an English one, or without the library.
+        said: ordinal of the day from which "yesterday" counts, in any language.
+    """
+    if not _installed() or (language := language_of(text)) is None:
+        return []
+    base = datetime.fromordinal(said)
+    try:
+        found = _searched(text[:READ], languages=[language], settings={"RELATIVE_BASE": base}, add_period=True)
+    except (ValueError, OverflowError):  # it does not know the language, or the date is beyond the calendar
+        return []
+    return [(moment.date(), period) for words, moment, period in found or () if _TELLING.search(words)]
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("dateparser") is not None
+
+
+def _searched(text: str, **options: Any) -> Any:  # the package need not be installed
+    from dateparser import search
+
+    return cast("Any", search).search_dates(text, **options)

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.dates import MONTHS
+from mnemic.text.english import MONTHS
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 

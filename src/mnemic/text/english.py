@@ -1,4 +1,4 @@
-"""English read by rule: traits of texts and of what a question asks for, verbs in all their forms, the first person, names.
+"""English: whether a text is, and what is read of it by rule: traits of texts and questions, verbs, the first person, names.
 
 Traits are one bit each, computed when a text is stored. Names are people, places, products and quoted titles; precision
 comes first.
@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any, cast
 
-from mnemic.text.dates import MONTHS
 from mnemic.text.terms import BASE_FORMS, STOP_WORDS, content_terms
+
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
@@ -282,3 +286,56 @@ def expected_traits(query: str) -> int:
     lowered = query.lower().lstrip()
     reply = REPLY if _ASKS_FOR_REPLY.search(lowered) else 0
     return reply | sum(bit for bit, pattern in _ASKED if pattern.match(lowered))
+
+
+# Language
+
+READ = 1_000
+"""Characters read of a text."""
+_LETTERS = re.compile(r"[^\W\d_]+")
+_NO_LANGUAGE = re.compile(r"[\d_]+")  # of no language
+_FEWEST, _SHARE, _SHORT, _MOST = 2, 0.15, 3, 0.5
+"""Least number of English function words of three letters or more, and their least share, that show English. With those of
+two letters, which occur in other languages, it takes half of the words."""
+_LEAST = 0.005
+"""Least probability of English; a text that could be of any of the model's 139 languages has .007."""
+_TOGETHER = 10
+"""Messages that are joined, because a single one is often too short."""
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is English, or too short to tell."""
+    return language_of(text) is None
+
+
+def language_of(text: str) -> str | None:
+    """The code of the likeliest language by ISO 639; None for a text that is English or too short to tell."""
+    words = _NO_LANGUAGE.sub("", text[:READ])
+    if _shows_english(words):
+        return None
+    ranked = _identifier().rank(words)
+    return None if dict(ranked)["en"] >= _LEAST else ranked[0][0]
+
+
+def mostly_english(texts: Sequence[str]) -> bool:
+    """Whether at least half of the texts are English; none are."""
+    groups = [" ".join(texts[start : start + _TOGETHER]) for start in range(0, len(texts), _TOGETHER)]
+    return 2 * sum(map(is_english, groups)) >= len(groups)
+
+
+def _shows_english(text: str) -> bool:
+    """Whether a text has English function words.
+
+    It spares most English texts the library, whose model takes half a second and 84 MB once.
+    """
+    words = {*_LETTERS.findall(text.lower())}
+    known = words & STOP_WORDS
+    longer = [word for word in known if len(word) >= _SHORT]
+    return len(longer) >= max(_FEWEST, _SHARE * len(words)) or len(known) >= max(_FEWEST, _MOST * len(words))
+
+
+@cache
+def _identifier() -> Any:  # the package is untyped
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return cast("Any", LanguageIdentifier).from_model_file(MODEL_FILE, norm_probs=True)

@@ -21,9 +21,9 @@ from mnemic.runtime.redaction import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
+from mnemic.stores.sql.changes import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.erasure import ERASURE
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
-from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, said
 from mnemic.text.values import from_micros
 from mnemic.transfer.export import encryption_key

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.text import foreign_dates
+from mnemic.text import dates
 from mnemic.text.dates import mentioned_periods, named_periods
+
+pytestmark = pytest.mark.languages
 
 LAST = date.max.toordinal()
 PIECES = st.sampled_from(
@@ -19,11 +21,6 @@ SAID = date(2026, 6, 10).toordinal()  # a Wednesday
 
 def day(month, number):
     return (date(2026, month, number).toordinal(),) * 2
-
-
-@pytest.fixture(autouse=True)
-def library():
-    pytest.importorskip("dateparser")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +46,7 @@ def test_a_question_counts_from_the_day_it_is_asked():
 def test_english_texts_and_dates_are_read_as_without_it(monkeypatch):
     texts = ("We met on 3 May, two months ago", "I will be there at 8", "Wir waren am 2026-03-01 da, sagt die Bank")
     found = [mentioned_periods(text, SAID) for text in texts[:2]]
-    monkeypatch.setattr(foreign_dates, "_installed", lambda: False)
+    monkeypatch.setattr(dates, "_installed", lambda: False)
     assert [mentioned_periods(text, SAID) for text in texts[:2]] == found
     assert mentioned_periods(texts[2], SAID) == [day(3, 1)]
 

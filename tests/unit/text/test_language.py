@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemic.text.language import is_english, mostly_english
+from mnemic.text.english import is_english, mostly_english
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ from typing import Any, TypeVar, cast
 from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
-from mnemic.stores.sql.changes import Transaction, set_header
+from mnemic.stores.sql.changes import Transaction, bury, bury_user, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.stores.sql.tombstones import bury, bury_user
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 

@@ -19,10 +19,9 @@ from mnemic.protocols import Model
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql import queries, rows
-from mnemic.stores.sql.changes import check_header, insert, lock_user, put_vector, set_header
+from mnemic.stores.sql.changes import check_header, insert, lock_user, put_tombstones, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.stores.sql.tombstones import put_tombstones
 from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
