@@ -111,7 +111,7 @@ MEMORY_OPTIONS = (
     option("--project", "the project; auto: that of the working folder"),
     option("--session", "the conversation to search or store in; new: a new one"),
     option(
-        "--embedder", '"multilingual", a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2 on this machine)',
+        "--embedder", '"multilingual", a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2)',
         metavar="NAME",
     ),
     option(

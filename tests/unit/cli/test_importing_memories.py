@@ -1,6 +1,8 @@
 """Memories of mem0 and of LangGraph stores: what they become, whose they are, and that nothing is lost in silence."""
 
 import json
+import re
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import pytest
@@ -389,7 +391,32 @@ THREAD = {
 }  # fmt: skip
 
 
+def camel_cased(value):
+    """As Zep's TypeScript client names the same fields."""
+    if isinstance(value, list):
+        return [camel_cased(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {re.sub("_([a-z])", lambda found: found[1].upper(), name): camel_cased(item) for name, item in value.items()}
+
+
 class TestZep:
+    @pytest.mark.parametrize("data", [FACTS, THREAD], ids=["facts", "thread"])
+    def test_any_client_names_the_fields(self, mnemic, write, tmp_path, data):
+        held = []
+        for number, one in enumerate((data, camel_cased(data))):
+            folder = tmp_path / f"memory-{number}"
+            assert mnemic("--dir", folder, "import", write(one)).code == 0
+            with Memory(folder, embedder="hashing") as memory:
+                held.append(
+                    [
+                        {**asdict(one), "metadata": None, "created_at": None, "updated_at": None}
+                        for one in (*memory.messages(reach="user"), *memory.list(include_expired=True))
+                    ]
+                )
+        assert held[0] == held[1]
+        assert len(held[0]) == 2
+
     def test_facts_with_the_time_when_they_were_true(self, mnemic, write, folder):
         run = mnemic("import", write(FACTS), "--json")
         assert (run.json["format"], run.json["stored"], run.json["damaged"]) == ("zep", 2, [])
@@ -591,6 +618,12 @@ class TestNotes:
             "2026-01-01",
             "2026-02-01T10:00:00+00:00",
         )
+
+    def test_one_note_is_read_as_those_of_a_folder(self, mnemic, folder, notes):
+        run = mnemic("import", str(notes / "work/bakery.md"), "--json")
+        assert run.json["format"] == "basic-memory"
+        with Memory(folder, embedder="hashing") as memory:
+            assert {record.metadata["note"] for record in memory.list()} == {"bakery.md"}
 
     def test_front_matter_that_is_not_yaml_is_named_and_stops_nothing(self, mnemic, folder, notes):
         (notes / "bad.md").write_text("---\ntitle: [\n---\nLost.")

@@ -23,7 +23,7 @@ Reader = Callable[[], bytes]
 
 
 def export_of(path: str) -> Parsed | None:
-    """The data of an export in a folder or a ZIP archive; None for a single file.
+    """The data of an export in a folder or a ZIP archive, or of a note with front matter; None for another single file.
 
     Raises:
         InvalidInput: it cannot be read, or holds nothing that is known.
@@ -35,6 +35,8 @@ def export_of(path: str) -> Parsed | None:
             return _of_export({file.relative_to(place).as_posix(): file.read_bytes for file in files}, path)
         if place.is_file() and zipfile.is_zipfile(place):
             return _of_archive(place)
+        if place.suffix.lower() == ".md" and (text := text_of(path)).startswith("---\n"):
+            return Parsed([{"file": place.name, "note": text}])
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
     return None

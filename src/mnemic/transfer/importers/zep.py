@@ -1,7 +1,8 @@
-"""Zep and Graphiti: the facts of a graph (its edges), and the messages of a thread."""
+"""Zep and Graphiti: the facts of a graph (its edges), and the messages of a thread, in the names of any of their clients."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from mnemic.ingest.messages import role_of
@@ -10,6 +11,8 @@ from mnemic.types import Message
 
 _TAKEN = ("uuid", "fact", "created_at", "valid_at", "invalid_at", "expired_at", "fact_embedding", "relevance", "score")
 
+_CAPITAL = re.compile("(?<=[a-z])([A-Z])")
+
 
 def memories(item: Fields) -> Iterable[Found]:
     """One fact, with the time when it was true; none for a message.
@@ -17,6 +20,7 @@ def memories(item: Fields) -> Iterable[Found]:
     Raises:
         InvalidInput: a field is missing or malformed.
     """
+    item = _snake_cased(item)
     if "role" in item.values:
         return
     created = item.moment("created_at")
@@ -35,7 +39,7 @@ def memories(item: Fields) -> Iterable[Found]:
 
 def messages(data: object, session: str | None) -> Iterable[Message]:
     """The messages of a thread; nothing for facts."""
-    for item in objects(data):
+    for item in map(_snake_cased, objects(data)):
         if "role" in item.values:
             yield Message(
                 id=identifier("zep", item.word("uuid")),
@@ -46,3 +50,8 @@ def messages(data: object, session: str | None) -> Iterable[Message]:
                 sent_at=item.moment("reference_time") or item.moment("created_at"),
                 metadata=item.maybe("metadata").values,
             )
+
+
+def _snake_cased(item: Fields) -> Fields:
+    """An object of the TypeScript client (``createdAt``) under the names of the others."""
+    return Fields({_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.values.items()}, item.place)
