@@ -47,6 +47,16 @@ def post(client, path, page="/", **form):
     return client.post(path, data={"csrf": csrf, **form}, headers={"origin": HOST}, follow_redirects=False)
 
 
+def test_an_arrow_leads_to_what_a_link_is_about_and_a_contradiction_has_none(memory):
+    boat, mast, sail = (
+        memory.remember(text).id for text in ("The boat is blue.", "The mast is new.", "The boat is red.")
+    )
+    memory.links.add(mast, boat, "extends")
+    memory.links.add(sail, boat, "contradicts")
+    drawn = re.findall(r'<line class="link (\w+)"([^>]*)>', browser(memory).get(f"/record?id={boat}").text)
+    assert {kind: "marker-end" in drawing for kind, drawing in drawn} == {"extends": True, "contradicts": False}
+
+
 class TestProfile:
     def test_what_changed_is_told_once(self, memory):
         page = browser(memory).get("/").text

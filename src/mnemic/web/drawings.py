@@ -259,8 +259,18 @@ def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = Non
     return _svg(size, size, "Valence and arousal of memories", parts, "plane")
 
 
+EDGE = 12
+"""From the middle of a node to where an arrow ends."""
+OUTWARD = 0.6
+"""Where the word on a link of the centre stands, as a share of the way outward: the text of the centre is below it."""
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    '<path class="tip" d="M0 0L8 4L0 8z"/></marker></defs>'
+)
+
+
 def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
-    """A memory and its nearest neighbours by links, at most twelve.
+    """A memory and its nearest neighbours by links, at most twelve; an arrow leads to what a link is about.
 
     Args:
         graph: the memories and links.
@@ -272,15 +282,19 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
     for n, record in enumerate(around):
         angle = 2 * math.pi * n / len(around) - math.pi / 2
         places[record.id] = (300 + 210 * math.cos(angle), 170 + 125 * math.sin(angle))
-    parts: list[str] = []
+    parts = [_TIP]
     for link in graph.links:
         if link.source in places and link.target in places:
             (x1, y1), (x2, y2) = places[link.source], places[link.target]
+            apart = math.dist((x1, y1), (x2, y2)) or 1.0
+            x2, y2 = x2 - EDGE * (x2 - x1) / apart, y2 - EDGE * (y2 - y1) / apart
+            share = {link.source: OUTWARD, link.target: 1 - OUTWARD}.get(centre, 0.5)
+            tip = "" if link.type == "contradicts" else ' marker-end="url(#tip)"'
             title = f"{link.type} {link.strength:.2f} {_short(link.reason, 200)}"
             parts.append(
-                f'<line class="link {link.type}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}">'
+                f'<line class="link {link.type}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"{tip}>'
                 f"<title>{_text(title)}</title></line>"
-                f'<text class="axis" x="{(x1 + x2) / 2:.0f}" y="{(y1 + y2) / 2 - 4:.0f}" text-anchor="middle">'
+                f'<text class="axis" x="{x1 + share * (x2 - x1):.0f}" y="{y1 + share * (y2 - y1):.0f}" text-anchor="middle">'
                 f"{_text(link.type)}</text>"
             )
     texts = {record.id: record.content for record in graph.memories}
