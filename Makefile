@@ -28,7 +28,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not languages and not engine and not web and not docs"
+	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not languages and not benchmarks and not engine and not web and not docs"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -37,8 +37,8 @@ check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/architecture
 
-test-extras: .venv-extras/.ready  ## the tests that need torch, a local language model or dateparser
-	.venv-extras/bin/python -m pytest -n 2 -m "torch or llm or languages"
+test-extras: .venv-extras/.ready  ## what needs torch, a local language model or dateparser, and the commands of the benchmarks
+	.venv-extras/bin/python -m pytest -n 2 -m "torch or llm or languages or benchmarks"
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
 	$(TESTS) -n 2 --dist worksteal -m engine

@@ -121,7 +121,7 @@ def run(name: str, state: dict[str, Any]) -> bool:
     """One part; whether it passed."""
     arguments = PARTS[name]
     paths = [argument for argument in arguments if argument.startswith("tests/")]
-    mark = [] if "-m" in arguments else ["-m", "not torch and not llm and not languages and not engine"]
+    mark = [] if "-m" in arguments else ["-m", "not torch and not llm and not languages and not benchmarks and not engine"]
     _forget_figures(name)
     print(f"\n== {name} ==", flush=True)
     began = time.monotonic()

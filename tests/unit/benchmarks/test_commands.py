@@ -115,6 +115,7 @@ def test_every_command_of_the_pages_is_here():
     assert COMMANDS.keys() | CHROMA.keys() | ENCRYPTED.keys() | ELSEWHERE | INSTALLING == NAMED
 
 
+@pytest.mark.benchmarks
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_runs(command, tmp_path, monkeypatch, capsys):
     run(command, COMMANDS[command], tmp_path, monkeypatch)
