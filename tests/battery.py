@@ -46,6 +46,7 @@ PARTS = {
         "tests/faults/test_old_records.py",
     ],
     "sync": ["tests/faults/test_sync.py"],
+    "faces": ["tests/end_to_end", "-m", "not engine and not encrypted"],
     "properties": ["tests/unit", "tests/end_to_end", "-m", "hypothesis"],
 }
 """What is run, in this order."""

@@ -2,9 +2,11 @@
 
 import asyncio
 import inspect
+import zlib
 from typing import Any
 
 import pytest
+from tests.battery import long
 
 from mnemic import AsyncMemory, Memory
 
@@ -28,6 +30,26 @@ class Blocking:
             return await value(*args, **kwargs)
 
         return lambda *args, **kwargs: asyncio.run(call(args, kwargs))
+
+
+SHARE = 4
+"""One scenario in so many also runs on the asynchronous face and in RAM: both are the same code and the same SQLite."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Keep the variants of a fixed share of the scenarios; the battery has all of them."""
+    left_out = [
+        item for item in items if not long() and _is_variant(item) and zlib.crc32(item.originalname.encode()) % SHARE
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = {*left_out}
+        items[:] = [item for item in items if item not in gone]
+
+
+def _is_variant(item):
+    spec = getattr(item, "callspec", None) if "/end_to_end/" in item.path.as_posix() else None
+    return spec is not None and spec.params.get("opened") in (("folder", "async"), ("ram", "sync"))
 
 
 @pytest.fixture(
