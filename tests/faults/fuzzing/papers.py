@@ -15,6 +15,7 @@ from tests.internals import runtime_of
 from mnemic import InvalidInput, Memory, Project, project
 from mnemic.runtime.projects import front_matter
 from mnemic.runtime.scopes import scope
+from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.transfer import imports
 from mnemic.transfer.importers import files, memories
 
@@ -50,12 +51,13 @@ def described(folder: Path, data: bytes, url: str) -> Project:
 
 
 def stated(folder: Path, name: str, description: str) -> None:
-    """What front matter quotes is what the project is called."""
+    """What front matter quotes is what the project is called, its marks and links made harmless."""
     quoted = [json.dumps(text, ensure_ascii=False) for text in (name, description)]
     text = "---\nname: {}\ndescription: {}\n---\n".format(*quoted)
     (folder / "CLAUDE.md").write_text(text, encoding="utf-8")
     found = project(folder)
-    assert (found.name, found.description) == (name, description)
+    shown = [unlinked(unmarked(visible(text))).strip() for text in (name, description)]
+    assert [found.name, found.description] == [shown[0] or folder.name, shown[1]]
 
 
 class Importer:
