@@ -91,8 +91,8 @@ def sources(paths: Iterable[str]) -> str:
 
 
 def _state() -> dict[str, Any]:
-    file = KEPT / "state.json"
-    return json.loads(file.read_text()) if file.is_file() else {}
+    """The parts that were run, here or by whoever wrote the result last."""
+    return json.loads(RESULT.read_text(encoding="utf-8"))["parts"] if RESULT.is_file() else {}
 
 
 def _forget_figures(part: str) -> None:
@@ -103,17 +103,17 @@ def _forget_figures(part: str) -> None:
         file.write_text("".join(line + "\n" for line in lines))
 
 
-def _write(state: dict[str, Any]) -> None:
-    KEPT.mkdir(exist_ok=True)
-    (KEPT / "state.json").write_text(json.dumps(state, indent=1) + "\n")
-    figures: dict[str, list[dict[str, Any]]] = {}
+def _figures(part: str) -> list[dict[str, Any]]:
+    """What the tests of a part counted."""
     file = KEPT / "figures.jsonl"
-    for line in file.read_text().splitlines() if file.is_file() else ():
-        figure = json.loads(line)
-        figures.setdefault(figure.pop("part"), []).append(figure)
+    found = [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+    return [{name: value for name, value in one.items() if name != "part"} for one in found if one["part"] == part]
+
+
+def _write(state: dict[str, Any]) -> None:
     document = {
         "benchmark": "battery", "command": "make battery", "python": sys.version.split()[0],
-        "parts": {name: {**done, "figures": figures.get(name, [])} for name, done in state.items()},
+        "parts": {name: state[name] for name in PARTS if name in state},
     }  # fmt: skip
     RESULT.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -122,7 +122,9 @@ def run(name: str, state: dict[str, Any]) -> bool:
     """One part; whether it passed."""
     arguments = PARTS[name]
     paths = [argument for argument in arguments if argument.startswith("tests/")]
-    mark = [] if "-m" in arguments else ["-m", "not torch and not llm and not languages and not benchmarks and not engine"]
+    mark = (
+        [] if "-m" in arguments else ["-m", "not torch and not llm and not languages and not benchmarks and not engine"]
+    )
     _forget_figures(name)
     print(f"\n== {name} ==", flush=True)
     began = time.monotonic()
@@ -130,7 +132,9 @@ def run(name: str, state: dict[str, Any]) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, *mark]
     rounds = range(ROUNDS.get(name, 1))
     passed = all(subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0 for _ in rounds)
-    state[name] = {"passed": passed, "sources": sources(paths), "seconds": round(time.monotonic() - began)}
+    state[name] = {
+        "passed": passed, "sources": sources(paths), "seconds": round(time.monotonic() - began), "figures": _figures(name),
+    }  # fmt: skip
     _write(state)
     return passed
 
