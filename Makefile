@@ -28,7 +28,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not languages and not benchmarks and not engine and not web and not docs"
+	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not languages and not benchmarks and not encrypted and not engine and not web and not docs"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)

@@ -123,7 +123,9 @@ def run(name: str, state: dict[str, Any]) -> bool:
     arguments = PARTS[name]
     paths = [argument for argument in arguments if argument.startswith("tests/")]
     mark = (
-        [] if "-m" in arguments else ["-m", "not torch and not llm and not languages and not benchmarks and not engine"]
+        []
+        if "-m" in arguments
+        else ["-m", "not torch and not llm and not languages and not benchmarks and not encrypted and not engine"]
     )
     _forget_figures(name)
     print(f"\n== {name} ==", flush=True)
