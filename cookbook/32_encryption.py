@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic import Memory, WrongKey
 
-FIRST, SECOND = "a long passphrase of ours", "another one, because the first was told"
+FIRST, SECOND = "a long passphrase of ours", "another one, because the first leaked"
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Talk in another language than English: what the default model finds, what it says of itself, and how to change it.
 
-Keywords work in every language. The default model knows English, so no result is graded strong, and a record that is mostly not
-English is told so once. ``embedder="multilingual"`` finds by meaning; its model of 470 MB is downloaded once.
+Keywords work in every language. The default model knows English, so no result is graded strong, and a warning says once that a
+record is mostly not English. ``embedder="multilingual"`` finds by meaning; its model of 470 MB is downloaded once.
 
 Install: pip install "mnemic[minilm]"
 """
@@ -47,7 +47,7 @@ def main() -> None:
             assert "memory.admin.reembed()" in warning
 
         with Memory(folder, user="ana") as memory:
-            assert asked(memory) == []  # the record was told
+            assert asked(memory) == []  # the warning is given once per record
 
         # Another model: open the record with it, and compute its vectors once. "hashing" stands for "multilingual" here, so
         # that this file runs offline.

@@ -12,7 +12,7 @@ from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, MnemicError
 from mnemic.stores.sql.changes import covers
-from mnemic.stores.sql.trails import said
+from mnemic.stores.sql.trails import content_and_title
 from mnemic.text import values
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -168,7 +168,7 @@ class Devices:
         """The texts that messages and memories have or had, with their ids."""
         store = store_of(self.memories[device]).synced
         states = store.states(self.user, self.ids(device)).values()
-        return {(s.id, said(text)[0]) for s in states if s.kind != "episode" for _, text in s.texts}
+        return {(s.id, content_and_title(text)[0]) for s in states if s.kind != "episode" for _, text in s.texts}
 
     def sync(self, one, two):
         """Both are equal and in order; no text is lost but of what is erased; another sync changes nothing."""

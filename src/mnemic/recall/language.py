@@ -19,8 +19,8 @@ SAMPLE, FEWEST = 200, 10
 _SUBJECT = "The embedder does not know the language"
 _ADVICE = (
     "most of the latest messages are not English, the only one that {model} knows. They are found by their words, and no "
-    'result is graded strong. Open the memory with embedder="multilingual" and call memory.admin.reembed() once. This is '
-    "told once per record."
+    'result is graded strong. Open the memory with embedder="multilingual" and call memory.admin.reembed() once. This '
+    "warning is given once per record."
 )
 
 
@@ -37,7 +37,7 @@ def warn_of_other_languages(runtime: Runtime, user: str) -> None:
     if len(latest) < FEWEST or mostly_english([message.content for message in latest]):
         return
     try:
-        told = not runtime.store.embedding.mention("language")
+        given_before = not runtime.store.embedding.first_notice("language")
     except StoreError:  # a search goes on where nothing can be written
-        told = False
-    runtime.notices.warn(_SUBJECT, _ADVICE.format(model=runtime.indexer.embedder.id), told=told)
+        given_before = False
+    runtime.notices.warn(_SUBJECT, _ADVICE.format(model=runtime.indexer.embedder.id), given_before=given_before)

@@ -140,10 +140,10 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
     least = LIKE * likeness(answered[0][0]) if answered else 0.0
     taken: set[int] = set()
     for hit, said in answered:
-        told = [trusted[doc] for doc in said if doc in trusted and doc not in taken] if likeness(hit) >= least else []
+        usable = [trusted[doc] for doc in said if doc in trusted and doc not in taken] if likeness(hit) >= least else []
         taken.update(said)
-        if uses := [use for message in told for use in tools_used(message.metadata)]:
-            yield Run(hit, uses, max(message.sent_at for message in told if message.sent_at))
+        if uses := [use for message in usable for use in tools_used(message.metadata)]:
+            yield Run(hit, uses, max(message.sent_at for message in usable if message.sent_at))
 
 
 def _trusted(runtime: Runtime, view: View, docs: Iterable[int]) -> dict[int, Message]:

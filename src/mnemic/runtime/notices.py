@@ -19,10 +19,10 @@ class Notices:
         """Whether a subject was dealt with."""
         return what in self._given
 
-    def warn(self, what: str, why: MnemicError | str, *, told: bool = False) -> None:
-        """Warn once per subject, and not at all if it was told before by another process."""
+    def warn(self, what: str, why: MnemicError | str, *, given_before: bool = False) -> None:
+        """Warn once per subject, and not at all if another process gave it before."""
         if what not in self._given:
             self._given.add(what)
             why = self._secrets.redacted(str(why))[0]
-            if not told:
+            if not given_before:
                 warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)

@@ -103,7 +103,7 @@ def migrate(
         if is_same(left, right):
             raise InvalidInput("Source and target are the same. Name another target.")
         users = _move_all(left.transfer, right.transfer, progress)
-        right.transfer.bury(left.transfer.tombstones())
+        right.transfer.add_tombstones(left.transfer.tombstones())
         findings = [f"{store.location}: {finding}" for store in (left, right) for finding in store.verify().findings]
         return MigrationReport(left.location, right.location, tuple(users), tuple(findings))
 

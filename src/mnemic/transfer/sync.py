@@ -24,12 +24,12 @@ from mnemic.runtime.views import Views
 from mnemic.stores.sql.changes import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.erasure import ERASURE
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
-from mnemic.stores.sql.trails import RecordState, said
+from mnemic.stores.sql.trails import RecordState, content_and_title
 from mnemic.text.values import from_micros
+from mnemic.transfer.constraints import Constraints
 from mnemic.transfer.export import encryption_key
 from mnemic.transfer.join import join, join_links, withdrawn
 from mnemic.transfer.migrate import is_same, opened
-from mnemic.transfer.settling import Settling
 from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _without_erased(sides: tuple[_Side, _Side], user: str, *, dry_run: bool) -> 
             return cast("Pair", rows)
         for side, one, ids in zip(sides, rows, gone, strict=True):
             if one.tombstones != held:
-                side.runtime.store.synced.bury(user, held)
+                side.runtime.store.synced.add_tombstones(user, held)
             if ids:
                 side.before = side.before or one.outlines
                 side.erased += _erase(
@@ -193,9 +193,9 @@ class _Merge:
         self._withdrawn = withdrawn([*self._undone(0).values(), *self._undone(1).values()])
         for id_ in differing:
             joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
-        settling = Settling(left, joined, self._load)
-        settling.settle()
-        self.states, self._joined = settling.states, settling.changed
+        whole = Constraints(left, joined, self._load)
+        whole.enforce()
+        self.states, self._joined = whole.states, whole.changed
 
     def _read(self, side: _Side, rows: UserRows, ids: Iterable[str]) -> dict[str, RecordState]:
         known = [id_ for id_ in ids if id_ in rows.outlines]
@@ -337,9 +337,9 @@ _SHOWN: Sequence[Literal["text", "status", "validity"]] = ("text", "status", "va
 
 
 def _text(state: RecordState) -> str:
-    return said(numbered(state).texts[-1])[0]
+    return content_and_title(numbered(state).texts[-1])[0]
 
 
 def _shown(state: RecordState) -> tuple[object, ...]:
     """What a user sees of a record."""
-    return said(numbered(state).texts[-1]), state.standing, (state.expired_at, state.invalid_at)
+    return content_and_title(numbered(state).texts[-1]), state.standing, (state.expired_at, state.invalid_at)

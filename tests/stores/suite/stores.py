@@ -348,7 +348,7 @@ class _Caches:
             store.get("ana", "two")
 
     def test_what_is_mentioned_once_stays_mentioned(self, store: Store) -> None:
-        assert [store.embedding.mention(word) for word in ("a", "a", "b", "a")] == [True, False, True, False]
+        assert [store.embedding.first_notice(word) for word in ("a", "a", "b", "a")] == [True, False, True, False]
 
     def test_records_without_a_vector_wait(self, store: Store) -> None:
         (receipt,) = store.apply("ana", [add_message("one", vector=None)])

@@ -18,7 +18,7 @@ ENGLISH = [f"On day {day} I went to the market with my sister." for day in range
 QUESTION = "¿Cuándo fui con mi hermana al mercado?"
 
 
-def told(place, question, said=(), embedder=English):
+def warnings_of(place, question, said=(), embedder=English):
     """The warnings of a search in a record that is opened for it."""
     with warnings.catch_warnings(record=True) as given, Memory(place, user="ana", embedder=embedder()) as memory:
         warnings.simplefilter("always")
@@ -30,15 +30,15 @@ def told(place, question, said=(), embedder=English):
 
 
 def test_it_is_told_once_per_record_and_not_once_per_process(tmp_path):
-    (warning,) = told(tmp_path / "m", QUESTION, SPANISH)
+    (warning,) = warnings_of(tmp_path / "m", QUESTION, SPANISH)
     for part in ("not English", "all-MiniLM-L6-v2", 'embedder="multilingual"', "memory.admin.reembed()"):
         assert part in warning
-    assert told(tmp_path / "m", QUESTION) == []
-    assert len(told(tmp_path / "another", QUESTION, SPANISH)) == 1
+    assert warnings_of(tmp_path / "m", QUESTION) == []
+    assert len(warnings_of(tmp_path / "another", QUESTION, SPANISH)) == 1
 
 
 def test_the_record_stays_whole(tmp_path):
-    told(tmp_path / "m", QUESTION, SPANISH)
+    warnings_of(tmp_path / "m", QUESTION, SPANISH)
     with Memory(tmp_path / "m", user="ana", embedder=English()) as memory:
         assert memory.admin.verify(deep=True).ok
 
@@ -52,12 +52,12 @@ def test_the_record_stays_whole(tmp_path):
     ],
 )
 def test_where_most_is_english_nothing_is_told_and_nothing_is_lost_for_later(tmp_path, said, question):
-    assert told(tmp_path / "m", question, said) == []
-    assert len(told(tmp_path / "m", QUESTION, SPANISH * 10)) == 1
+    assert warnings_of(tmp_path / "m", question, said) == []
+    assert len(warnings_of(tmp_path / "m", QUESTION, SPANISH * 10)) == 1
 
 
 def test_another_embedder_is_not_spoken_of(tmp_path):
-    assert told(tmp_path / "m", QUESTION, SPANISH, HashingEmbedder) == []
+    assert warnings_of(tmp_path / "m", QUESTION, SPANISH, HashingEmbedder) == []
 
 
 def test_a_record_that_cannot_be_written_is_searched_all_the_same(tmp_path, monkeypatch):
@@ -68,4 +68,4 @@ def test_a_record_that_cannot_be_written_is_searched_all_the_same(tmp_path, monk
         raise StoreReadOnly("the record is read-only")
 
     monkeypatch.setattr(Embedding, "mention", refuse)
-    assert len(told(tmp_path / "m", QUESTION, SPANISH)) == 1
+    assert len(warnings_of(tmp_path / "m", QUESTION, SPANISH)) == 1

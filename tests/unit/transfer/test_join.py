@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.stores.sql.sync import numbered
-from mnemic.stores.sql.trails import RecordState, TrailEvent, current, event_versions, said
+from mnemic.stores.sql.trails import RecordState, TrailEvent, content_and_title, current, event_versions
 from mnemic.text.values import to_json
 from mnemic.transfer.join import Withdrawn, join, join_links
 
@@ -44,7 +44,7 @@ def changed(held, at, operation, value):
 
     match operation:
         case "update" | "enrich":
-            content = f"v{value}" if operation == "update" else said(numbered(held).texts[-1])[0]
+            content = f"v{value}" if operation == "update" else content_and_title(numbered(held).texts[-1])[0]
             written = replace(held, **event(operation), texts=(*held.texts, (at, text(content))))
             tasks = frozenset({"enrich"}) if operation == "update" else frozenset()
             trust = value / 4 if operation == "update" else held.trust
@@ -93,7 +93,9 @@ def test_every_text_stays_a_version_and_every_event_has_one(one, two, twice):
     a, b = lived(first, one, 0), lived(second, two, 1)
     joined = join(a, b)
     found = numbered(joined)
-    assert {said(text) for text in found.texts} == {said(text) for one in (a, b) for _, text in one.texts}
+    assert {content_and_title(text) for text in found.texts} == {
+        content_and_title(text) for one in (a, b) for _, text in one.texts
+    }
     versions = event_versions(joined.trail, found.numbers)
     assert set(versions) == set(range(1, len(found.texts) + 1))
     assert join(joined, a) == join(joined, b) == joined
@@ -103,7 +105,7 @@ def test_a_correction_outranks_what_another_device_reads_from_the_message_later(
     corrected = changed(state(), 5, "update", 1)
     read_later = changed(state(at=8), 9, "enrich", 0)
     joined = join(corrected, read_later)
-    assert [said(text)[0] for text in numbered(joined).texts] == ["as it was", "as it was", "v1"]
+    assert [content_and_title(text)[0] for text in numbered(joined).texts] == ["as it was", "as it was", "v1"]
 
 
 def test_a_link_of_nobody_changes_nothing_that_a_correction_said():
@@ -111,7 +113,7 @@ def test_a_link_of_nobody_changes_nothing_that_a_correction_said():
         changed(state(), 5, "update", 1),
         replace(state(), trail=(*state().trail, TrailEvent(9, "link", "{}"))),
     )
-    assert said(numbered(join(corrected, linked)).texts[-1]) == ("v1", None)
+    assert content_and_title(numbered(join(corrected, linked)).texts[-1]) == ("v1", None)
 
 
 LINK = ("s", "r", "references")

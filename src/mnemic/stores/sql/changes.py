@@ -105,15 +105,15 @@ def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = ""
 class Transaction:
     """The connection, user and time that all changes of one transaction share.
 
-    ``aliases`` are the ids of memories that were not stored, with those of their duplicates. ``because`` is added to the
-    detail of every event.
+    ``aliases`` are the ids of memories that were not stored, with those of their duplicates. ``shared_detail`` is
+    added to the detail of every event.
     """
 
     def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
-        self.because: dict[str, object] = {}
+        self.shared_detail: dict[str, object] = {}
         self._owner: bytes | None = None
         self._last: dict[int, int] = {}
         self.aliases: dict[str, str] = {}
@@ -130,7 +130,7 @@ class Transaction:
         at = self.at if doc is None else self._next_time(doc)
         self.db.execute(
             "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (self.user, at, operation, doc, id, version, to_json(self.because | detail)),
+            (self.user, at, operation, doc, id, version, to_json(self.shared_detail | detail)),
         )
 
     def _next_time(self, doc: int) -> int:
@@ -440,16 +440,16 @@ def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
     later = [t.at_doc(source).id for (source,) in t.db.execute(sql, (found.doc,)).fetchall()]
     t.update(found.doc, expired_at=None, invalid_at=None)
-    hold_again(t, found, "restore", after=sorted(later))
+    record_reinstatement(t, found, "restore", after=sorted(later))
     return Receipt(id=id, outcome="restored", reason="it holds again")
 
 
-def hold_again(t: Transaction, found: Found, operation: str, **detail: object) -> None:
+def record_reinstatement(t: Transaction, found: Found, operation: str, **detail: object) -> None:
     """Write the event of an ended memory that holds again. One that is archived stays so: its last transition is repeated."""
-    fate = last_transition(t, found.doc) if found.is_archived else None
+    last = last_transition(t, found.doc) if found.is_archived else None
     t.event(operation, found.doc, found.id, found.version, **detail)
-    if fate is not None:
-        t.event(fate[0], found.doc, found.id, found.version, **fate[1])
+    if last is not None:
+        t.event(last[0], found.doc, found.id, found.version, **last[1])
 
 
 def _taken(t: Transaction, found: Found) -> str:
@@ -735,7 +735,7 @@ def owner_of(db: Connection, user: int) -> bytes:
     return digest(db.execute("SELECT name FROM users WHERE user_id = ?", (user,)).fetchone()[0])
 
 
-def bury(db: Connection, user: int, ids: Mapping[int, str], at: int) -> None:
+def leave_tombstones(db: Connection, user: int, ids: Mapping[int, str], at: int) -> None:
     """Leave a tombstone for records, given by doc, before their events are deleted.
 
     Its time is not before their last event. One that is there for this erasure, from another device, keeps its time.
@@ -752,7 +752,7 @@ def bury(db: Connection, user: int, ids: Mapping[int, str], at: int) -> None:
     put_tombstones(db, owner, new)
 
 
-def bury_user(db: Connection, user: int, at: int) -> None:
+def leave_user_tombstone(db: Connection, user: int, at: int) -> None:
     """Leave one tombstone for a user, in place of those of records."""
     owner = owner_of(db, user)
     held = tombstones(db, owner).get(EVERYTHING, 0)

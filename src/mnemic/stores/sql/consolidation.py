@@ -369,7 +369,7 @@ def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | 
     if held or changes.has_duplicate(t, target):
         return 1
     t.update(target, expired_at=None, invalid_at=invalid)
-    changes.hold_again(t, t.at_doc(target), "undo")
+    changes.record_reinstatement(t, t.at_doc(target), "undo")
     return 0
 
 

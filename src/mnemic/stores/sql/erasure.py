@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
-from mnemic.stores.sql.changes import Transaction, bury, bury_user, set_header
+from mnemic.stores.sql.changes import Transaction, leave_tombstones, leave_user_tombstone, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
@@ -45,7 +45,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     erased = {found.doc: id_ for id_ in change.ids if (found := t.find_stored(id_))}
     if not erased:
         return {}
-    t.because = {ERASURE: True}
+    t.shared_detail = {ERASURE: True}
     restored = {t.required(revise.record.id).doc for revise in change.restored}
     reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
@@ -54,13 +54,13 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         _overwrite_versions(t, t.required(revise.record.id).doc, reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
     _check_descendants(t, erased, {*rewritten, *restored})
-    bury(t.db, t.user, erased, t.at)
+    leave_tombstones(t.db, t.user, erased, t.at)
     counts = _delete_records(t, list(erased))
     for table in ("questions", "contexts"):  # they may contain what is erased
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
             counts[table] = gone
     _scrub_events(t, set(erased.values()))
-    t.because = {}
+    t.shared_detail = {}
     _mark(t, list(erased))
     return counts
 
@@ -68,7 +68,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
 def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
-    bury_user(t.db, t.user, t.at)
+    leave_user_tombstone(t.db, t.user, t.at)
     counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "questions", "contexts", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()

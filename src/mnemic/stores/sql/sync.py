@@ -117,7 +117,7 @@ class SyncedRows(Reader[Database]):
                 found |= _states(db, number, [*docs.values()])
         return found
 
-    def bury(self, user: str, new: Tombstones) -> None:
+    def add_tombstones(self, user: str, new: Tombstones) -> None:
         """Add the tombstones of another device."""
         with self._db.write() as db:
             put_tombstones(db, digest(user), new)

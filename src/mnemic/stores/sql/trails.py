@@ -115,8 +115,8 @@ def text_of(row: rows.Row, kind: str) -> str:
     return to_json({name: row[name] for name in text_columns(kind) if row[name] is not None})
 
 
-def said(text: str) -> tuple[str, str | None]:
-    """What a text says: its content and title."""
+def content_and_title(text: str) -> tuple[str, str | None]:
+    """The content and the title of a text."""
     held = json.loads(text)
     return held["content"], held.get("title")
 
@@ -148,7 +148,7 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
     found, numbers = list[str](), dict[int, int]()
     order = {at: (_statement(at, operations, texts), operations[at] not in CREATING, at) for at in texts}
     for at in sorted(order, key=order.__getitem__):
-        again = operations[at] in CREATING and found and said(found[-1]) == said(texts[at])
+        again = operations[at] in CREATING and found and content_and_title(found[-1]) == content_and_title(texts[at])
         found[len(found) - bool(again) :] = [texts[at]]
         numbers[at] = len(found)
     return Versions(found, numbers)
@@ -158,8 +158,9 @@ def _statement(at: int, operations: Mapping[int, str], texts: Mapping[int, str])
     """The time of the statement that a text makes or describes; 0 for that of the creation."""
     if operations[at] != "enrich":
         return at if operations[at] == "update" else 0
-    same = (one for one in texts if one < at and operations[one] == "update" and said(texts[one]) == said(texts[at]))
-    return max(same, default=0)
+    statement = content_and_title(texts[at])
+    corrections = (one for one in texts if one < at and operations[one] == "update")
+    return max((one for one in corrections if content_and_title(texts[one]) == statement), default=0)
 
 
 def event_versions(trail: Sequence[TrailEvent], numbers: Mapping[int, int]) -> list[int]:

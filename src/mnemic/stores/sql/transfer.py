@@ -259,7 +259,7 @@ class Transfer(Reader[Database]):
         """What was erased, of all users."""
         return self._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
 
-    def bury(self, found: Sequence[Row]) -> None:
+    def add_tombstones(self, found: Sequence[Row]) -> None:
         """Add the tombstones of another record."""
         with self._db.write() as db:
             for owner, record, at in found:

@@ -57,11 +57,11 @@ class Embedding(Reader[Database]):
         current = set(self._texts(db, [doc for _, doc, _ in waiting]))
         return [(row, vector) for row, vector in zip(waiting, vectors, strict=True) if row in current]
 
-    def mention(self, what: str) -> bool:
-        """Whether this is the first call with this word; the header of the record keeps it."""
+    def first_notice(self, what: str) -> bool:
+        """Whether a notice is given for the first time; the header of the record keeps that."""
         with self._db.write() as db:
-            sql = "INSERT INTO header VALUES(?, 'told') ON CONFLICT(key) DO NOTHING RETURNING 1"
-            return bool(db.execute(sql, (f"told_{what}",)).fetchall())
+            sql = "INSERT INTO header VALUES(?, 'given') ON CONFLICT(key) DO NOTHING RETURNING 1"
+            return bool(db.execute(sql, (f"notice_{what}",)).fetchall())
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
         """Record a failed attempt; other records come first next time."""

@@ -1,4 +1,4 @@
-"""What must hold of all records of a user together, after their states were joined.
+"""Constraints on all records of a user together, enforced after their states were joined.
 
 Each rule is a function of the joined states alone, so that every order of syncs comes to the same end. What a rule changes is
 an event right after the last one of its record, with the same time on every device.
@@ -17,7 +17,7 @@ from mnemic.stores.sql.trails import RecordState, TrailEvent
 from mnemic.text.values import to_json
 
 
-class Settling:
+class Constraints:
     """The states of all records of a user, and those that changed.
 
     Args:
@@ -31,7 +31,7 @@ class Settling:
     ) -> None:
         self.changed, self.states, self._load = changed, {**outlines, **changed}, load
 
-    def settle(self) -> None:
+    def enforce(self) -> None:
         """Apply the rules."""
         self._break_cycles()
         self._keep_a_representative()
