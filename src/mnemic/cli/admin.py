@@ -300,8 +300,9 @@ def sync(given: Namespace) -> Answer:
     """
     from mnemic.runtime.config import record_key
 
+    key = None if is_address(given.other) else record_key(given.other)  # a server takes none
     with open_memory(given) as memory, progress_bar("record") as step:
-        report = memory.admin.sync(given.other, dry_run=given.dry_run, progress=step, key=record_key(given.other))
+        report = memory.admin.sync(given.other, dry_run=given.dry_run, progress=step, key=key)
     lines = [_side_line(side) for side in report.sides]
     lines += [line for conflict in report.conflicts for line in _conflict_lines(conflict)]
     return Answer(report, lines, ["nothing was changed: this is what would be done."] if given.dry_run else [])

@@ -51,6 +51,14 @@ def test_a_record_is_encrypted_rekeyed_and_decrypted(filled, mnemic, folder, key
     assert not SqliteStore.encrypted(folder)
 
 
+def test_a_server_takes_no_key_in_a_sync(filled, folder, key):
+    key(KEY)
+    assert filled("rekey").code == 0
+    run = filled("sync", folder, "postgresql://127.0.0.1:1/nowhere")
+    assert run.code == 2
+    assert "127.0.0.1" in run.err
+
+
 def test_a_new_record_has_the_key_of_the_environment_and_no_command_tells_it(mnemic, folder, key, tmp_path):
     key(KEY)
     assert mnemic("add", "The alarm code is 4711.").code == 0
