@@ -40,13 +40,20 @@ class Clocks:
 
 
 @contextmanager
-def own_clocks(patch):
-    """Every module of the library reads the clock of the device at work."""
+def own_clocks():
+    """Every module of the library reads the clock of the device at work, also one that is imported meanwhile."""
     clocks, real = Clocks(), values.now
+    _replace_now(real, clocks.now)
+    try:
+        yield clocks
+    finally:
+        _replace_now(clocks.now, real)
+
+
+def _replace_now(old, new):
     for name, module in list(sys.modules.items()):
-        if name.startswith("mnemic") and getattr(module, "now", None) is real:
-            patch.setattr(module, "now", clocks.now)
-    yield clocks
+        if name.startswith("mnemic") and getattr(module, "now", None) == old:
+            module.now = new
 
 
 @dataclass

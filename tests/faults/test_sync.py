@@ -40,7 +40,7 @@ EXAMPLES = count(25, 1_000)
 
 @pytest.fixture(scope="module")
 def clocks():
-    with pytest.MonkeyPatch.context() as patch, own_clocks(patch) as held:
+    with own_clocks() as held:
         yield held
 
 

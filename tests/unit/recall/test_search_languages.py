@@ -67,5 +67,5 @@ def test_a_record_that_cannot_be_written_is_searched_all_the_same(tmp_path, monk
     def refuse(self, what):
         raise StoreReadOnly("the record is read-only")
 
-    monkeypatch.setattr(Embedding, "mention", refuse)
+    monkeypatch.setattr(Embedding, "first_notice", refuse)
     assert len(warnings_of(tmp_path / "m", QUESTION, SPANISH)) == 1
