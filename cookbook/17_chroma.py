@@ -39,8 +39,8 @@ def main() -> None:
         import chromadb
         from chromadb.config import Settings
 
-        (generation,) = (folder / "chroma").glob("generation-*")
-        client = chromadb.PersistentClient(str(generation), settings=Settings(anonymized_telemetry=False))
+        (closed,) = (folder / "chroma").glob("closed-*")
+        client = chromadb.PersistentClient(str(closed), settings=Settings(anonymized_telemetry=False))
         collections = {one.name.rpartition("-")[0]: one for one in client.list_collections()}
         print({name: one.count() for name, one in sorted(collections.items())})
         assert collections["short_term_memory"].count() == 200
@@ -50,8 +50,8 @@ def main() -> None:
         assert json.loads(found["metadatas"][0]["tags"]) == ["travel"]
         client.close()
 
-        # Chroma is derived: files that were damaged are not loaded; the index is built again from the record.
-        next(generation.rglob("header.bin")).write_bytes(b"")
+        # Chroma is derived: files that changed since they were closed are not loaded; the index is built again from the record.
+        next(closed.rglob("header.bin")).write_bytes(b"")
         with Memory(folder, user="ana", embedder="hashing", vectors=Chroma(exact_below=0)) as memory:
             assert memory.search("trip number 77", recipe="vector")[0].id == "trip-77"  # exact meanwhile
             memory.admin.flush(process=False)

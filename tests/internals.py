@@ -6,7 +6,16 @@ from mnemic import AsyncMemory, Memory
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.stores.sql.store import SqlStore
 
-__all__ = ["blocking", "cached", "connections_of", "database_of", "outbox_of", "runtime_of", "store_of"]
+__all__ = [
+    "blocking",
+    "cached",
+    "collections_of",
+    "connections_of",
+    "database_of",
+    "runtime_of",
+    "store_of",
+    "updater_of",
+]
 
 
 def blocking(memory: Any) -> Memory:
@@ -41,6 +50,11 @@ def cached(memory: Memory | AsyncMemory) -> tuple[dict[int, int], int]:
     return {user: cache.catalog.size for user, cache in views._caches.items()}, views._rows
 
 
-def outbox_of(memory: Memory | AsyncMemory) -> Any:
-    """What feeds the vector index of a record."""
-    return runtime_of(memory).index._outbox()
+def updater_of(memory: Memory | AsyncMemory) -> Any:
+    """What keeps the vector index of a record up to date; its ``index`` is the index."""
+    return runtime_of(memory).updater
+
+
+def collections_of(memory: Memory | AsyncMemory) -> Any:
+    """The collections of a record in Chroma."""
+    return updater_of(memory).index._collections

@@ -63,8 +63,8 @@ def paths(memory: Memory) -> dict[str, Callable[[np.ndarray], list[str]]]:
     """The ways to the nearest of a user's, each from a query to ids."""
     runtime = memory._runtime
     number = runtime.store.user("ana")
-    assert isinstance(runtime.index, ChromaIndex)
-    collection = runtime.index._outbox().collections.tiers["short_term"]
+    assert isinstance(runtime.updater.index, ChromaIndex)
+    collection = runtime.updater.index._collections.tiers["short_term"]
 
     def named(docs: Sequence[int]) -> list[str]:
         stored = runtime.store.fetch(number, list(docs))

@@ -123,7 +123,7 @@ def _recall(memory: Memory, engine: Engine, own: np.ndarray, queries: Sequence[n
     view = memory._runtime.views.of("user0")
     assert view is not None
     held, docs = own.astype("<f2").astype(np.float32), np.sort(view.columns.doc)
-    index, ways, mine = memory._runtime.index, {}, set(docs.tolist())
+    index, ways, mine = memory._runtime.views._index, {}, set(docs.tolist())
 
     def chosen(query: np.ndarray) -> Sequence[int]:
         seen = memory._runtime.views.of("user0")

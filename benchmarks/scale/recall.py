@@ -62,7 +62,7 @@ class Counting:
     """Counts the questions for which an index was asked."""
 
     def __init__(self, memory: Memory) -> None:
-        self.asked, self._now, self._index = 0, False, memory._runtime.index
+        self.asked, self._now, self._index = 0, False, memory._runtime.views._index
         if self._index is not None:
             self._real, self._index.nearest = self._index.nearest, self._nearest
 
@@ -79,8 +79,8 @@ def asked(conversations: Sequence[Conversation], embedder: Any, place: Place) ->
     """The recall of every question of some conversations in one store, and for how many the index was asked."""
     found: list[float] = []
     with Memory(place.location(), embedder=embedder, durability="NORMAL", vectors=place.vectors) as memory:
-        if memory._runtime.index is not None and memory._runtime.index.exact_below:
-            memory._runtime.index.exact_below = 0  # that of PostgreSQL, which takes no settings
+        if (index := memory._runtime.views._index) is not None and index.exact_below:
+            index.exact_below = 0  # that of PostgreSQL, which takes no settings
         for one in conversations:
             memory.add([replace(m, id=f"{one.name} {m.id}", session=f"{one.name} {m.session}") for m in one.messages])
         memory.admin.flush(process=False)

@@ -495,6 +495,6 @@ class Admin:
         done = embedded
         if process:
             done += pipeline.process(self._runtime, self._scope, self._zone).messages
-        if self._runtime.index is not None:
-            self._runtime.index.drain()
+        if self._runtime.updater is not None:
+            self._runtime.updater.drain()
         return done

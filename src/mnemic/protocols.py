@@ -66,18 +66,30 @@ class Reranker(Protocol):
         ...
 
 
-class Mark(NamedTuple):
-    """The position of a reader: number and time (microseconds since 1970) of an event. (0, 0) is before the first."""
-
-    sequence: int
-    at: int
-
-
 class Model(NamedTuple):
     """The embedder of the stored vectors, and their dimension."""
 
     name: str
     dimension: int
+
+
+class Position(NamedTuple):
+    """The position of a reader of the record.
+
+    It reads all records with a vector in the order of their docs, then the changes since it began.
+
+    Attributes:
+        model: the embedder of the vectors.
+        sequence: the number of the last event read, 0 before the first; while it reads the records, of the last one before it
+            began.
+        at: the time of this event, in microseconds since 1970.
+        filled: the last doc read; None once all records were read.
+    """
+
+    model: Model
+    sequence: int
+    at: int
+    filled: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,28 +107,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
-    """Records in one snapshot, and the model of their vectors.
+class Page:
+    """Records or changes, and the position after them.
 
-    ``without_vector`` are the requested docs that have no vector yet, ``gone`` those that were erased.
+    Attributes:
+        position: the next position; the same if there is nothing more.
+        entries: the records as they are now, in one snapshot.
+        removed: docs without a vector: it is missing, or the record was erased.
+        erased: whether some of them were erased.
     """
 
-    model: Model | None
-    entries: Sequence[Entry] = ()
-    without_vector: Sequence[int] = ()
-    gone: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """The distinct docs of some events, and the last of these events.
-
-    ``reembedded``: one of the events is a reembed of the whole record, possibly by a model of the same name.
-    """
-
-    until: Mark
-    docs: Sequence[int] = ()
-    reembedded: bool = False
+    position: Position
+    entries: Sequence[Entry]
+    removed: Sequence[int]
+    erased: bool
 
 
 class Lock(Protocol):
@@ -140,7 +144,7 @@ class RecordFeed(Protocol):
     """The record as an outbox.
 
     Every change writes an event in its transaction, and events become visible in the order of their numbers: a reader at a
-    mark has missed nothing before it. Reading an event twice is harmless.
+    position has missed nothing before it. Reading a page twice is harmless.
     """
 
     @property
@@ -157,44 +161,28 @@ class RecordFeed(Protocol):
         """A named lock on this record, exclusive among all handles on all machines."""
         ...
 
-    def model(self) -> Model | None:
-        """The embedder of the stored vectors; None without vectors."""
+    def start(self) -> Position | None:
+        """The position of a new reader; None without vectors."""
         ...
 
-    def last(self) -> Mark:
-        """The newest event of all users."""
+    def page(self, position: Position, limit: int) -> Page | None:
+        """The next records or changes, at most ``limit``.
+
+        None if a reader at this position must begin anew: an older copy of the record was restored, or all vectors were
+        computed again.
+        """
         ...
 
-    def holds(self, mark: Mark) -> bool:
-        """Whether this mark belongs to this record: it does not after an older copy was restored."""
-        ...
-
-    def changes(self, after: int, limit: int) -> Changed:
-        """The docs of the next events, at most ``limit``."""
-        ...
-
-    def docs(self, after: int, limit: int) -> Sequence[int]:
-        """The next docs with a vector, ascending."""
-        ...
-
-    def entries(self, docs: Sequence[int]) -> Entries:
-        """These records, in one snapshot."""
-        ...
-
-    def gone(self, after: int) -> Sequence[int]:
-        """The docs of events after a number that no longer exist: they were erased."""
-        ...
-
-    def waiting(self, user: int, after: int) -> Sequence[int]:
-        """The docs of a user's events after a number that have a vector."""
+    def waiting(self, user: int, position: Position) -> Sequence[int]:
+        """The docs of a user's later events that have a vector."""
         ...
 
     def sizes(self) -> dict[int, int]:
         """The number of vectors by user."""
         ...
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Call a function after each commit of this process; it must return at once."""
+    def wake(self) -> None:
+        """Ask for a call of ``VectorIndex.catch_up`` soon. Returns at once."""
         ...
 
 
@@ -218,14 +206,12 @@ class KeywordIndex(Protocol):
         ...
 
 
-@runtime_checkable
-class VectorIndex(Protocol):
-    """An approximate nearest-neighbour index for users with too many vectors for exact search, derived from the record.
+class VectorSearch(Protocol):
+    """An approximate nearest-neighbour search for users with too many vectors for exact search.
 
     Users with at most ``exact_below`` records are always searched exactly, and so are all others while ``serves`` is False.
-    Results are docs of the record; the caller skips erased docs and those of other users. No method raises because the index
-    is stale, damaged or unreachable: the record is then searched without it. ``mnemic_testing.VectorIndexSuite`` is the full
-    specification.
+    Results are docs of the record; the caller skips erased docs and those of other users. No method raises because the search
+    is unavailable: the record is then searched without it.
     """
 
     @property
@@ -233,39 +219,57 @@ class VectorIndex(Protocol):
         """Users with at most this many records are searched without the index."""
         ...
 
-    def open(self, feed: RecordFeed) -> None:
-        """Start to follow a record; called once, before anything else. Must return quickly."""
-        ...
-
     def serves(self, model: str | None) -> bool:
         """Whether it can be searched now, with vectors of this model."""
         ...
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int) -> Sequence[int] | None:
-        """About k docs of a user nearest to a unit vector; None if the index is unavailable."""
-        ...
+        """About k docs of a user nearest to a unit vector, best first; None if the search is unavailable.
 
-    def waiting(self, user: int) -> Sequence[int] | None:
-        """Committed docs of a user that may not be indexed yet: the caller compares them exactly.
-
-        Called before ``nearest``, so that docs indexed in between are in both. None if the index is unavailable.
+        Then come committed docs of the user that may not be indexed yet: the caller compares all docs exactly.
         """
         ...
 
-    def wake(self) -> None:
-        """Notify the index of a write, to be indexed in the background. Returns at once."""
+
+@runtime_checkable
+class VectorIndex(VectorSearch, Protocol):
+    """An index derived from the record, which may be stale, damaged or unreachable at any time.
+
+    ``mnemic_testing.VectorIndexSuite`` is the full specification.
+    """
+
+    def open(self, feed: RecordFeed) -> None:
+        """Start to follow a record; called once, before anything else. Must return quickly.
+
+        Raises:
+            StoreUnavailable: the index cannot be used by this handle; the record is searched exactly.
+        """
         ...
 
-    def drain(self, seconds: float | None = None) -> bool:
-        """Index all pending changes now, within ``seconds``; returns whether this process has none left."""
+    def catch_up(self) -> bool:
+        """Index the next changes, a few hundred at most; returns whether there may be more.
+
+        Called by a background thread soon after each commit, and to wait for the index.
+
+        Raises:
+            StoreError: the index or the record is unavailable; called again later.
+        """
         ...
 
     def erase(self) -> bool:
-        """Remove everything of erased records; returns whether that is done."""
+        """Remove everything of erased records; returns whether that is done.
+
+        Raises:
+            StoreError: the index is unavailable.
+        """
         ...
 
     def findings(self) -> Sequence[str]:
-        """Differences from the record, one line each; they are repaired."""
+        """Differences from the record, one line each; they are repaired.
+
+        Raises:
+            StoreError: the index or the record is unavailable.
+        """
         ...
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 
-from tests.internals import outbox_of, runtime_of, store_of
+from tests.internals import store_of, updater_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, StoreError
 from mnemic.indexes.vector import exact
@@ -24,9 +24,9 @@ def opened(folder):
 
 def write(memory, name):
     print(memory.add(f"Message {name} is the first")[0].id, flush=True)
-    runtime_of(memory).index.drain(
-        60
-    )  # whoever owns the index has loaded it: what follows is taken in while it is written
+    memory.admin.flush(
+        process=False
+    )  # the owner of the index has loaded it: what follows is indexed while it is written
     for n in range(100_000):
         if n % 3:
             text = f"Message {name}x{n} tells of {'garden river cellar'.split()[n % 3]} {name}y{n}"
@@ -38,7 +38,7 @@ def write(memory, name):
 
 
 def consolidate(memory, _):
-    runtime_of(memory).index.drain(60)
+    memory.admin.flush(process=False)
     print("ready", flush=True)
     while True:
         try:
@@ -59,8 +59,7 @@ def check(memory, _):
     if first:  # told once, and made anew
         memory.admin.flush(process=False)
         report = memory.admin.verify()
-    index = runtime_of(memory).index
-    ready = index.serves(store_of(memory).embedding.model())
+    ready = updater_of(memory).index.serves(store_of(memory).embedding.model())
     lost += missing(memory, stored)
     print(f"lost {len(lost)} of {len(stored)} {lost[:3]}, ready {ready}, findings {report.findings}, at first {first}")
     return 0 if not lost and ready and report.ok else 1
@@ -79,14 +78,10 @@ def missing(memory, stored):
 
 
 def hold(memory, _):
-    """Own the index until told otherwise; then says whether it does by now."""
-    print("owner" if outbox_of(memory).owner else "reader", flush=True)
+    """Says whether it has the index open, and keeps it so until told otherwise."""
+    print("reader" if updater_of(memory) is None else "owner", flush=True)
     sys.stdin.readline()
-    end = time.monotonic() + 30
-    while not outbox_of(memory).owner and time.monotonic() < end:
-        time.sleep(0.1)
     memory.admin.flush(process=False)
-    print("owner" if outbox_of(memory).owner else "reader", flush=True)
     return 0 if memory.admin.verify().ok else 1
 
 

@@ -3,12 +3,13 @@
 import json
 import os
 import threading
+import time
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
-from tests.internals import outbox_of, runtime_of, store_of
+from tests.internals import collections_of, runtime_of, store_of, updater_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
@@ -83,7 +84,7 @@ def test_chroma_is_asked_from_the_first_record_on(tmp_path, monkeypatch):
 @contextmanager
 def others_view(folder):
     """What another Chroma tool sees of a closed index: the collections by the beginning of their names."""
-    (path,) = (folder / "chroma").glob("generation-*")
+    (path,) = (folder / "chroma").glob("closed-*")
     client = chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
     try:
         yield {one.name.rpartition("-")[0]: one for one in client.list_collections(limit=10, offset=0)}
@@ -214,7 +215,7 @@ class TestOwners:
             second.add("a walrus ran away", id="walrus")
             second.admin.flush(process=False)
             assert second.admin.verify().ok
-            assert not runtime_of(second).index.serves("hashing-256")
+            assert updater_of(second) is None
             second.close()
             assert first.search("a walrus ran away", recipe="vector")[0].id == "walrus"
             first.admin.flush(process=False)
@@ -249,20 +250,22 @@ class TestOwners:
             assert memory.search("a walrus ran away", recipe="vector")[0].id == "walrus"
             memory.admin.flush(process=False)
             assert memory.admin.verify().ok
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")
 
     def test_what_differs_is_told_once_and_made_anew(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.admin.flush(process=False)
-            short = outbox_of(memory).collections.tiers["short_term"]
+            short = collections_of(memory).tiers["short_term"]
             short.delete(["3"])
             short.update(["4"], metadatas=[{"user": 99}])
             short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
             short.upsert(["77"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
             findings = memory.admin.verify().findings
-            assert len(findings) == 4
-            assert "missing in Chroma: 1 (number 3)" in findings
+            assert findings == (
+                "missing or different in Chroma: 3 (such as number 3)",
+                "in Chroma, not in the record: 1",
+            )
             memory.admin.flush(process=False)
             assert memory.admin.verify().ok
 
@@ -274,20 +277,21 @@ class TestGraph:
             memory.add(said(20))
             memory.add("A zebra ran away", id="zebra")
             memory.admin.flush(process=False)
-            outbox, feed = outbox_of(memory), store_of(memory).feed()
-            entries = feed.entries(range(1, 22)).entries
+            feed = store_of(memory).feed()
+            page = feed.page(feed.start(), 50)
+            first, last = (replace(page, entries=page.entries[part]) for part in (slice(20), slice(20, 21)))
             with chroma_client(server.url) as client:
                 for _ in range(40):
-                    held = collections.create_collections(client, feed, outbox.collections.position)
-                    held.put(entries[:20])
-                    assert collections.unreachable(held.tiers["short_term"], entries[20:])
-                    held.put(entries[20:])
-                    assert not collections.unreachable(held.tiers["short_term"], entries)
+                    held = collections.create_collections(client, feed, feed.start())
+                    held.write(feed, first)
+                    assert collections.unreachable(held.tiers["short_term"], last.entries)
+                    held.write(feed, last)
+                    assert not collections.unreachable(held.tiers["short_term"], page.entries)
 
 
 class TestFolder:
-    def generation(self, folder):
-        (path,) = (folder / "chroma").glob("generation-*")
+    def files(self, folder):
+        (path,) = (folder / "chroma").glob("*-*")
         return path
 
     def test_what_was_closed_is_used_again(self, tmp_path):
@@ -298,37 +302,38 @@ class TestFolder:
                 memory.add(said(15)[5 * n : 5 * n + 5])
                 memory.admin.flush(process=False)
                 assert memory.admin.verify().ok
-            kept.append(self.generation(folder))
+                kept.append(collections_of(memory).tiers["short_term"].id)
         assert len(set(kept)) == 1
 
-    @pytest.mark.parametrize("doubt", ["a byte", "no note", "a note of something else"])
-    def test_what_is_in_doubt_is_filled_again(self, tmp_path, doubt):
+    @pytest.mark.parametrize("doubt", ["a byte", "not closed", "another name", "another version"])
+    def test_what_is_in_doubt_is_filled_again(self, tmp_path, monkeypatch, doubt):
         folder = tmp_path / "memory"
         with opened(folder, "chroma") as memory:
             memory.add(said(20))
             memory.admin.flush(process=False)
-        before = self.generation(folder)
+            before = collections_of(memory).tiers["short_term"].id
+        files = self.files(folder)
         if doubt == "a byte":
-            with (before / "chroma.sqlite3").open("r+b") as file:
+            with (files / "chroma.sqlite3").open("r+b") as file:
                 file.seek(4000)
                 file.write(b"?")
-        elif doubt == "no note":
-            (before / "closed.json").unlink()
+        elif doubt == "another version":
+            monkeypatch.setattr(chromadb, "__version__", "0")
         else:
-            (before / "closed.json").write_text("[]")
+            files.rename(files.with_name("open-1" if doubt == "not closed" else "closed-1"))
         with opened(folder, "chroma") as memory:
             memory.admin.flush(process=False)
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")
             assert memory.admin.verify().ok
-            assert self.generation(folder) != before
-            assert not before.exists()
+            assert collections_of(memory).tiers["short_term"].id != before
+            assert not files.exists()
 
     def test_memory_of_the_process_is_not_left_in_the_files(self, tmp_path):
         """Chroma creates the file of a graph from memory that it has not written to: whatever the process held stands there."""
         with opened(tmp_path / "memory", "chroma") as memory:
             memory.add(said(20))
             memory.admin.flush(process=False)
-            (data,) = self.generation(tmp_path / "memory").rglob("data_level0.bin")
+            (data,) = self.files(tmp_path / "memory").rglob("data_level0.bin")
             size = data.stat().st_size
             assert size > 1000
             data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
@@ -337,6 +342,7 @@ class TestFolder:
             assert data.read_bytes() == bytes(size)
             assert memory.admin.verify().ok
             data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
+        (data,) = self.files(tmp_path / "memory").rglob("data_level0.bin")
         assert data.read_bytes() == bytes(size)
         with opened(tmp_path / "memory", "chroma") as memory:
             memory.admin.flush(process=False)
@@ -365,7 +371,7 @@ class TestFolder:
             for thread in threads:
                 thread.join()
             assert failures == []
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")
             assert memory.admin.verify().ok
 
 
@@ -374,7 +380,7 @@ class TestServers:
         server = ChromaServer(tmp_path / "server")
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add("a zebra ran away", id="zebra")
-            assert not outbox_of(memory).drain(60)
+            assert not updater_of(memory).drain()
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
@@ -382,7 +388,7 @@ class TestServers:
             try:
                 memory.admin.flush(process=False)
                 assert memory.admin.verify().ok
-                assert runtime_of(memory).index.serves("hashing-256")
+                assert updater_of(memory).index.serves("hashing-256")
             finally:
                 server.stop()
 
@@ -392,18 +398,18 @@ class TestServers:
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.admin.flush(process=False)
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")
             server.stop()
             memory.search("line 3", recipe="vector")
             memory.add("a zebra ran away", id="zebra")
-            assert not outbox_of(memory).drain(60)
+            assert not updater_of(memory).drain()
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
             try:
                 memory.admin.flush(process=False)
                 assert memory.admin.verify().ok
-                assert runtime_of(memory).index.serves("hashing-256")
+                assert updater_of(memory).index.serves("hashing-256")
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             finally:
                 server.stop()
@@ -414,14 +420,35 @@ class TestServers:
             first.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             first.admin.flush(process=False)
             second.admin.flush(process=False)
-            index = runtime_of(second).index
-            assert not outbox_of(second).owner
+            index = updater_of(second).index
             assert index.serves("hashing-256")
             second.add("a zebra ran away", id="zebra")
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             first.admin.flush(process=False)
+            second.admin.flush(process=False)
             user = store_of(second).user("ana")
             assert index.nearest(user, runtime_of(second).indexer.embedder.embed(["a zebra ran away"])[0], 1) == [21]
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    def test_a_forked_child_that_only_searches_connects_by_itself(self, tmp_path, server):
+        with opened(tmp_path / "memory", Chroma(url=server.url)) as memory:
+            memory.add("a zebra ran away", id="zebra")
+            memory.admin.flush(process=False)
+            child = os.fork()
+            if not child:
+                with suppress(BaseException):
+                    end = time.monotonic() + 60
+                    while not updater_of(memory).index.serves("hashing-256") and time.monotonic() < end:
+                        memory.search("a zebra ran away", recipe="vector")
+                        time.sleep(0.05)
+                    served = updater_of(memory).index.serves("hashing-256")
+                    memory.close()
+                    os._exit(0 if served else 1)
+                os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert updater_of(memory).index.serves("hashing-256")
+            assert memory.admin.verify().ok
 
     def test_two_records_on_one_server_do_not_meet(self, tmp_path, server):
         vectors = Chroma(url=server.url, exact_below=0)
@@ -431,11 +458,11 @@ class TestServers:
             for memory in (first, second):
                 memory.admin.flush(process=False)
                 assert memory.admin.verify().ok
-                assert runtime_of(memory).index.serves("hashing-256")
+                assert updater_of(memory).index.serves("hashing-256")
 
     def test_a_client_that_is_ready(self, tmp_path, server):
         with chroma_client(server.url) as client, opened(tmp_path / "memory", client) as memory:
             memory.add("a zebra ran away", id="zebra")
             memory.admin.flush(process=False)
             assert memory.admin.verify().ok
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from types import SimpleNamespace
 
 import pytest
-from tests.internals import database_of, outbox_of, runtime_of, store_of
+from tests.internals import collections_of, database_of, runtime_of, store_of, updater_of
 
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
@@ -81,11 +81,11 @@ def writing(store, user):
 class TestOrder:
     """Numbers are drawn before they are committed: a reader of all users must not pass one that is still to come."""
 
-    @pytest.mark.parametrize("ask", ["changes", "last"])
+    @pytest.mark.parametrize("ask", ["page", "start"])
     def test_an_event_under_way_is_waited_for(self, store, ask):
         store.apply("ana", [add_message("first")])
         feed = store.feed()
-        begun = feed.last()
+        begun = feed.start()._replace(filled=None)
         waited, found = threading.Event(), []
 
         def pause(seconds):
@@ -95,7 +95,7 @@ class TestOrder:
         with pytest.MonkeyPatch.context() as patch, writing(store, "ana") as go_on:
             patch.setattr(feeds, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
             store.apply("bob", [add_message("later, and committed before")])
-            read = feed.last if ask == "last" else lambda: feed.changes(begun.sequence, 100).until
+            read = feed.start if ask == "start" else lambda: feed.page(begun, 100).position
             reader = threading.Thread(target=lambda: found.append(read()))
             reader.start()
             assert waited.wait(30)
@@ -105,20 +105,23 @@ class TestOrder:
         events = {sequence for sequence, _ in seen(store)}
         assert begun.sequence + 2 in events
         assert found[0].sequence == max(events)
-        assert feed.changes(begun.sequence, 100).until == found[0]
+        assert feed.page(begun, 100).position == found[0]._replace(filled=None)
 
     def test_readers_and_writers_that_have_ended_are_not_waited_for(self, store, monkeypatch):
         monkeypatch.setattr(feeds, "PATIENCE", -1.0)
         store.apply("ana", [add_message("first")])
         feed = store.feed()
+        begun = feed.start()._replace(filled=None)
         with database_of(store).read() as db, db:
             db.execute("SELECT count(*) FROM users").fetchone()
-            assert feed.changes(0, 9).until == feed.last()
+            assert feed.page(begun, 9).position == begun
         with writing(store, "ana"), pytest.raises(StoreUnavailable, match="writing to"):
-            feed.last()
+            feed.start()
 
     def test_many_writers_of_many_users_are_followed_without_a_gap(self, store, postgres_url):
+        store.apply("somebody", [add_message("first", vector=(1.0, 0.0))], model="m")
         feed, failed = store.feed(), []
+        begun = position = feed.start()._replace(filled=None)
 
         def write(worker):
             with closing(PostgresStore(postgres_url)) as own:
@@ -131,20 +134,26 @@ class TestOrder:
         threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
         for thread in threads:
             thread.start()
-        docs, after = [], 0
-        while any(thread.is_alive() for thread in threads) or feed.last().sequence > after:
-            changed = feed.changes(after, 7)
-            docs, after = [*docs, *changed.docs], changed.until.sequence
+        docs, more = [], True
+        while more:
+            alive = any(thread.is_alive() for thread in threads)
+            page = feed.page(position, 7)
+            more, position = alive or page.position != position, page.position
+            docs += [entry.doc for entry in page.entries]
         for thread in threads:
             thread.join()
         assert failed == []
         assert len(docs) == len(set(docs)) == 100
-        assert set(docs) == set(feed.docs(0, 1000))
+        assert {*docs, 1} == {entry.doc for entry in feed.page(begun._replace(filled=0), 1000).entries}
 
 
 def seen(store):
     with database_of(store).read() as db:
         return db.execute("SELECT sequence, operation FROM events").fetchall()
+
+
+def owners(updaters):
+    return [updater.index._owning.held for updater in updaters]
 
 
 class TestTurns:
@@ -167,20 +176,20 @@ class TestTurns:
     def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
         options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
-            outboxes = [outbox_of(memory) for memory in (first, second)]
-            assert [outbox.owner for outbox in outboxes] == [True, False]
+            updaters = [updater_of(memory) for memory in (first, second)]
+            assert owners(updaters) == [True, False]
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 held = "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE locktype = 'advisory' AND granted"
                 assert admin.execute(held).fetchall() == [(True,)]  # the lock on the index
-            assert outboxes[1].drain(60)
-            assert outboxes[0].drain(60)
-            assert [outbox.owner for outbox in outboxes] == [False, True]
+            assert updaters[1].drain()
+            assert updaters[0].drain()
+            assert owners(updaters) == [False, True]
             first.add("a walrus ran away", id="walrus")
-            assert outboxes[1].drain(60)
+            assert updaters[1].drain()
             assert second.search("a walrus ran away", recipe="vector", k=1)[0].id == "walrus"
-            assert outboxes[1].collections.position.mark == store_of(second).feed().last()
+            assert collections_of(second).position == store_of(second).feed().start()._replace(filled=None)
             assert second.admin.verify().ok
 
 
@@ -197,12 +206,12 @@ class TestOpening:
         ):
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.admin.flush(process=False)
-            assert runtime_of(memory).index.serves("hashing-256")
+            assert updater_of(memory).index.serves("hashing-256")
             assert memory.search("line 7", recipe="vector", k=1)[0].id == "m7"
             assert memory.admin.verify().ok
 
     def test_exact_by_name_asks_no_index(self, postgres_url):
         with Memory(postgres_url, user="ana", embedder="hashing", vectors="exact") as memory:
             memory.add("a zebra ran away", id="zebra")
-            assert runtime_of(memory).index is None
+            assert runtime_of(memory).views._index is None
             assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "zebra"

@@ -136,7 +136,7 @@ def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:
     report = runtime.store.verify(deep=deep)
     if not deep or not report.ok:
         return report
-    derived = () if runtime.index is None else tuple(runtime.index.findings())
+    derived = () if runtime.updater is None else runtime.updater.findings()
     return replace(report, findings=(*derived, *_secrets(runtime)))
 
 

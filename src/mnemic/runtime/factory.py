@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
-from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly
+from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly, StoreUnavailable
 from mnemic.indexes.vector.choice import index_from
-from mnemic.indexes.vector.chroma import discard
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
@@ -21,7 +20,9 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
 from mnemic.runtime.redaction import RedactingStore
 from mnemic.runtime.runtime import Runtime, SearchGate
+from mnemic.runtime.scheduler import Scheduler
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
+from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
 from mnemic.stores import InMemoryStore, SqliteStore, postgres_store
@@ -75,20 +76,18 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
 def _store(
     location: str | Path, durability: Durability, vectors: object, key: str | bytes | None
 ) -> tuple[Store, VectorIndex | None]:
-    """Open the store at a location, and its vector index if it has one."""
+    """Open the store at a location, and the vector index that is derived from it, if there is one."""
     index = index_from(vectors)
     if key is not None:
-        check_encryptable(location, index)
-    if not is_address(location):
-        held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability, key=key)
-        return held, None if index is None else _open_index(held, index)
-    store = postgres_store()(str(location), durability=durability)
-    if index is None:
-        return store, None if vectors == "exact" else store.index
-    return store, _open_index(store, index) or store.index
+        check_encryptable(location, indexed=index is not None)
+    if is_address(location):
+        store = postgres_store()(str(location), durability=durability)
+    else:
+        store = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability, key=key)
+    return store, None if index is None else _open_index(store, index)
 
 
-def check_encryptable(location: str | Path, index: VectorIndex | None) -> None:
+def check_encryptable(location: str | Path, *, indexed: bool) -> None:
     """Check that all of a record can be encrypted.
 
     Raises:
@@ -103,7 +102,7 @@ def check_encryptable(location: str | Path, index: VectorIndex | None) -> None:
         raise ConfigurationError(
             "A record in RAM is never written, and so not encrypted. Leave key out, or give a folder."
         )
-    if index is not None:
+    if indexed:
         raise ConfigurationError(
             "Chroma and other vector indexes keep vectors and texts in plain files of their own. Leave vectors out: an "
             "encrypted record is searched exactly."
@@ -111,10 +110,13 @@ def check_encryptable(location: str | Path, index: VectorIndex | None) -> None:
 
 
 def _open_index(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
-    """Attach a vector index to the store; None for a read-only record, which is searched exactly."""
+    """Attach a vector index to the store; None if it cannot be used: for a read-only record, or beside another process."""
     try:
         index.open(store.feed())
     except StoreReadOnly:
+        return None
+    except StoreUnavailable as error:
+        warnings.warn(str(error), RuntimeWarning, stacklevel=6)
         return None
     except BaseException:
         store.close()
@@ -140,11 +142,6 @@ def check_location(location: object) -> None:
         raise ConfigurationError(
             f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder, ":memory:" or postgresql://...'
         )
-
-
-def discard_index(store: Store) -> bool:
-    """Remove the files of a vector index beside a record that is searched without one; whether none are left."""
-    return not isinstance(store, SqliteStore) or discard(store.feed().folder)
 
 
 S = TypeVar("S")
@@ -202,20 +199,23 @@ def open_runtime(
         if opened.erasure.unfinished():
             opened.erasure.purge()
     store = cast("Store", RedactingStore(opened, secrets, indexer))
+    scheduler, search = Scheduler(), index
+    if index is None and vectors != "exact":
+        search = opened.index
     return Runtime(
         store=store,
         fence=store.fence,
         indexer=indexer,
-        views=Views(store, in_memory=in_memory, index=index),
+        views=Views(store, in_memory=in_memory, index=search),
         settings=settings,
         secrets=secrets,
         notices=notices,
-        gate=SearchGate(in_turns=index is None and isinstance(opened, SqliteStore | InMemoryStore)),
+        gate=SearchGate(in_turns=search is None and isinstance(opened, SqliteStore | InMemoryStore)),
         uses=Uses(store),
         reranker=second,
         llm=model,
         owns_llm=model is not llm,
-        index=index,
-        discard=partial(discard_index, opened),
+        updater=None if index is None else IndexUpdater(index, opened, scheduler),
+        scheduler=scheduler,
         tokenizer=tokenizer,
     )

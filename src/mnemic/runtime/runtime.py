@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,15 +15,19 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.protocols import Reranker, TokenCounter, VectorIndex
+from mnemic.indexes.vector.chroma import discard
+from mnemic.protocols import Reranker, TokenCounter
 from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
+from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.scheduler import Scheduler, Triggers
 from mnemic.runtime.settings import Settings
+from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.usage import Delivered, Uses
 from mnemic.runtime.views import Views
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.processes import process_lock, reset_after_fork
+from mnemic.stores import SqliteStore
 from mnemic.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -144,8 +148,7 @@ class Runtime:
         gate: the running searches, for which background work backs off.
         reranker: reorders the first hits, or None.
         llm: the language model, or None; closed with the runtime if it ``owns_llm``.
-        index: the vector index for users with very many vectors; None compares all of them.
-        discard: removes the files of a vector index no longer in use; whether none are left.
+        updater: keeps the vector index that is derived from the record up to date; None without such an index.
         tokenizer: see ``text.tokens.token_counter``; resolved at first use.
         uses: counts how often records were returned.
         delivered: ids returned by contexts in the current conversations.
@@ -165,8 +168,7 @@ class Runtime:
     reranker: Reranker | None = None
     llm: LanguageModel | None = None
     owns_llm: bool = False
-    index: VectorIndex | None = None
-    discard: Callable[[], bool] = lambda: True
+    updater: IndexUpdater | None = None
     tokenizer: str | TokenCounter | None = None
     delivered: Delivered = field(default_factory=Delivered)
     scheduler: Scheduler = field(default_factory=Scheduler)
@@ -180,15 +182,24 @@ class Runtime:
 
     def erase_index(self) -> bool:
         """Remove erased records from the vector index; whether that is done."""
-        return self.discard() if self.index is None else self.index.erase()
+        if self.updater is None:
+            return self.discard_index()
+        with suppress(StoreError):
+            return self.updater.index.erase()
+        return False
+
+    def discard_index(self) -> bool:
+        """Remove the files of a vector index beside a record that is searched without one; whether none are left."""
+        store = unwrap_store(self.store)
+        return not isinstance(store, SqliteStore) or discard(store.feed().folder)
 
     def close(self) -> None:
         """Close the store, the index, the embedder and the language model."""
         self.triggers.stop()
         with suppress(StoreError):  # losing use counts must not prevent closing
             self.uses.save()
-        if self.index is not None:
-            self.index.close()
+        if self.updater is not None:
+            self.updater.close()
         with suppress(StoreError):  # an erasure blocked by a reader; else it is retried when the record is opened
             if self.store.erasure.unfinished():
                 self.store.erasure.purge(patience=PATIENCE)

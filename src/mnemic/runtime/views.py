@@ -14,7 +14,7 @@ import numpy as np
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector.exact import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
-from mnemic.protocols import KeywordIndex, VectorIndex
+from mnemic.protocols import KeywordIndex, VectorSearch
 from mnemic.services.processes import process_lock
 from mnemic.types import searchable
 from mnemic.vectors import DEFAULT_MODELS, base_cosine
@@ -61,7 +61,7 @@ class _Cache:
 
     user: int
     make_keyword: Callable[[], KeywordIndex]
-    index: VectorIndex | None = None
+    index: VectorSearch | None = None
     keyword: KeywordIndex = field(init=False)
     catalog: Catalog = field(default_factory=Catalog)
     vectors: ExactIndex = field(default_factory=ExactIndex)
@@ -145,7 +145,7 @@ class Views:
         index: vector index for users with very many vectors; None compares all of them.
     """
 
-    def __init__(self, store: Store, *, in_memory: bool, index: VectorIndex | None) -> None:
+    def __init__(self, store: Store, *, in_memory: bool, index: VectorSearch | None) -> None:
         self._store, self._in_memory, self._index = store, in_memory, index
         self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()

@@ -41,9 +41,9 @@ def rekey(runtime: Runtime, key: str | bytes | None, progress: Progress | None =
         StoreError: the record is open elsewhere or cannot be written; it stays under the old key.
     """
     store = unwrap_store(runtime.store)
-    check_encryptable(location_of(runtime), runtime.index)
+    check_encryptable(location_of(runtime), indexed=runtime.updater is not None)
     assert isinstance(store, SqliteStore)
-    if key is not None and not runtime.discard():
+    if key is not None and not runtime.discard_index():
         raise StoreUnavailable(
             "Another process uses the Chroma index of this folder. Nothing was changed; close it first."
         )

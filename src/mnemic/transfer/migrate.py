@@ -128,7 +128,7 @@ def opened(location: str | Path, key: str | bytes | None, *, make: bool) -> Gene
     """
     text = str(location)
     if key is not None:
-        check_encryptable(location, None)
+        check_encryptable(location, indexed=False)
     if is_address(text):
         with closing(postgres_store()(text)) as store:
             yield store

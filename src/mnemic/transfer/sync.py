@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, cast
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.lifecycle import erasure
 from mnemic.paths import is_address
-from mnemic.runtime.factory import discard_index
 from mnemic.runtime.redaction import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.usage import Uses
@@ -86,8 +85,7 @@ def beside(runtime: Runtime, place: str | Path, key: str | bytes | None) -> Gene
         guarded = cast("Store", RedactingStore(held, runtime.secrets, runtime.indexer))
         views = Views(guarded, in_memory=False, index=None)
         yield replace(
-            runtime, store=guarded, fence=guarded.fence, views=views, uses=Uses(guarded), index=None,
-            discard=partial(discard_index, held),
+            runtime, store=guarded, fence=guarded.fence, views=views, uses=Uses(guarded), updater=None
         )  # fmt: skip
 
 

@@ -34,17 +34,11 @@ class Nearest:
         return model is not None
 
     def nearest(self, user, query, k):
-        entries = self.feed.entries(self.feed.docs(0, 100)).entries
+        entries = self.feed.page(self.feed.start(), 100).entries
         return [e.doc for e in sorted(entries, key=lambda e: -float(np.vecdot(e.vector, query)))[:k]]
 
-    def waiting(self, user):
-        return ()
-
-    def wake(self):
-        pass
-
-    def drain(self, seconds=None):
-        return True
+    def catch_up(self):
+        return False
 
     def erase(self):
         return True
@@ -110,7 +104,7 @@ def test_an_object_that_lacks_something_is_told_what():
         def open(self): ...
         def nearest(self): ...
 
-    with pytest.raises(ConfigurationError, match="it lacks serves, waiting"):
+    with pytest.raises(ConfigurationError, match="it lacks catch_up, close, erase, exact_below, findings, serves"):
         index_from(Half())
     assert choice.index_from is index_from
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.indexes.vector.chroma import Chroma
-from mnemic.indexes.vector.chroma.collections import Server
+from mnemic.indexes.vector.chroma.connection import Server
 
 __all__ = ["ChromaServer", "chroma_client", "chroma_server"]
 

@@ -40,9 +40,9 @@ def runtime_of(memory: Memory) -> Runtime:
 
 def index_of(memory: Memory) -> VectorIndex:
     """The index of a handle."""
-    index = runtime_of(memory).index
-    assert index is not None
-    return index
+    updater = runtime_of(memory).updater
+    assert updater is not None
+    return updater.index
 
 
 def number_of(memory: Memory, user: str = "ana") -> int:
@@ -61,12 +61,19 @@ def named(memory: Memory, text: str, k: int = 5, user: str = "ana") -> list[str]
     return [str(held[doc].value.id) for doc in docs if doc in held]
 
 
-def settled(memory: Memory, user: str = "ana") -> None:
+def caught_up(memory: Memory) -> bool:
+    """Everything is taken in."""
+    while index_of(memory).catch_up():
+        pass
+    return True
+
+
+def settled(memory: Memory) -> None:
     """Everything is taken in, and nothing differs."""
     memory.admin.flush(process=False)
     index = index_of(memory)
     assert index.serves(runtime_of(memory).store.embedding.model())
-    assert not index.waiting(number_of(memory, user))
+    assert not index.catch_up()
     assert not index.findings()
 
 
@@ -180,7 +187,7 @@ class _UpdateTests(_Fixtures):
             embedder.down = True
             with pytest.warns(RuntimeWarning, match="Without vectors"):
                 memory.add("A zebra ran away", id="zebra")
-            index_of(memory).drain()
+            caught_up(memory)
             embedder.down = False
             settled(memory)
             assert named(memory, "A zebra ran away")[0] == "zebra"
@@ -196,7 +203,7 @@ class _UpdateTests(_Fixtures):
 
         memory.admin.reembed(HashingEmbedder(dimension=64), progress=asked)
         assert runtime_of(memory).store.embedding.model() != before
-        assert not index_of(memory).serves(before) or index_of(memory).drain()
+        assert not index_of(memory).serves(before) or caught_up(memory)
         assert memory.search(messages[0].content, recipe="vector", k=1)[0].id == "m0"
         settled(memory)
         assert not index_of(memory).serves(before)
@@ -211,7 +218,7 @@ class _UpdateTests(_Fixtures):
             embedder.down = True
             with pytest.warns(RuntimeWarning, match="Without vectors"):
                 memory.add("A zebra ran away", id="zebra")
-            index_of(memory).drain()
+            caught_up(memory)
             embedder.down = False
             memory.admin.reembed(_InvertedEmbedder())
             settled(memory)

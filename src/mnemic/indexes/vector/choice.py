@@ -6,8 +6,6 @@ from mnemic.errors import ConfigurationError
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.protocols import VectorIndex
 
-_METHODS = ("open", "serves", "nearest", "waiting", "wake", "drain", "erase", "findings", "close")
-
 
 def index_from(vectors: object) -> VectorIndex | None:
     """The index named by ``vectors``; None for exact search.
@@ -37,5 +35,6 @@ def index_from(vectors: object) -> VectorIndex | None:
 
 
 def _missing_methods(vectors: object) -> str:
-    lacking = [name for name in _METHODS if not callable(getattr(vectors, name, None))]
-    return f" (it lacks {', '.join(lacking)})" if 0 < len(lacking) < len(_METHODS) else ""
+    names = [name for name in dir(VectorIndex) if not name.startswith("_")]
+    lacking = [name for name in names if not hasattr(vectors, name)]
+    return f" (it lacks {', '.join(lacking)})" if 0 < len(lacking) < len(names) else ""

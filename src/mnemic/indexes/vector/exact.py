@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import Columns
-from mnemic.protocols import VectorIndex
+from mnemic.protocols import VectorSearch
 from mnemic.types import CatalogDelta
 from mnemic.vectors import Floats, Rows, among, dot, unpacked
 
@@ -253,7 +253,7 @@ class IndexedRows:
         docs: NDArray[np.int64],
         dimension: int,
         fetch: Fetch,
-        index: VectorIndex,
+        index: VectorSearch,
         *,
         user: int,
         model: str | None,
@@ -279,11 +279,10 @@ class IndexedRows:
 
     def nearest(self, query: Floats, k: int) -> Rows | None:
         """The nearest rows by the index, and those not indexed yet; None if the index is unavailable."""
-        waiting = self._index.waiting(self._user)  # first: rows indexed in between are then in both
         near = self._index.nearest(self._user, query, k)
-        if waiting is None or near is None or not self._index.serves(self._model):
+        if near is None or not self._index.serves(self._model):
             return None
-        docs = np.array([*near, *waiting], np.int64)
+        docs = np.array(near, np.int64)
         at = np.searchsorted(self._docs, docs)
         at = at[(at < len(self._docs)) & (self._docs[np.minimum(at, len(self._docs) - 1)] == docs)]
         return np.unique(at)

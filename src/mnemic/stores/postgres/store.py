@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemic.protocols import RecordFeed
     from mnemic.stores.sql.connection import Durability
 
 
@@ -81,15 +80,12 @@ _SEARCH = "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_c
 
 
 class NearestVectors:
-    """See ``VectorIndex``. The index is part of the record, so it is always up to date."""
+    """See ``VectorSearch``. The index is part of the record, so it is always up to date."""
 
     exact_below = EXACT_BELOW
 
     def __init__(self, database: Database) -> None:
         self._db = database
-
-    def open(self, feed: RecordFeed) -> None:
-        """Nothing to do: the database maintains the index."""
 
     def serves(self, model: str | None) -> bool:  # noqa: ARG002
         """True: the vectors are those of the record."""
@@ -126,28 +122,6 @@ class NearestVectors:
             every = db.execute("SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)")
             counted = self._db.vector_counts[user] = VectorCounts(now, own, max(own, every.fetchone()[0]))
         return counted.own**2 < 16 * k * counted.every
-
-    def waiting(self, user: int) -> Sequence[int]:  # noqa: ARG002
-        """None: a vector is indexed when its transaction ends."""
-        return ()
-
-    def wake(self) -> None:
-        """Nothing to do."""
-
-    def drain(self, seconds: float | None = None) -> bool:  # noqa: ARG002
-        """True: nothing is pending."""
-        return True
-
-    def erase(self) -> bool:
-        """True: erased with the record."""
-        return True
-
-    def findings(self) -> Sequence[str]:
-        """None: ``PostgresStore.verify`` checks the vectors."""
-        return ()
-
-    def close(self) -> None:
-        """Nothing to do: the owner closes the store."""
 
 
 class PostgresStore(SqlStore[Database]):

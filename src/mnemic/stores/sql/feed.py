@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
-from mnemic.protocols import Changed, Entries, Entry, Mark, Model
+from mnemic.protocols import Entry, Page, Position
 from mnemic.stores.schema import RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
@@ -33,78 +33,71 @@ class SqlFeed(Reader[D]):
         """The highest event number up to which all events are committed."""
         return int(self._all(_LAST)[0][0])
 
-    def model(self) -> Model | None:
-        """The embedder of the stored vectors."""
-        with self._db.read() as db:
-            return queries.model_of(db)
-
-    def last(self) -> Mark:
-        """The newest event such that all earlier ones can be read."""
+    def start(self) -> Position | None:
+        """Before the first record, at the newest event such that all earlier ones can be read."""
         sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
         found = self._all(sql, self._complete())
-        return Mark(*found[0]) if found else Mark(0, 0)
+        with self._db.read() as db:
+            model = queries.model_of(db)
+        return None if model is None else Position(model, *(found[0] if found else (0, 0)), filled=0)
 
-    def holds(self, mark: Mark) -> bool:
-        """Whether the event exists with this time; if it does not, it was erased."""
+    def page(self, position: Position, limit: int) -> Page | None:
+        """The next records or changes."""
+        if not self._holds(position):
+            return None
+        if position.filled is not None:
+            sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
+            docs = [doc for (doc,) in self._all(sql, position.filled, limit)]
+            return self._read(docs, position._replace(filled=docs[-1] if docs else None))
+        found = self._all(_SINCE, position.sequence, self._complete(), limit)
+        if any(operation == "reembed" for _, _, operation, _ in found):
+            return None
+        docs = list(dict.fromkeys(doc for *_, doc in found if doc is not None))
+        return self._read(docs, position._replace(sequence=found[-1][0], at=found[-1][1]) if found else position)
+
+    def _holds(self, position: Position) -> bool:
+        """Whether the event of a position exists with its time; if it does not, it was erased."""
         with self._db.read() as db, db:
-            row = db.execute("SELECT at FROM events WHERE sequence = ?", (mark.sequence,)).fetchone()
+            row = db.execute("SELECT at FROM events WHERE sequence = ?", (position.sequence,)).fetchone()
             if row is not None:
-                return row[0] == mark.at
-            return mark.sequence <= db.execute(_LAST).fetchone()[0]
+                return row[0] == position.at
+            return position.sequence <= db.execute(_LAST).fetchone()[0]
 
-    def changes(self, after: int, limit: int) -> Changed:
-        """The docs of the next events."""
-        found = self._all(_SINCE, after, self._complete(), limit)
-        docs = dict.fromkeys(doc for *_, doc in found if doc is not None)
-        return Changed(
-            until=Mark(*found[-1][:2]) if found else Mark(after, 0),
-            docs=tuple(docs),
-            reembedded=any(operation == "reembed" for _, _, operation, _ in found),
-        )
-
-    def docs(self, after: int, limit: int) -> list[int]:
-        """The next docs with a vector."""
-        sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
-        return [doc for (doc,) in self._all(sql, after, limit)]
-
-    def entries(self, docs: Sequence[int]) -> Entries:
-        """These records, in one snapshot."""
+    def _read(self, docs: Sequence[int], position: Position) -> Page | None:
+        """These records in one snapshot; None if their vectors are of another model."""
         with self._db.read() as db, db:
+            if queries.model_of(db) != position.model:
+                return None
             held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (docs,))}
             vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (docs,)).fetchall())
             stored = queries.stored(db, [row for doc, row in held.items() if doc in vectors])
-            return Entries(
-                model=queries.model_of(db),
-                entries=[
-                    Entry(
-                        doc=doc, user=held[doc]["user_id"], tier=_tier(held[doc]), stored=value,
-                        vector=unpacked(vectors[doc])[0],
-                    )
-                    for doc, value in stored.items()
-                ],
-                without_vector=[doc for doc in docs if doc in held and doc not in vectors],
-                gone=[doc for doc in docs if doc not in held],
-            )  # fmt: skip
+        entries = [
+            Entry(
+                doc=doc, user=held[doc]["user_id"], tier=_tier(held[doc]), stored=value, vector=unpacked(vectors[doc])[0]
+            )
+            for doc, value in stored.items()
+        ]  # fmt: skip
+        removed, erased = [doc for doc in docs if doc not in vectors], any(doc not in held for doc in docs)
+        return Page(position=position, entries=entries, removed=removed, erased=erased)
 
-    def gone(self, after: int) -> list[int]:
-        """The docs of later events that no longer exist."""
-        sql = """SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM records r WHERE r.doc = e.doc)"""
-        return [doc for (doc,) in self._all(sql, after)]
-
-    def waiting(self, user: int, after: int) -> list[int]:
+    def waiting(self, user: int, position: Position) -> list[int]:
         """The docs of a user's later events that have a vector."""
         sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user_id = e.user_id AND v.doc = e.doc
             WHERE e.user_id = ? AND e.sequence > ?"""
-        return self._column(user, sql, after)
-
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Call a function after each commit of this process."""
-        self._db.committed = heard
+        return self._column(user, sql, position.sequence)
 
     def sizes(self) -> dict[int, int]:
         """The number of vectors by user."""
         return dict(self._all("SELECT user_id, count(*) FROM vectors GROUP BY user_id"))
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call a function after each commit of this process, and on ``wake``; it must return at once."""
+        self._db.committed = heard
+
+    def wake(self) -> None:
+        """Call the listener."""
+        if self._db.committed is not None:
+            self._db.committed()
 
 
 def _named(db: Connection) -> str:

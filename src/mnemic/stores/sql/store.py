@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mnemic import types
+from mnemic.protocols import VectorSearch
 from mnemic.stores.sql import changes, consolidation, lifecycle, queries
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
@@ -100,6 +101,11 @@ class SqlStore(Records[D]):
         """The word that fences recalled text in prompts: random, and constant for a record."""
         with self._db.read() as db:
             return str(queries.header(db)["fence"])
+
+    @property
+    def index(self) -> VectorSearch | None:
+        """The vector index of the engine, for users with too many vectors for exact search; None if it has none."""
+        return None
 
     def verify(self, *, deep: bool = True) -> types.VerifyReport:
         """Check every invariant of the record; ``deep`` also checks texts, full text, vectors and what filters use."""

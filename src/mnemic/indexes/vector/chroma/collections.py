@@ -1,22 +1,17 @@
-"""The collections of a record in Chroma, ``short_term_memory`` and ``long_term_memory``: connection and contents."""
+"""The collections of a record in Chroma, ``short_term_memory`` and ``long_term_memory``: contents, search, comparison."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import secrets
-import shutil
-from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mnemic.errors import MnemicError, StoreUnavailable
-from mnemic.protocols import Entry, Mark, Model, RecordFeed
+from mnemic.indexes.vector.chroma.connection import translated_errors
+from mnemic.protocols import Entry, Model, Page, Position, RecordFeed
 from mnemic.text.values import to_json
 from mnemic.types import Episode, MemoryRecord, Message
 
@@ -25,13 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Metadata: TypeAlias = dict[str, str | int | float | bool | None]
-
-LOCK = "owner.lock"
-"""Lock file of the process that has the collections of a folder open."""
-CLOSED = "closed.json"
-"""File with the hashes of Chroma's files after a clean close."""
-TIMEOUT = 30.0
-"""Seconds for one request to a server; chromadb has no limit."""
 
 TIERS = {"short_term": "short_term_memory", "long_term": "long_term_memory"}
 COSINE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
@@ -53,217 +41,6 @@ MISSED, FEW = 0.05, 2
 """Share, or number, of the sample that an approximate search may miss; more means a damaged graph."""
 
 
-class ChromaUnavailable(StoreUnavailable):
-    """Chroma cannot be used. Internal: searches fall back to exact search."""
-
-
-@contextmanager
-def _translate_errors(what: str) -> Generator[None]:
-    """Raise every error of Chroma as ``ChromaUnavailable``."""
-    try:
-        yield
-    except (MnemicError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:  # includes Rust panics, which are not Exceptions
-        raise ChromaUnavailable(f"{what} failed: {type(error).__name__}: {str(error)[:200]}") from error
-
-
-# Connection
-
-
-class Server:
-    """Collections in a Chroma server.
-
-    Args:
-        client: a client owned by the caller.
-        address: host, port and whether to use TLS, if there is no client.
-    """
-
-    embedded = False
-
-    def __init__(self, client: Any = None, address: tuple[str, int, bool] | None = None) -> None:
-        self._given, self._address = client, address
-        self._client: Any = None
-
-    def client(self) -> Any:
-        """The client; connects on first use.
-
-        Raises:
-            ChromaUnavailable: the server cannot be reached.
-        """
-        if self._given is not None or self._client is not None:
-            return self._given or self._client
-        assert self._address is not None
-        import chromadb
-        from chromadb.config import Settings
-
-        host, port, secure = self._address
-        with _translate_errors(f"Reaching the Chroma server at {host}:{port}"):
-            settings = Settings(anonymized_telemetry=False)
-            self._client = chromadb.HttpClient(host, port, ssl=secure, settings=settings)
-            for session in _sessions(self._client):
-                session.timeout = TIMEOUT
-        return self._client
-
-    def reset(self) -> None:
-        """Disconnect; collections on the server stay."""
-        client, self._client = self._client, None
-        if client is not None:
-            sessions = _sessions(client)
-            _close(client)
-            with suppress(Exception):
-                for session in sessions:  # chromadb leaves them open
-                    session.close()
-
-    close = reset
-
-
-class Folder:
-    """Collections in a folder used by this process only.
-
-    A damaged index can crash the process that loads it. So Chroma loads files only if their hashes match those of the last
-    clean close; after a crash or a change they are removed and rebuilt from the record.
-
-    Args:
-        root: the folder for Chroma's own folder and the lock.
-    """
-
-    embedded = True
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._path: Path | None = None
-        self._client: Any = None
-
-    def client(self) -> Any:
-        """The client of the existing files if they are intact, else of a new empty folder.
-
-        Raises:
-            StoreUnavailable: the folder cannot be written.
-            ChromaUnavailable: Chroma cannot open it.
-        """
-        if self._client is not None:
-            return self._client
-        import chromadb
-        from chromadb.config import Settings
-
-        with _writing(self._root):
-            path = self._intact()
-            if path is None:
-                self.reset()
-                path = self._root / f"generation-{secrets.token_hex(6)}"  # chromadb caches clients by path
-                path.mkdir(mode=0o700)
-            (path / CLOSED).unlink(missing_ok=True)
-        with _translate_errors("Opening Chroma's folder"):
-            self._client = chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
-        self._path = path
-        return self._client
-
-    def _intact(self) -> Path | None:
-        for note in self._root.glob(f"*/{CLOSED}"):
-            with suppress(ValueError):
-                if json.loads(note.read_text(encoding="utf-8")) == _hashes(note.parent):
-                    return note.parent
-        return None
-
-    def reset(self) -> None:
-        """Close Chroma and remove all its files.
-
-        Raises:
-            StoreUnavailable: a file cannot be removed.
-        """
-        self._disconnect()
-        with _writing(self._root):
-            for path in self._root.glob("*"):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                elif path.suffix != ".lock":
-                    path.unlink()
-
-    def _disconnect(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            _close(client)
-
-    def zero_unsaved(self) -> None:
-        """Overwrite files of unsaved graphs with zeros.
-
-        Chroma creates these files from uninitialised memory, which may contain erased text; it does not read them before it
-        has saved the graph (with an ``index_metadata.pickle``).
-        """
-        with _writing(self._root):
-            for name in ("data_level0.bin", "length.bin"):
-                for path in self._root.rglob(name):
-                    if not path.with_name("index_metadata.pickle").exists() and path.read_bytes().strip(b"\0"):
-                        path.write_bytes(bytes(path.stat().st_size))
-
-    def close(self) -> None:
-        """Close Chroma and store the hashes of its files.
-
-        Raises:
-            StoreUnavailable: the hashes cannot be stored; then the files are not used again.
-        """
-        if self._client is None or self._path is None:
-            return
-        self._disconnect()
-        self.zero_unsaved()
-        with _writing(self._root):
-            draft = self._root / f"{CLOSED}.new"
-            draft.write_text(json.dumps(_hashes(self._path)), encoding="utf-8")
-            draft.replace(self._path / CLOSED)
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    """The hash of every file by path, except the file of the hashes."""
-    found: dict[str, str] = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and path.name != CLOSED:
-            with path.open("rb") as file:
-                found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "blake2b").hexdigest()
-    return found
-
-
-@contextmanager
-def _writing(root: Path) -> Generator[None]:
-    try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise StoreUnavailable(
-            f"The folder of the Chroma index cannot be written: {error}. Searches stay exact; check the permissions and the "
-            f"free space of {root}."
-        ) from error
-
-
-def _close(client: Any) -> None:
-    with suppress(ChromaUnavailable), _translate_errors("Closing Chroma"):
-        client.close()
-
-
-def _sessions(client: Any) -> list[Any]:
-    """The HTTP sessions of a client, and of its internal admin client."""
-    holders = (client, getattr(client, "_admin_client", None))
-    found = (getattr(getattr(holder, "_server", None), "_session", None) for holder in holders)
-    return [session for session in found if session is not None]
-
-
-# Contents
-
-
-class Position(NamedTuple):
-    """The position of the collections in the feed, stored in the metadata of the short-term one; never ahead of the contents.
-
-    Attributes:
-        model: the embedder of their vectors.
-        mark: the last event applied.
-        filled: during the initial fill, the last doc written; None once they hold the whole record.
-    """
-
-    model: Model
-    mark: Mark
-    filled: int | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Collections:
     """The collections of a record at one position. One thread writes; any may search.
@@ -282,6 +59,19 @@ class Collections:
     def complete(self) -> bool:
         """Whether they hold the whole record up to their mark."""
         return self.position.filled is None
+
+    def write(self, feed: RecordFeed, page: Page) -> Collections:
+        """Write a page, then its position; returns the collections at it.
+
+        An entry is written to the collection of its tier, then deleted from the other one.
+        """
+        for tier, collection in self.tiers.items():
+            _put(collection, [entry for entry in page.entries if entry.tier == tier])
+        for tier, collection in self.tiers.items():
+            moved = [e.doc for e in page.entries if e.tier != tier and e.stored.kind == "memory"]
+            _delete(collection, [*moved, *page.removed])
+        self.tiers["short_term"].modify(metadata=_position_metadata(feed, page.position))
+        return _at(self.tiers, feed, page.position)
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int, most: int) -> list[int]:
         """The docs nearest to a unit vector, best first; docs of other users may be among them.
@@ -304,7 +94,7 @@ class Collections:
         wide = math.ceil(SPARE * k / share) if 0 < share < 1 else k
         plain = share == 1 or (share > 0 and wide <= most and wide * RESULT_COST < rows)
         found: list[tuple[float, int]] = []
-        with _translate_errors("Searching Chroma"):
+        with translated_errors("Searching Chroma"):
             for collection in self.tiers.values():
                 answer = collection.query(
                     query_embeddings=query[None],
@@ -315,124 +105,69 @@ class Collections:
                 found += zip(answer["distances"][0], map(int, answer["ids"][0]), strict=True)
         return [doc for _, doc in sorted(found)]
 
-    def put(self, entries: Sequence[Entry]) -> None:
-        """Write each entry to the collection of its tier, then delete it from the other one.
 
-        Raises:
-            ChromaUnavailable: the write failed; some entries may be written.
-        """
-        with _translate_errors("Writing into Chroma"):
-            for tier, collection in self.tiers.items():
-                _put(collection, [entry for entry in entries if entry.tier == tier])
-            for tier, collection in self.tiers.items():
-                _delete(collection, [e.doc for e in entries if e.tier != tier and e.stored.kind == "memory"])
-
-    def drop(self, docs: Sequence[int]) -> None:
-        """Delete docs from both collections.
-
-        Raises:
-            ChromaUnavailable: the deletion failed; some docs may be deleted.
-        """
-        with _translate_errors("Deleting from Chroma"):
-            for collection in self.tiers.values():
-                _delete(collection, docs)
-
-    def with_position(self, feed: RecordFeed, position: Position) -> Collections:
-        """Store a new position; returns the collections at it.
-
-        Raises:
-            ChromaUnavailable: the position cannot be stored.
-        """
-        with _translate_errors("Storing the position in Chroma"):
-            self.tiers["short_term"].modify(metadata=_position_metadata(feed, position))
-        return replace(self, position=position)
-
-
-def open_collections(client: Any, feed: RecordFeed, model: Model) -> Collections | None:
-    """The collections of a record and a model; None if there are none that can be used.
-
-    Raises:
-        ChromaUnavailable: reading them failed.
-    """
+def open_collections(client: Any, feed: RecordFeed) -> Collections | None:
+    """The collections of a record; None if there are none that can be used."""
     from chromadb.errors import NotFoundError
 
-    with _translate_errors("Reading Chroma's collections"):
-        try:
-            tiers = {tier: client.get_collection(_name(feed, tier, model), embedding_function=None) for tier in TIERS}
-        except NotFoundError:
-            return None
     try:
-        mark, filled = json.loads(tiers["short_term"].metadata["mnemic_position"])
-        position = Position(model, Mark(*mark), filled)
+        tiers = {
+            tier: client.get_collection(f"{name}-{feed.name}", embedding_function=None) for tier, name in TIERS.items()
+        }
+    except NotFoundError:
+        return None
+    try:
+        model, sequence, at, filled = json.loads(tiers["short_term"].metadata["mnemic_position"])
+        position = Position(Model(*model), sequence, at, filled)
     except (KeyError, TypeError, ValueError):
         return None
-    return Collections(tiers=tiers, position=position, sizes=feed.sizes() if filled is None else {})
+    return _at(tiers, feed, position)
 
 
 def create_collections(client: Any, feed: RecordFeed, position: Position) -> Collections:
-    """Create empty collections; all others of this record are deleted.
+    """Create empty collections, in place of those that there are."""
+    from chromadb.errors import NotFoundError
 
-    Raises:
-        ChromaUnavailable: creating them failed.
-    """
     tiers: dict[str, Any] = {}
-    with _translate_errors("Creating Chroma's collections"):
-        for name in _names(client, feed):
+    for tier in ("long_term", "short_term"):  # the one with the position comes last
+        name, metadata = f"{TIERS[tier]}-{feed.name}", _position_metadata(feed, position)
+        with suppress(NotFoundError):
             client.delete_collection(name)
-        for tier in ("long_term", "short_term"):  # the one with the position comes last
-            tiers[tier] = client.create_collection(
-                _name(feed, tier, position.model),
-                configuration=COSINE,
-                metadata=_position_metadata(feed, position),
-                embedding_function=None,
-            )
-    return Collections(tiers=tiers, position=position, sizes={})
+        tiers[tier] = client.create_collection(name, configuration=COSINE, metadata=metadata, embedding_function=None)
+    return _at(tiers, feed, position)
+
+
+def _at(tiers: Mapping[str, Any], feed: RecordFeed, position: Position) -> Collections:
+    return Collections(tiers=tiers, position=position, sizes=feed.sizes() if position.filled is None else {})
 
 
 def _position_metadata(feed: RecordFeed, position: Position) -> dict[str, str]:
-    return {"mnemic_record": feed.name, "mnemic_position": json.dumps([position.mark, position.filled])}
-
-
-def _name(feed: RecordFeed, tier: str, model: Model) -> str:
-    """The collection name for a record, tier and model, within the characters that Chroma allows."""
-    words = f"{feed.name}\0{model.name}\0{model.dimension}"
-    return f"{TIERS[tier]}-{hashlib.blake2b(words.encode(), digest_size=6).hexdigest()}"
-
-
-def _names(client: Any, feed: RecordFeed) -> list[str]:
-    """The names of all collections of this record."""
-    found: list[str] = []
-    offset = 0
-    while held := client.list_collections(limit=100, offset=offset):
-        notes: list[Mapping[str, Any]] = [one.metadata or {} for one in held]
-        found += [one.name for one, note in zip(held, notes, strict=True) if note.get("mnemic_record") == feed.name]
-        offset += len(held)
-    return found
+    return {"mnemic_record": feed.name, "mnemic_position": json.dumps(position)}
 
 
 # Entries
 
 
 def _put(collection: Any, entries: Sequence[Entry]) -> None:
-    """Upsert entries with a new text or vector; of the others update the metadata only, which does not change the graph."""
-    same = _unchanged(collection, entries)
-    fresh = [entry for entry in entries if entry.doc not in same]
-    _send(collection.update, [entry for entry in entries if entry.doc in same])
+    """Upsert entries with a new text or vector; of the others update the metadata only, which is ten times cheaper."""
+    texts = _texts(collection, entries)
+    fresh = [entry for entry in entries if texts.get(entry.doc) != entry.stored.value.content]
+    _send(collection.update, [entry for entry in entries if texts.get(entry.doc) == entry.stored.value.content])
     _send(collection.upsert, fresh, contents=True)
     _link(collection, fresh)
 
 
-def _unchanged(collection: Any, entries: Sequence[Entry]) -> set[int]:
-    """The docs of entries that Chroma has with the same text and vector."""
+def _texts(collection: Any, entries: Sequence[Entry]) -> dict[int, str | None]:
+    """The texts by doc of the entries that Chroma has; None for one with another user or vector."""
     if not entries:
-        return set()
-    got = collection.get([str(entry.doc) for entry in entries], include=["embeddings", "documents"])
-    held = zip(got["ids"], got["documents"], got["embeddings"], strict=True)
+        return {}
+    got = collection.get([str(entry.doc) for entry in entries], include=["embeddings", "documents", "metadatas"])
+    held = zip(got["ids"], got["documents"], got["embeddings"], got["metadatas"], strict=True)
     by_doc = {entry.doc: entry for entry in entries}
     return {
-        int(id_)
-        for id_, text, vector in held
-        if text == by_doc[int(id_)].stored.value.content and _same_vector(vector, by_doc[int(id_)].vector)
+        int(id_): text if values["user"] == entry.user and _same_vector(vector, entry.vector) else None
+        for id_, text, vector, values in held
+        if (entry := by_doc[int(id_)])
     }
 
 
@@ -464,17 +199,19 @@ def _delete(collection: Any, docs: Sequence[int]) -> None:
         collection.delete(held)
 
 
-def _link(collection: Any, entries: Sequence[Entry]) -> None:
-    """Write unreachable entries again: Chroma's graph sometimes has no link to a new entry.
+def _link(collection: Any, entries: Sequence[Entry]) -> int:
+    """Write unreachable entries again, and return their number: Chroma's graph sometimes has no link to a new entry.
 
     Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others. Linking one entry may
     unlink another, so all are checked again.
     """
+    lost = unreachable(collection, entries)
+    number = len(lost)
     for _ in range(ATTEMPTS):
-        for entry in (lost := unreachable(collection, entries)):
+        for entry in lost:
             collection.update(ids=[str(entry.doc)], embeddings=entry.vector[None])
-        if not lost:
-            return
+        lost = unreachable(collection, entries) if lost else ()
+    return number
 
 
 def unreachable(collection: Any, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -501,69 +238,30 @@ def _same_vector(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool
 
 
 def differences(feed: RecordFeed, collections: Collections) -> list[str]:
-    """Differences from the record, one line per kind; changes after the mark are ignored.
-
-    Raises:
-        ChromaUnavailable: Chroma cannot read its own entries.
-    """
-    wrong: defaultdict[str, set[int]] = defaultdict(set)
-    samples: dict[str, list[Entry]] = {tier: [] for tier in TIERS}
-    step = max(1, sum(collections.sizes.values()) // SAMPLE)
-    right: set[int] = set()
-    for tier, collection in collections.tiers.items():
-        for held in _pages(collection):
-            entries = {entry.doc: entry for entry in feed.entries([*held]).entries if entry.tier == tier}
-            for doc, (user, vector) in held.items():
-                wrong[_difference(entries.get(doc), user, vector)].add(doc)
-            samples[tier] += [*entries.values()][::step]
-            right |= {*entries}
-    wrong.pop("", None)
-    after = 0
-    while docs := feed.docs(after, PAGE):
-        after = docs[-1]
-        wrong["missing in Chroma"] |= {*docs} - right
-    changed = feed.changes(collections.position.mark.sequence, 2**31)
-    if changed.reembedded:
-        return []
-    found = [_finding(what, sorted(docs.difference(changed.docs))) for what, docs in wrong.items()]
-    for tier, collection in collections.tiers.items():
-        found.append(_damage(collection, [entry for entry in samples[tier] if entry.doc not in {*changed.docs}]))
-    return [sentence for sentence in found if sentence]
-
-
-def _pages(collection: Any) -> Generator[dict[int, tuple[object, NDArray[np.float32]]]]:
-    """User and vector of every entry by doc, in pages."""
-    offset = 0
-    with _translate_errors("Reading from Chroma"):
-        while (got := collection.get(limit=PAGE, offset=offset, include=["embeddings", "metadatas"]))["ids"]:
-            users = [metadata["user"] for metadata in got["metadatas"]]
-            held = zip(got["ids"], users, got["embeddings"], strict=True)
-            yield {int(id_): (user, vector) for id_, user, vector in held}
-            offset += len(users)
-
-
-def _difference(entry: Entry | None, user: object, vector: NDArray[np.float32]) -> str:
-    """The difference between an entry in Chroma and in the record; "" if there is none."""
-    if entry is None:
-        return "in Chroma, not in the record"
-    if user != entry.user:
-        return "filed under another user in Chroma"
-    return "" if _same_vector(vector, entry.vector) else "another vector in Chroma than in the record"
-
-
-def _damage(collection: Any, entries: Sequence[Entry]) -> str:
-    """A finding if the graph is damaged, that is, returns wrong results; a few unreachable entries are linked again."""
-    with _translate_errors("Searching Chroma"):
-        lost = unreachable(collection, entries)
-        if len(lost) > max(FEW, MISSED * len(entries)):
-            return f"Chroma does not find {len(lost)} of {len(entries)} entries by their own vector"
-        _link(collection, lost)
-    return ""
-
-
-def _finding(what: str, docs: Sequence[int]) -> str:
-    shown = ", ".join(map(str, docs[:5])) + (" ..." if len(docs) > 5 else "")
-    return f"{what}: {len(docs)} (number {shown})" if docs else ""
+    """Differences from the record, one line per kind; changes after the position are ignored."""
+    lacking, changed = set[int](), set[int]()
+    extra = sum(collection.count() for collection in collections.tiers.values())
+    searched = lost = 0
+    step, position = max(1, extra // SAMPLE), collections.position._replace(filled=0)
+    while (page := feed.page(position, PAGE)) and page.position != position:
+        position = page.position
+        if position.filled is None:  # all records were read: changes
+            changed |= {*page.removed, *(entry.doc for entry in page.entries)}
+            continue
+        for tier, collection in collections.tiers.items():
+            own = [entry for entry in page.entries if entry.tier == tier]
+            texts = _texts(collection, own)
+            extra -= len(texts)
+            lacking |= {entry.doc for entry in own if texts.get(entry.doc) is None}
+            sample = [entry for entry in own if entry.doc not in lacking][::step]
+            searched, lost = searched + len(sample), lost + _link(collection, sample)
+    lacking -= changed
+    found = {
+        f"missing or different in Chroma: {len(lacking)} (such as number {min(lacking, default=0)})": lacking,
+        f"in Chroma, not in the record: {extra}": extra and not changed,
+        f"Chroma does not find {lost} of {searched} entries by their own vector": lost > max(FEW, MISSED * searched),
+    }
+    return [sentence for sentence, applies in found.items() if applies and page is not None]
 
 
 # Metadata

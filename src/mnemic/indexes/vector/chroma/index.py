@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from mnemic.errors import ConfigurationError, MissingExtra
-from mnemic.indexes.vector.chroma.collections import LOCK, ChromaUnavailable, Collections, Folder, Server
-from mnemic.indexes.vector.chroma.outbox import Outbox
-from mnemic.protocols import RecordFeed
-from mnemic.services.processes import FileLock, PerProcess
+from mnemic.indexes.vector.chroma.collections import Collections, create_collections, differences, open_collections
+from mnemic.indexes.vector.chroma.connection import ChromaUnavailable, Folder, Server, translated_errors
+from mnemic.protocols import Lock, RecordFeed
+from mnemic.services.processes import FileLock, PerProcess, process_lock, reset_after_fork
 from mnemic.validation import option
 
 if TYPE_CHECKING:
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 
 FOLDER = "chroma"
 """The folder of the index in the folder of the record."""
-OWNER, FEEDER = f"{FOLDER}/{LOCK.removesuffix('.lock')}", f"{FOLDER}/feeder"
+OWNER, FEEDER = f"{FOLDER}/owner", f"{FOLDER}/feeder"
 """Lock names: to open the folder; to write to a server."""
+CLOSING = 10.0
+"""Seconds that ``close`` waits for a page under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class Chroma:
         if self.url is not None and self.client is not None:
             raise ConfigurationError("Chroma takes url= or client=, not both.")
         if self.url is not None:
-            _parts(self.url)
+            _address(self.url)
         if self.client is not None:
             _check_client(self.client)
         for name, least, most in (("exact_below", 0, 2**53), ("batch", 1, 5_000), ("most_results", 10, 2**31)):
@@ -71,18 +75,16 @@ class Chroma:
     @property
     def server(self) -> tuple[str, int, bool]:
         """Host, port and whether to use TLS."""
-        parts = _parts(self.url or "")
-        secure = parts.scheme == "https"
-        return parts.hostname or "", parts.port or (443 if secure else 8000), secure
+        return _address(self.url)
 
 
-def _parts(url: object) -> SplitResult:
+def _address(url: object) -> tuple[str, int, bool]:
     try:
-        parts = urlsplit(url) if isinstance(url, str) else None
-        usable = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        parts = urlsplit(url if isinstance(url, str) else "")
+        port = parts.port
     except ValueError:
-        parts, usable = None, False
-    if parts is None or not usable:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ConfigurationError(
             f'{url!r:.60} is not the URL of a Chroma server. Use "http://host:port" or "https://host".'
         )
@@ -91,7 +93,8 @@ def _parts(url: object) -> SplitResult:
             "The URL of a Chroma server has only host and port. For keys, tenants and paths pass a client: "
             "vectors=chromadb.HttpClient(...)."
         )
-    return parts
+    secure = parts.scheme == "https"
+    return parts.hostname, port or (443 if secure else 8000), secure
 
 
 def _check_client(client: object) -> None:
@@ -102,17 +105,29 @@ def _check_client(client: object) -> None:
 
 
 class ChromaIndex:
-    """See ``VectorIndex``. Thread-safe; a forked child opens its own outbox.
+    """See ``VectorIndex``. Thread-safe; a forked child has a connection of its own.
+
+    Delivery is at least once, and idempotent. The position is stored after the contents: a process killed in between sends
+    the same page again.
 
     Args:
         settings: the settings of Chroma.
     """
 
+    _feed: RecordFeed
+    _owning: Lock
+
     def __init__(self, settings: Chroma) -> None:
         self._settings = settings
-        self._feed: RecordFeed | None = None
-        self._outboxes: PerProcess[Outbox] | None = None
-        self._warned = self._closed = False
+        self._connections = PerProcess(self._connection)
+        self._lock = process_lock()
+        self._collections: Collections | None = None
+        self._trouble: str | None = None
+        self._failed = self._warned = self._closed = False
+        reset_after_fork(self, ChromaIndex._renew)
+
+    def _renew(self) -> None:
+        self._collections = None
 
     @property
     def exact_below(self) -> int:
@@ -120,120 +135,177 @@ class ChromaIndex:
         return self._settings.exact_below
 
     def open(self, feed: RecordFeed) -> None:
-        """Follow a record; a thread loads the index.
+        """Follow a record.
 
         Raises:
             ConfigurationError: the record is in RAM, or on a server while the index needs a folder.
+            ChromaUnavailable: another process has the folder open.
         """
         embedded = self._settings.embedded
-        feed.lock(OWNER if embedded else FEEDER)  # raises for a record in RAM
+        owning = feed.lock(OWNER if embedded else FEEDER)  # raises for a record in RAM
         if embedded and feed.folder is None:
             raise ConfigurationError(
                 "Embedded Chroma keeps its index in the folder of the record, and a record on a server has none. "
                 'Run a Chroma server and pass its URL, vectors="http://localhost:8000", or a client; or leave vectors= out: '
                 "PostgreSQL has its own index."
             )
-        self._feed, self._outboxes = feed, PerProcess(lambda: self._new_outbox(feed))
-        outbox = self._outboxes.get()
-        feed.listen(self.wake)
-        if embedded and not outbox.owner:
-            self._warn(
-                f"Another process uses the Chroma index in {feed.folder}; this one searches exactly, and takes the index over "
-                "when the other closes it. To share an index, run a server: chroma run --path ./chroma-server, and open "
-                'each memory with vectors="http://localhost:8000".'
+        if not owning.acquire() and embedded:
+            raise ChromaUnavailable(
+                f"Another process uses the Chroma index in {feed.folder}; this one searches exactly. To share an index, run a "
+                'server: chroma run --path ./chroma-server, and open each memory with vectors="http://localhost:8000".'
             )
+        self._feed, self._owning = feed, owning
+        atexit.register(self.close)
 
-    def _new_outbox(self, feed: RecordFeed) -> Outbox:
-        settings = self._settings
-        if settings.embedded:
-            assert feed.folder is not None
-            return Outbox(feed, Folder(feed.folder / FOLDER), feed.lock(OWNER), settings.batch)
-        place = Server(settings.client, settings.server if settings.client is None else None)
-        return Outbox(feed, place, feed.lock(FEEDER), settings.batch)
+    def _connection(self) -> Server | Folder:
+        if self._settings.embedded:
+            assert self._feed.folder is not None
+            return Folder(self._feed.folder / FOLDER)
+        client = self._settings.client
+        return Server(client, self._settings.server if client is None else None)
 
-    def _outbox(self) -> Outbox | None:
-        return None if self._closed or self._outboxes is None else self._outboxes.get()
+    # Search
 
-    def _warn(self, text: str) -> None:
-        if not self._warned:
-            self._warned = True
-            warnings.warn(text, RuntimeWarning, stacklevel=6)
-
-    def _collections(self) -> Collections | None:
+    def _complete(self) -> Collections | None:
         """The collections, if they can be searched now."""
-        outbox = self._outbox()
-        if outbox is None:
-            return None
-        collections, trouble = outbox.collections, outbox.trouble
-        if collections is None and trouble is not None:
-            self._warn(f"Chroma is unavailable, searches are exact until it returns: {trouble}")
+        collections, trouble = self._collections, self._trouble
+        if collections is None:
+            self._feed.wake()  # a forked child connects when it is searched
+            if trouble is not None and not self._warned:
+                self._warned = True
+                text = f"Chroma is unavailable, searches are exact until it returns: {trouble}"
+                warnings.warn(text, RuntimeWarning, stacklevel=5)
         return collections if collections is not None and collections.complete else None
 
     def serves(self, model: str | None) -> bool:
         """Whether it holds the whole record, with vectors of this model."""
-        collections = self._collections()
+        collections = self._complete()
         return collections is not None and collections.position.model.name == model
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int) -> list[int] | None:
-        """The docs of the nearest entries; None if Chroma is unavailable."""
-        outbox, collections = self._outbox(), self._collections()
-        if outbox is None or collections is None or len(query) != collections.position.model.dimension:
+        """The docs of the nearest entries, and those that changed after them; None if Chroma is unavailable."""
+        collections = self._complete()
+        if collections is None or len(query) != collections.position.model.dimension:
             return None
         try:
-            return collections.nearest(user, query, k, self._settings.most_results)
+            near = collections.nearest(user, query, k, self._settings.most_results)
+            return [*near, *self._feed.waiting(user, collections.position)]
         except ChromaUnavailable as error:
-            outbox.report_failure(collections, error)
+            if collections is self._collections:  # not those of a client closed in the meantime
+                self._collections, self._failed, self._trouble = None, True, str(error)
             return None
 
-    def waiting(self, user: int) -> Sequence[int] | None:
-        """Docs that changed after the last event applied to Chroma."""
-        collections = self._collections()
-        if collections is None or self._feed is None:
-            return None
-        found = self._feed.waiting(user, collections.position.mark.sequence)
-        if found:
-            self.wake()
-        return found
+    # Updates
 
-    def wake(self) -> None:
-        """Notify the outbox of a write."""
-        outbox = self._outbox()
-        if outbox is not None:
-            outbox.wake()
+    def catch_up(self) -> bool:
+        """Send the next page of changes to Chroma, if this handle writes the index; returns whether there may be more.
 
-    def drain(self, seconds: float | None = None) -> bool:
-        """Send all pending changes to Chroma now."""
-        outbox = self._outbox()
-        return outbox is not None and outbox.drain(seconds)
+        Raises:
+            StoreError: Chroma or the record is unavailable.
+        """
+        with self._exclusive():
+            more = self._step()
+            self._trouble = self._trouble if more else None
+            return more
+
+    @contextmanager
+    def _exclusive(self) -> Generator[None]:
+        """One thread at a time. After an error, a folder is removed and filled again, and a server is connected again."""
+        with self._lock:
+            try:
+                with translated_errors("Updating Chroma"):
+                    yield
+            except ChromaUnavailable as error:
+                self._trouble = str(error)
+                with suppress(ChromaUnavailable):
+                    self._reset()
+                raise
+
+    def _reset(self) -> None:
+        self._collections, self._failed = None, False  # first, so that no search uses a closed client
+        self._connections.get().reset()
+
+    def _step(self) -> bool:
+        if self._failed:
+            self._reset()
+        owned = self._owning.held
+        if self._closed or (self._settings.embedded and not owned):
+            return False
+        if self._collections is None and self._feed.start() is None:
+            return False
+        writes = self._owning.acquire()  # on a server, the next handle takes over from one that ended
+        if not owned or self._collections is None:
+            self._collections = open_collections(self._connections.get().client(), self._feed)
+        return writes and self._advance()
+
+    def _advance(self) -> bool:
+        collections, connection = self._collections, self._connections.get()
+        page = None if collections is None else self._feed.page(collections.position, self._settings.batch)
+        if collections is None or page is None or (page.erased and self._settings.embedded):
+            return self._begin()  # a deletion would leave the bytes in the files
+        if page.position == collections.position:
+            return False
+        written = collections.write(self._feed, page)
+        if isinstance(connection, Folder):
+            connection.zero_unsaved()
+        self._collections = written
+        return True
+
+    def _begin(self) -> bool:
+        """Create empty collections, to be filled from the first record; False without vectors."""
+        self._reset()
+        position = self._feed.start()
+        if position is None:
+            return False
+        self._collections = create_collections(self._connections.get().client(), self._feed, position)
+        return True
 
     def erase(self) -> bool:
         """Erase: a folder is removed and filled again; on a server entries are deleted."""
-        outbox = self._outbox()
-        if outbox is None or self._feed is None or not outbox.erase():
-            return False
-        return self._settings.embedded or discard(self._feed.folder)
+        with self._exclusive():
+            if not self._owning.held:  # the owner does it
+                return False
+            if self._settings.embedded:
+                self._reset()
+                return True
+            while self._step():
+                if self._complete() is None:  # its change comes after all records
+                    self._begin()
+                    break
+        return discard(self._feed.folder)
 
     def findings(self) -> Sequence[str]:
-        """Differences from the record."""
-        outbox = self._outbox()
-        if outbox is None:
-            return ()
-        outbox.drain()
-        return outbox.findings()
+        """Differences from the record; if there are any, the collections are filled again."""
+        with self._exclusive():
+            collections = self._collections
+            if collections is None or not collections.complete or not self._owning.held:
+                return []
+            found = differences(self._feed, collections)
+            if found:
+                self._begin()
+            return found
 
     def close(self) -> None:
-        """Close the outbox."""
-        self._closed = True
-        outbox = None if self._outboxes is None else self._outboxes.pop()
-        if outbox is not None:
-            outbox.close()
+        """Close the connection and release the lock."""
+        atexit.unregister(self.close)
+        if not self._lock.acquire(timeout=CLOSING):  # a server does not answer
+            return
+        try:
+            self._closed, self._collections = True, None
+            connection = self._connections.pop()
+            if connection is not None:
+                with suppress(ChromaUnavailable):
+                    connection.close()
+            self._owning.release()
+        finally:
+            self._lock.release()
 
 
 def discard(record: Path | None) -> bool:
     """Remove an unused embedded index of a record, unless another process has it open; returns whether none is left."""
     if record is None or not (record / FOLDER).is_dir():
         return True
-    lock = FileLock(record / FOLDER / LOCK)
+    lock = FileLock(record / f"{OWNER}.lock")
     if not lock.acquire():
         return False
     try:
