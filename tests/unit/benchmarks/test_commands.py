@@ -51,7 +51,10 @@ ELSEWHERE = {"benchmarks.speed.hotspots", "benchmarks.speed.store"}
 INSTALLING = {"benchmarks.quality.peers", "benchmarks.speed.weight"}
 """They make environments from a package index: minutes, and not offline."""
 
-CHROMA = {"benchmarks.scale.chroma_filter": "--rows 300 --share 10 --queries 2"}
+CHROMA = {
+    "benchmarks.scale.chroma_filter": "--rows 300 --share 10 --queries 2",
+    "benchmarks.scale.chroma_opening": "--rows 300",
+}
 
 ENCRYPTED = {"benchmarks.speed.encryption": "--rows 40 --rounds 1"}
 
