@@ -84,8 +84,7 @@ def users(given: Namespace) -> Answer:
 def _user_names(given: Namespace) -> list[str]:
     """The users of the record, oldest first."""
     with closing(open_runtime(given)) as runtime:
-        transfer = runtime.store.transfer
-        return [name for name in transfer.users() if transfer.extent(name)]
+        return runtime.store.transfer.users()
 
 
 def _user(memory: Memory, name: str) -> dict[str, Any]:
@@ -254,9 +253,9 @@ def _keys(source: str, target: str) -> dict[str, str | None]:
 )
 def migrate(given: Namespace) -> Answer:
     """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
-    are copied unchanged, with versions, events and vectors: nothing is embedded again. An interrupted run is resumed
-    by the next. At the end all rows are compared, and both stores verified. The source is not changed, and must not
-    be written to in the meantime. MNEMIC_KEY is the key of an encrypted source, and encrypts a target that is a folder.
+    are copied unchanged, with versions, events and vectors: nothing is embedded again. Each user is copied in one
+    transaction, which ends when all rows were compared; after an interruption, run it again. At the end both stores are
+    verified. The source is not changed, and must not be written to in the meantime. MNEMIC_KEY is the key of an encrypted source, and encrypts a target that is a folder.
 
     examples:
       mnemic migrate --from ./memory --to postgresql://localhost/app
