@@ -336,7 +336,7 @@ class Admin:
             vectors: include the vectors, so that the import needs no embedder.
 
         Returns:
-            Counts by kind; ``left_out`` counts links between two forgotten memories.
+            Counts by kind.
 
         Raises:
             Conflict: others kept changing the record.

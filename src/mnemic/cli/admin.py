@@ -147,12 +147,8 @@ def export(given: Namespace) -> Answer:
     if piped:
         stdout().flush()
         stdout().buffer.write(content.getvalue().encode())
-    left_out = counts.pop("left_out")
-    notes = [f"{counted(counts)} written to {'stdout' if piped else given.file}."]
-    if left_out:
-        notes.append(f"{counted({'link': left_out})} between forgotten memories left out.")
-    document = {"file": given.file, "counts": counts, "left_out": left_out}
-    return Answer(document, notes=notes, fine=any(counts.values()))
+    note = f"{counted(counts)} written to {'stdout' if piped else given.file}."
+    return Answer({"file": given.file, "counts": counts}, notes=[note], fine=any(counts.values()))
 
 
 @command("copy the whole record while it is in use", option("folder", "the target: a new folder", metavar="FOLDER"))
@@ -255,7 +251,8 @@ def migrate(given: Namespace) -> Answer:
     """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
     are copied unchanged, with versions, events and vectors: nothing is embedded again. Each user is copied in one
     transaction, which ends when all rows were compared; after an interruption, run it again. At the end both stores are
-    verified. The source is not changed, and must not be written to in the meantime. MNEMIC_KEY is the key of an encrypted source, and encrypts a target that is a folder.
+    verified. The source is not changed, and must not be written to in the meantime. MNEMIC_KEY is the key of an
+    encrypted source, and encrypts a target that is a folder.
 
     examples:
       mnemic migrate --from ./memory --to postgresql://localhost/app
