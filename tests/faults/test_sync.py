@@ -311,7 +311,7 @@ class TestRefused:
         left, right = pair
         for other, error, what in (
             (tmp_path / "none", InvalidInput, "no memory"), (":memory:", ConfigurationError, "a memory in RAM"),
-            ("mysql://db", ConfigurationError, "no place of a record"), (7, InvalidInput, "an open Memory"),
+            ("mysql://db", ConfigurationError, "not a kind of store"), (7, InvalidInput, "an open Memory"),
             (right.scoped(user="bob"), InvalidInput, "of the user 'bob'"),
         ):  # fmt: skip
             with pytest.raises(error, match=what):

@@ -262,14 +262,12 @@ def migrate(given: Namespace) -> Answer:
 
     with progress_bar("row") as step:
         moves = migrate.migrate(given.source, given.target, step, **_keys(given.source, given.target))
-    documents: list[dict[str, object]] = []
-    lines: list[str] = []
+    documents, lines = list[dict[str, object]](), list[str]()
     for moved in moves.users:
         counts = {"user": moved.user, "records": moved.records, "events": moved.events}
         documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
         rows = counted({"record": moved.records, "event": moved.events})
-        state = "was there" if moved.before else "moved"
-        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {state}")
+        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {'was there' if moved.before else 'moved'}")
     for finding in () if given.json else moves.findings:
         warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.paths import is_address
-from mnemic.runtime.factory import IN_MEMORY, check_encryptable
-from mnemic.stores import SqliteStore, postgres_store
+from mnemic.runtime.factory import IN_MEMORY, check_location, open_store
+from mnemic.stores import SqliteStore
 from mnemic.stores.sql.transfer import Transfer
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def is_same(left: Store, right: Store) -> bool:
     places = [
         store.location if is_address(store.location) else Path(store.location).resolve() for store in (left, right)
     ]
-    return left.transfer.origin == right.transfer.origin and places[0] == places[1]
+    return left.fence == right.fence and places[0] == places[1]
 
 
 @contextmanager
@@ -113,19 +113,13 @@ def opened(location: str | Path, key: str | bytes | None, *, make: bool) -> Gene
         InvalidInput: there is none.
         StoreError: it cannot be opened.
     """
-    text = str(location)
-    if key is not None:
-        check_encryptable(location, None)
-    if is_address(text):
-        with closing(postgres_store()(text)) as store:
-            yield store
-        return
-    if not text or text == IN_MEMORY or "://" in text:
-        kind = "a memory in RAM" if text == IN_MEMORY else "no place of a record"
-        raise ConfigurationError(f"{text.partition('://')[0]!r} is {kind}. Give a folder or postgresql://...")
-    if not make and not SqliteStore.at(Path(text).expanduser()):
-        raise InvalidInput(f"There is no memory in {text}. Name an existing one.")
-    with closing(SqliteStore(text, key=key)) as store:
+    check_location(location)
+    if str(location) == IN_MEMORY:
+        raise ConfigurationError(f"{IN_MEMORY} is a memory in RAM. Give a folder or postgresql://...")
+    if not (make or is_address(location) or SqliteStore.at(Path(location).expanduser())):
+        raise InvalidInput(f"There is no memory in {location}. Name an existing one.")
+    store, _ = open_store(location, "FULL", "exact", key)
+    with closing(store):
         yield store
 
 

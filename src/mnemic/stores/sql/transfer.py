@@ -68,12 +68,6 @@ class Extent(NamedTuple):
 class Transfer(Reader[Database]):
     """Reads users from a record, and writes users to it."""
 
-    @property
-    def origin(self) -> str:
-        """A random identifier of this record."""
-        with self._db.read() as db:
-            return str(queries.header(db)["fence"])
-
     def users(self) -> list[str]:
         """All users with rows, oldest first."""
         sql = """SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM records r WHERE r.user_id = u.user_id)
