@@ -84,8 +84,6 @@ def migrate(
         Conflict: the target has other memories of one of the users, or the source was written to in the meantime.
         StoreError: a store cannot be read or written.
     """
-    if str(source) == str(target):
-        raise InvalidInput("Source and target are the same. Name another target.")
     with opened(source, source_key, make=False) as left, opened(target, target_key, make=True) as right:
         if is_same(left, right):
             raise InvalidInput("Source and target are the same. Name another target.")
