@@ -455,6 +455,16 @@ class TestPostgres:
             assert killed(source, postgres_url, at) == -signal.SIGKILL
         assert migrate(source, postgres_url).ok
 
+    def test_other_users_write_meanwhile(self, source, postgres_url):
+        with opened(postgres_url, "carl") as memory:
+
+            def use(number):
+                if number == 1:
+                    assert memory.remember("while others arrive").outcome == "stored"
+
+            with each_write(use):
+                assert migrate(source, postgres_url).ok
+
     def test_beside_other_users(self, source, postgres_url):
         with opened(postgres_url, "carl") as memory:
             memory.remember("Carl was here before")

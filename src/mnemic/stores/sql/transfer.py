@@ -95,15 +95,13 @@ class Transfer(Reader[Database]):
             EmbeddingMismatch: this record holds vectors of another model.
         """
         extent = source.extent(name)
-        with self._db.write() as db:  # on a server this locks all users, and is over at once
-            first = db.dialect.next_docs(db, extent.high - extent.low + 1)
+        first = self._prepare(source, extent)
 
         def work(db: Connection) -> str:
             user = lock_user(db, name)
             here = _extent(db, user).size > 0
             with source._snapshot(name) as (other, number):
-                if not here and (model := queries.model_of(other)):
-                    check_header(db, *model, claim=True)
+                _take_model(db, other)  # it may have changed; if not, nothing is locked
                 put = None if here else partial(_write, db, user, first - 1)
                 digest = _digest(_pages(other, number), step, put)
             if source.extent(name) != extent:
@@ -121,12 +119,23 @@ class Transfer(Reader[Database]):
 
         return self._db.apply(work)
 
+    def _prepare(self, source: Transfer, extent: Extent) -> int:
+        """Take over the model of another record and reserve docs; returns the first. On a server this locks all users."""
+        with source._db.read() as other, self._db.write() as db:
+            _take_model(db, other)
+            return db.dialect.next_docs(db, extent.high - extent.low + 1)
+
     def copy_tombstones(self, source: Transfer) -> None:
         """Add what was erased in another record, of all users."""
         found = source._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
         with self._db.write() as db:
             for owner, record, at in found:
                 put_tombstones(db, owner, {record: at})
+
+
+def _take_model(db: Connection, source: Connection) -> None:
+    if (model := queries.model_of(source)) is not None:
+        check_header(db, *model, claim=True)
 
 
 _EXTENT = """SELECT coalesce(max(sequence), 0), coalesce(min(doc), 1), coalesce(max(doc), 1), count(*) - count(sequence),
