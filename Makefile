@@ -44,7 +44,7 @@ test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both ar
 	$(TESTS) -n 2 --dist worksteal -m engine
 
 test-encrypted: .venv-encrypted/.ready  ## encrypted records, and fault suites over them, with the SQLite that encrypts
-	$(ENCRYPTED) -m encrypted $(addprefix tests/,stores end_to_end unit/cli unit/benchmarks examples)
+	$(ENCRYPTED) -m encrypted $(addprefix tests/,stores faults/test_migrate.py end_to_end unit/cli unit/benchmarks examples)
 	$(ENCRYPTED) --encrypted $(addprefix tests/faults/test_,kills.py erasure.py forks.py verify.py)
 
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path

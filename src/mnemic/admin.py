@@ -256,14 +256,14 @@ class Admin:
     def questions(self) -> list[Question]:
         """The last questions of this user, the last first; none unless ``RetentionPolicy.questions`` keeps some.
 
-        They are neither exported nor moved to another record.
+        They are not exported.
         """
         return self._runtime.store.lifecycle.questions(self._scope.user)
 
     def contexts(self) -> list[GivenContext]:
         """The last contexts that were given for this user, the last first; none unless ``RetentionPolicy.contexts`` keeps some.
 
-        They are neither exported nor moved to another record.
+        They are not exported.
         """
         return self._runtime.store.lifecycle.contexts(self._scope.user)
 
@@ -336,7 +336,7 @@ class Admin:
             vectors: include the vectors, so that the import needs no embedder.
 
         Returns:
-            Counts by kind; ``left_out`` counts links between two forgotten memories.
+            Counts by kind.
 
         Raises:
             Conflict: others kept changing the record.

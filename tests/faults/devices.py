@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from tests.battery import long
 from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, MnemicError
@@ -27,6 +30,26 @@ SHARED = (
     "The flight leaves at noon.",
 )
 """Statements that several devices make on their own."""
+
+OPERATIONS = (
+    "add", "remember", "remember", "remember", "derive", "update", "update", "pin", "end", "correct", "forget", "restore",
+    "link", "link", "unlink", "process", "consolidate", "undo", "quarantine", "release", "search", "erase", "erase",
+)  # fmt: skip
+numbers = st.integers(0, 30)
+steps = st.one_of(
+    *[st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 2), numbers, numbers)] * 5,
+    st.tuples(st.just("sync"), st.sampled_from([*itertools.permutations(range(3), 2)])),
+)
+lives = st.lists(steps, min_size=6, max_size=24)
+"""What several devices do, one after the other, and which of them sync."""
+
+
+def limits(examples):
+    """Settings of a run: the same lives every time in the short form."""
+    return settings(
+        max_examples=examples, deadline=None, derandomize=not long(), database=None, suppress_health_check=[*HealthCheck],
+        phases=(Phase.generate, Phase.shrink),
+    )  # fmt: skip
 
 
 class Clocks:
@@ -80,6 +103,14 @@ class Devices:
 
     def rows(self, device):
         return store_of(self.memories[device]).synced.read(self.user)
+
+    def live(self, life):
+        """Do the steps of a life."""
+        for operation, *given in life:
+            if operation == "sync":
+                self.sync(*given[0])
+            else:
+                self.act(given[0], operation, *given[1:])
 
     def ids(self, device, kind=None):
         return sorted(id_ for id_, s in self.rows(device).outlines.items() if kind in (None, s.kind))

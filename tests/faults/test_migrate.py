@@ -1,18 +1,31 @@
 """Transfer a record: killed on the way it goes on, and everything arrives as it was."""
 
+import itertools
 import os
 import signal
 import sqlite3
+import tempfile
 import warnings
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from hypothesis import given
 from tests.battery import count, note
-from tests.internals import database_of, store_of
+from tests.internals import store_of
 
-from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, InvalidInput, Memory, Message
+from mnemic import (
+    Conflict,
+    Consolidator,
+    EmbeddingMismatch,
+    HashingEmbedder,
+    InvalidInput,
+    Memory,
+    Message,
+    RetentionPolicy,
+)
 from mnemic.cli import main
 from mnemic.errors import ConfigurationError
 from mnemic.stores import SqliteStore
@@ -20,9 +33,11 @@ from mnemic.stores.sql import transfer
 from mnemic.transfer.migrate import migrate
 from mnemic.types import MemoryRecord
 
+from .devices import Devices, limits, lives, own_clocks
 from .failpoints import in_child
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
+OF_A_PLACE = {"location": "", "bytes_on_disk": 0}
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
 BIKES = (
     "The bicycle stands in the cellar of the house.",
@@ -37,7 +52,7 @@ def opened(place, user="ana", **options):
 
 def lived(place, user, facts=24):
     """A user with everything a user can have."""
-    with opened(place, user) as memory:
+    with opened(place, user, retention=RetentionPolicy(questions=5, contexts=5)) as memory:
         start = datetime(2026, 1, 1, tzinfo=UTC)
         for n in range(facts):
             memory.add(
@@ -62,8 +77,15 @@ def lived(place, user, facts=24):
         if undone:
             memory.undo(undone)
         memory.search("apples of the market", k=5)
+        memory.get_memory_context("Which apples are there?")
         scoped = memory.scoped(project="p", session="x")
         scoped.remember("In the project it rains", importance=0.9)
+
+
+@pytest.fixture(scope="module")
+def clocks():
+    with own_clocks() as held:
+        yield held
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +107,10 @@ def without_use(record):
     return replace(record, access_count=0, last_accessed_at=None, importance=record.salience)
 
 
-def answers(place, user):
-    """What a user can ask for, in a form in which two places can be compared."""
-    with opened(place, user) as memory:
+def answers(place, user, question="apples of the market", **options):
+    """What a user can ask for, in a form in which two places can be compared. What was kept is read before more is asked."""
+    with opened(place, user, **options) as memory:
+        kept = (memory.admin.questions(), [replace(context, number=0) for context in memory.admin.contexts()])
         records = [
             *memory.messages(reach="user"),
             *memory.episodes(reach="user"),
@@ -95,15 +118,20 @@ def answers(place, user):
         ]
         archived = memory.list(limit=None, reach="user", status=["archived"], include_expired=True)
         ids = [str(record.id) for record in [*records, *archived]]
-        graph = memory.links.graph("f2", depth=3)
+        linked = [id_ for id_ in ids if isinstance(memory.get(id_), MemoryRecord)]
+        graphs = [memory.links.graph(id_, depth=2) for id_ in linked]
+        context = memory.get_memory_context(question, now=NOW)
         return {
             "records": [without_use(record) for record in (*records, *archived)],
             "preferences": dict(memory.preferences),
             "histories": {id_: unnumbered(memory.history(id_)) for id_ in ids},
             "log": unnumbered(memory.admin.log(limit=None)),
-            "hits": {hit.id: hit.text for hit in memory.search("apples of the market", k=60, now=NOW)},
-            "graph": (graph.links, graph.depths),
-            "counts": memory.stats().memories,
+            "hits": [(hit.id, hit.text) for hit in memory.search(question, k=60, now=NOW)],
+            "graphs": [(graph.links, graph.depths) for graph in graphs],
+            "context": context.text.replace(store_of(memory).fence, ""),
+            "kept": kept,
+            "counts": replace(memory.stats(), **OF_A_PLACE),
+            "findings": memory.admin.verify(deep=True).findings,
         }
 
 
@@ -113,22 +141,43 @@ def assert_same(left, right, user="ana"):
         assert here[what] == there[what], what
 
 
+@contextmanager
+def each_write(before):
+    """Calls a function with the number of each page before it is written."""
+    real, numbers = transfer._write, itertools.count(1)
+
+    def write(*given_):
+        before(next(numbers))
+        real(*given_)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transfer, "_write", write)
+        yield
+
+
 def killed(source, target, at):
-    """A process that moves until it is killed before its n-th write; how it ended."""
+    """A process that moves until it is killed before its n-th page; how it ended."""
 
     def work():
-        writes, real = [0], transfer.Transfer.put
-
-        def put(self, *arguments):
-            writes[0] += 1
-            if writes[0] == at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            real(self, *arguments)
-
-        transfer.Transfer.put = put
-        migrate(source, target)
+        with each_write(lambda number: number == at and os.kill(os.getpid(), signal.SIGKILL)):
+            migrate(source, target)
 
     return in_child(work)
+
+
+class Stop(Exception):
+    """An interruption."""
+
+
+def interrupted(source, target, at):
+    """A move that ends before its n-th page."""
+
+    def stop(number):
+        if number == at:
+            raise Stop
+
+    with each_write(stop), pytest.raises(Stop):
+        migrate(source, target)
 
 
 @pytest.fixture
@@ -136,39 +185,37 @@ def small_pages(monkeypatch):
     monkeypatch.setattr(transfer, "PAGE", 10)
 
 
+@pytest.fixture
+def pages(source, tmp_path, small_pages):
+    """The number of pages of one user."""
+    seen = []
+    with each_write(seen.append):
+        migrate(source, tmp_path / "counted")
+    return len(seen) // 2
+
+
 class TestKilled:
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
     @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-    @pytest.mark.usefixtures("small_pages")
-    def test_three_times_on_the_way_it_goes_on_and_nothing_is_doubled(self, source, tmp_path):
+    def test_three_times_on_the_way_the_users_that_are_there_are_whole(self, source, tmp_path, pages):
         trials = count(3, 40)
         for trial in range(trials):
-            target, done = tmp_path / f"target{trial}", []
-            for at in (2 + trial, 3 + trial // 2, 7 + trial % 5):
+            target, there = tmp_path / f"target{trial}", []
+            for at in (2 + trial, pages + 2 + trial, 2 + trial):
                 assert killed(source, target, at) == -signal.SIGKILL
-                with closing(SqliteStore(target)) as store, database_of(store).read() as db:
-                    done.append(db.execute("SELECT count(*) FROM messages").fetchone()[0])
-                    assert "bob" not in store.transfer.users() or "ana" in store.transfer.users()
-            assert done == sorted(done)
-            assert done[-1] > 0
+                with closing(SqliteStore(target)) as store:
+                    there.append(store.transfer.users())
+                    assert store.verify().ok
+            assert there == [[], ["ana"], ["ana"]]
             moves = migrate(source, target)
             assert moves.ok, moves.findings
+            assert [moved.before for moved in moves.users] == [True, False]
             for user in ("ana", "bob"):
                 assert_same(target, source, user)
         note("migrations killed three times", trials=trials, lost=0)
 
-    @pytest.mark.usefixtures("small_pages")
-    def test_half_a_user_is_nobody(self, source, tmp_path, monkeypatch):
-        class Stop(Exception):
-            pass
-
-        def finish(*_):
-            raise Stop
-
-        with monkeypatch.context() as patch:
-            patch.setattr(transfer.Transfer, "finish", finish)
-            with pytest.raises(Stop):
-                migrate(source, tmp_path / "target")
+    def test_half_a_user_is_nobody(self, source, tmp_path, pages):
+        interrupted(source, tmp_path / "target", pages)
         with opened(tmp_path / "target") as memory:
             assert memory.list() == []
             assert not memory.search("apples")
@@ -239,10 +286,8 @@ class TestSame:
         with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
-            taken = {table.name for _, moved in transfer._PAGES.values() for table in moved}
-            assert (
-                tables - derived - {"header", "users", "vectors_next", "questions", "contexts", "tombstones"} == taken
-            )
+            taken = {table.name for _, moved in transfer._PARTS for table in moved}
+            assert tables - derived - {"header", "users", "vectors_next", "tombstones"} == taken
 
 
 def _bare(text):
@@ -251,11 +296,52 @@ def _bare(text):
     return add_message(text, vector=None)
 
 
+@contextmanager
+def any_record(clocks, life):
+    """A record that lived on its own and with others, and was used."""
+    with tempfile.TemporaryDirectory() as folder:
+        devices = Devices([Path(folder, name) for name in "abc"], clocks)
+        try:
+            devices.live(life)
+        finally:
+            devices.close()
+        yield Path(folder, "a"), Path(folder)
+
+
+def assert_moved(source, *places, key=None):
+    """Moved from place to place, a record is what it was: by its rows, and by all that it answers. The last has the key."""
+    digests = set()
+    for here, there in itertools.pairwise((source, *places)):
+        moves = migrate(here, there, target_key=key if there is places[-1] else None)
+        assert moves.ok, moves.findings
+        digests.add(moves.digest)
+    assert len(digests) == 1
+    before = answers(source, "ana", "What is it called?")
+    after = answers(places[-1], "ana", "What is it called?", key=key)
+    for what in before:
+        assert after[what] == before[what], what
+
+
+@limits(count(25, 1_000))
+@given(lives)
+def test_any_life_moves_as_it_was(clocks, life):
+    with any_record(clocks, life) as (source, folder):
+        assert_moved(source, folder / "there")
+
+
+@pytest.mark.encrypted
+@limits(count(5, 200))
+@given(lives)
+def test_any_life_moves_into_an_encrypted_folder(clocks, life):
+    with any_record(clocks, life) as (source, folder):
+        assert_moved(source, folder / "there", key="tide over the old harbour")
+
+
 class TestRefused:
     def test_other_memories_of_a_user(self, source, tmp_path):
         with opened(tmp_path / "t", "bob") as memory:
             memory.remember("another life")
-        with pytest.raises(Conflict, match="other memories of the user 'bob'"):
+        with pytest.raises(Conflict, match="the user 'bob' in the target are not those"):
             migrate(source, tmp_path / "t")
         with closing(SqliteStore(tmp_path / "t")) as store:
             assert store.transfer.users() == ["bob"]
@@ -272,48 +358,52 @@ class TestRefused:
             migrate(source, tmp_path / "t")
 
     @pytest.mark.usefixtures("small_pages")
-    def test_a_source_in_use_is_noticed_and_the_next_time_it_works(self, tmp_path, monkeypatch):
+    @pytest.mark.usefixtures("small_pages")
+    def test_a_source_in_use_is_noticed_and_the_next_time_it_works(self, tmp_path):
         lived(tmp_path / "a", "ana", facts=6)
-        real, writes = transfer.Transfer.put, []
 
-        def put(self, *arguments):
-            if not writes:
+        def use(number):
+            if number == 1:
                 with opened(tmp_path / "a") as memory:
                     memory.remember("in the middle of it")
-            writes.append(1)
-            real(self, *arguments)
 
-        with monkeypatch.context() as patch:
-            patch.setattr(transfer.Transfer, "put", put)
-            with pytest.raises(Conflict, match="was changed in the source"):
-                migrate(tmp_path / "a", tmp_path / "b")
+        with each_write(use), pytest.raises(Conflict, match="was changed in the source"):
+            migrate(tmp_path / "a", tmp_path / "b")
         with closing(SqliteStore(tmp_path / "b")) as store:
             assert store.transfer.users() == []
             assert store.verify().ok
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         assert_same(tmp_path / "b", tmp_path / "a")
 
-    @pytest.mark.usefixtures("small_pages")
-    def test_a_source_that_changed_since_the_interruption_begins_anew(self, tmp_path, monkeypatch):
+    def test_a_source_that_changed_since_the_interruption_is_moved_as_it_is_now(self, tmp_path):
         lived(tmp_path / "a", "ana", facts=6)
-        with monkeypatch.context() as patch:
-            patch.setattr(transfer.Transfer, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-            with pytest.raises(KeyboardInterrupt):
-                migrate(tmp_path / "a", tmp_path / "b")
+        interrupted(tmp_path / "a", tmp_path / "b", 5)
         with opened(tmp_path / "a") as memory:
             memory.forget(ids=["f0"])
             memory.remember("since then")
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         assert_same(tmp_path / "b", tmp_path / "a")
 
+    def test_a_row_that_does_not_arrive_as_it_is_undoes_its_user(self, source, tmp_path, monkeypatch):
+        real = transfer.insert
+
+        def insert(db, table, row):
+            real(db, table, row | ({"strength": 0.5} if table == "links" else {}))
+
+        monkeypatch.setattr(transfer, "insert", insert)
+        with pytest.raises(Conflict, match="not those of the source"):
+            migrate(source, tmp_path / "t")
+        with closing(SqliteStore(tmp_path / "t")) as store:
+            assert store.transfer.users() == []
+
     def test_places_that_are_none(self, tmp_path, source):
-        for given, error in (
+        for places, error in (
             ((tmp_path / "nothing", tmp_path / "t"), InvalidInput), ((source, source), InvalidInput),
             ((source, f"{source}/../memory"), InvalidInput),
             ((source, ":memory:"), ConfigurationError), ((source, "mysql://u:secret@h/d"), ConfigurationError),
         ):  # fmt: skip
             with pytest.raises(error) as caught:
-                migrate(*given)
+                migrate(*places)
             assert "secret" not in str(caught.value)
 
 
@@ -336,6 +426,14 @@ class TestCommand:
 
 @pytest.mark.engine
 class TestPostgres:
+    @limits(count(10, 200))
+    @given(lives)
+    def test_any_life_moves_there_and_back(self, postgres_url, clocks, life):
+        with any_record(clocks, life) as (source, folder):
+            assert_moved(source, postgres_url, folder / "back")
+            with opened(postgres_url) as memory:
+                memory.admin.erase_user()
+
     def test_there_and_back(self, source, tmp_path, postgres_url):
         there = migrate(source, postgres_url)
         assert there.ok, there.findings
@@ -348,14 +446,24 @@ class TestPostgres:
             there, here = answers(postgres_url, "ana"), answers(source, "ana")
         assert there["records"] == here["records"]
         assert there["histories"] == here["histories"]
-        assert [hit[0] for hit in there["hits"]] == [hit[0] for hit in here["hits"]]
+        assert there["hits"] == here["hits"]
 
     @pytest.mark.usefixtures("small_pages")
     @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
     def test_killed_three_times(self, source, postgres_url):
-        for at in (3, 4, 6):
+        for at in (3, 20):
             assert killed(source, postgres_url, at) == -signal.SIGKILL
         assert migrate(source, postgres_url).ok
+
+    def test_other_users_write_meanwhile(self, source, postgres_url):
+        with opened(postgres_url, "carl") as memory:
+
+            def use(number):
+                if number == 1:
+                    assert memory.remember("while others arrive").outcome == "stored"
+
+            with each_write(use):
+                assert migrate(source, postgres_url).ok
 
     def test_beside_other_users(self, source, postgres_url):
         with opened(postgres_url, "carl") as memory:

@@ -84,8 +84,7 @@ def users(given: Namespace) -> Answer:
 def _user_names(given: Namespace) -> list[str]:
     """The users of the record, oldest first."""
     with closing(open_runtime(given)) as runtime:
-        transfer = runtime.store.transfer
-        return [name for name in transfer.users() if transfer.extent(name)]
+        return runtime.store.transfer.users()
 
 
 def _user(memory: Memory, name: str) -> dict[str, Any]:
@@ -148,12 +147,8 @@ def export(given: Namespace) -> Answer:
     if piped:
         stdout().flush()
         stdout().buffer.write(content.getvalue().encode())
-    left_out = counts.pop("left_out")
-    notes = [f"{counted(counts)} written to {'stdout' if piped else given.file}."]
-    if left_out:
-        notes.append(f"{counted({'link': left_out})} between forgotten memories left out.")
-    document = {"file": given.file, "counts": counts, "left_out": left_out}
-    return Answer(document, notes=notes, fine=any(counts.values()))
+    note = f"{counted(counts)} written to {'stdout' if piped else given.file}."
+    return Answer({"file": given.file, "counts": counts}, notes=[note], fine=any(counts.values()))
 
 
 @command("copy the whole record while it is in use", option("folder", "the target: a new folder", metavar="FOLDER"))
@@ -254,9 +249,10 @@ def _keys(source: str, target: str) -> dict[str, str | None]:
 )
 def migrate(given: Namespace) -> Answer:
     """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
-    are copied unchanged, with versions, events and vectors: nothing is embedded again. An interrupted run is resumed
-    by the next. At the end all rows are compared, and both stores verified. The source is not changed, and must not
-    be written to in the meantime. MNEMIC_KEY is the key of an encrypted source, and encrypts a target that is a folder.
+    are copied unchanged, with versions, events and vectors: nothing is embedded again. Each user is copied in one
+    transaction, which ends when all rows were compared; after an interruption, run it again. At the end both stores are
+    verified. The source is not changed, and must not be written to in the meantime. MNEMIC_KEY is the key of an
+    encrypted source, and encrypts a target that is a folder.
 
     examples:
       mnemic migrate --from ./memory --to postgresql://localhost/app
@@ -266,14 +262,12 @@ def migrate(given: Namespace) -> Answer:
 
     with progress_bar("row") as step:
         moves = migrate.migrate(given.source, given.target, step, **_keys(given.source, given.target))
-    documents: list[dict[str, object]] = []
-    lines: list[str] = []
+    documents, lines = list[dict[str, object]](), list[str]()
     for moved in moves.users:
         counts = {"user": moved.user, "records": moved.records, "events": moved.events}
         documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
         rows = counted({"record": moved.records, "event": moved.events})
-        state = "was there" if moved.before else "moved"
-        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {state}")
+        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {'was there' if moved.before else 'moved'}")
     for finding in () if given.json else moves.findings:
         warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."

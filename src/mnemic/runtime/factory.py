@@ -73,10 +73,16 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
     return llm if isinstance(llm, LanguageModel) else LanguageModel(llm)
 
 
-def _store(
+def open_store(
     location: str | Path, durability: Durability, vectors: object, key: str | bytes | None
 ) -> tuple[Store, VectorIndex | None]:
-    """Open the store at a location, and the vector index that is derived from it, if there is one."""
+    """Open the store at a location, and its vector index if it has one.
+
+    Raises:
+        ConfigurationError: it cannot be encrypted, and there is a key.
+        WrongKey: it is encrypted under another key, or not at all.
+        StoreError: it cannot be opened.
+    """
     index = index_from(vectors)
     if key is not None:
         check_encryptable(location, indexed=index is not None)
@@ -192,7 +198,7 @@ def open_runtime(
     notices = Notices(secrets)
     indexer = Indexer(embedder_from(embedder), secrets, notices)
     in_memory = str(location) == IN_MEMORY
-    opened, index = _store(location, durability, vectors, key)
+    opened, index = open_store(location, durability, vectors, key)
     with suppress(StoreReadOnly):
         opened.lifecycle.recover()
     with suppress(StoreError):  # finish an erasure that was interrupted

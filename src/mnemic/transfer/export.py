@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_type_hints
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
 from mnemic.text.values import shown, to_json
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
-from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
+from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE as KEY
 from mnemic.types.literals import TRANSITIONS
 
@@ -43,8 +43,6 @@ VERSION = 1
 ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
-FAR = 10
-"""Depth of the walk that reads the links."""
 
 Progress = Callable[[int, int], None]
 
@@ -80,7 +78,7 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
         vectors: include the vectors as base64 of float16, so that the import needs no embedder.
 
     Returns:
-        The number of written records by kind; ``left_out`` counts links between two archived memories.
+        The number of written records by kind.
 
     Raises:
         Conflict: the record kept changing while it was read.
@@ -91,9 +89,9 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
     for _ in range(ATTEMPTS):
         number = runtime.store.user(scope.user)
         before = 0 if number is None else runtime.store.last_event(number)
-        lines, counts, torn = list[dict[str, object]](), dict[str, int](), None
+        lines, torn = list[dict[str, object]](), None
         try:
-            lines, counts = _lines(runtime, scope.user, number, vectors=vectors)
+            lines = _lines(runtime, scope.user, number, vectors=vectors)
         except (LookupError, TypeError, CycleError, NotFound) as error:  # a row refers to a missing one
             torn = error
         if number == runtime.store.user(scope.user) and (number is None or runtime.store.last_event(number) == before):
@@ -103,7 +101,7 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
                     "Check it with mnemic doctor --deep, or restore a backup."
                 ) from torn
             _write(runtime, file, (f"{to_json(line)}\n" for line in lines))
-            return counts
+            return cast("dict[str, int]", lines[0]["counts"])
     raise Conflict(
         "The record was changed during every attempt to read it. Nothing was written; try again when it is idle."
     )
@@ -124,13 +122,10 @@ def _write(runtime: Runtime, file: str | Path | IO[str], lines: Iterable[str]) -
         write_lines(partial, cipher, lines)
 
 
-def _lines(
-    runtime: Runtime, user: str, number: int | None, *, vectors: bool
-) -> tuple[list[dict[str, object]], dict[str, int]]:
-    """The lines of a user, the header first, and the counts by kind."""
+def _lines(runtime: Runtime, user: str, number: int | None, *, vectors: bool) -> list[dict[str, object]]:
+    """The lines of a user, the header with the counts by kind first."""
     header: dict[str, object] = {"mnemic": VERSION}
     found: list[dict[str, object]] = []
-    left_out = 0
     if number is not None:
         delta = runtime.store.catalog(number, after=0, event=-1)
         stored = _fetch_all(runtime, number, delta.rows.doc.tolist() if delta.rows else [])
@@ -143,10 +138,9 @@ def _lines(
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             found += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
         _sort_sources(found)
-        edges, left_out = _edges(runtime, user, number, stored)
-        found += [{"kind": "link", **_as_json(link)} for link in edges]
-    header["counts"] = counts = _counts(str(line["kind"]) for line in found)
-    return [header, *found], {**counts, "left_out": left_out}
+        found += [{"kind": "link", **_as_json(link)} for link in runtime.store.relations.all_links(user)]
+    header["counts"] = _counts(str(line["kind"]) for line in found)
+    return [header, *found]
 
 
 def _counts(kinds: Iterable[str]) -> dict[str, int]:
@@ -249,20 +243,6 @@ def _sort_sources(lines: Sequence[dict[str, object]]) -> None:
     for line in lines:
         if "source_ids" in line:
             line["source_ids"] = sorted(cast("list[str]", line["source_ids"]), key=place.__getitem__)
-
-
-def _edges(runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored]) -> tuple[list[Link], int]:
-    """The links of a user, and the number of unreadable ones: the walk does not reach links between archived memories."""
-    ids = {doc: str(item.value.id) for doc, item in stored.items() if item.kind == "memory"}
-    pairs = {(ids[a], ids[b]) for a, b, *_ in runtime.store.relations.links(number, list(ids))}
-    left = set(pairs)
-    found: dict[tuple[str, str, str], Link] = {}
-    for start in [end for pair in sorted(pairs) for end in (pair, pair[::-1])]:
-        if left & {start, start[::-1]}:
-            graph = runtime.store.relations.graph(user, start[0], depth=FAR, types=get_args(LinkType), most=len(ids))
-            found |= {(link.source, link.target, link.type): link for link in graph.links}
-            left -= {(link.source, link.target) for link in graph.links}
-    return [found[key] for key in sorted(found)], len(left)
 
 
 # Import

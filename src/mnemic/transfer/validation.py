@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
@@ -126,67 +126,46 @@ def check_record(value: Record, project: str | None) -> None:
 
 def check(lines: Sequence[Line]) -> None:
     """Check what the store would reject later: duplicate ids, sources after their records, duplicate memories."""
-    seen = _Seen()
+    seen, live = dict[str, Line](), set[tuple[object, ...]]()
     for line in lines:
-        if missing := sorted(_references(line.value) - seen.trusts.keys()):
+        value = line.value
+        if missing := sorted(_references(value) - seen.keys()):
             raise line_error(line.number, f"names {shown(missing[0], 60)}, which is not in the file before it")
-        match line.value:
-            case Link() as link:
-                if link.type == "supersedes" and link.target in seen.believed:
-                    raise line_error(
-                        line.number, f"replaces {shown(link.target, 60)}, whose time has not ended (expired_at)"
-                    )
-            case value:
-                if not value.id or value.id in seen.trusts:
-                    raise line_error(line.number, f"has the id {shown(value.id, 60)}, which is empty or taken")
-                seen.trusts[value.id] = _checked_trust(line, value, seen.trusts)
-                _check_next(line, value, seen)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """State of the previous lines: trust and levels by id, unexpired memories, and keys of live ones."""
-
-    trusts: dict[str, float] = field(default_factory=dict[str, float])
-    levels: dict[str, tuple[object, object]] = field(default_factory=dict[str, tuple[object, object]])
-    believed: set[str] = field(default_factory=set[str])
-    live: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
-
-
-def _check_next(line: Line, value: Record, seen: _Seen) -> None:
-    """Check a record against the previous lines, and add it to the state."""
-    if isinstance(value, Message):
-        seen.levels[str(value.id)] = (line.extra["project"], value.session)
-        return
-    if isinstance(value, Episode):
-        _check_episode(line, value, seen.levels)
-    if len(line.extra["earlier"] or ()) != value.version - 1:
-        raise line_error(line.number, f"is version {value.version} without those before")
-    if isinstance(value, MemoryRecord) and value.expired_at is None:
-        seen.believed.add(value.id)
-        if value.status != "archived":
-            if (key := key_of(value, value.content)) in seen.live:
+        if isinstance(value, Link):
+            if value.type == "supersedes" and getattr(seen[value.target].value, "expired_at", 0) is None:
+                what = f"replaces {shown(value.target, 60)}, whose time has not ended (expired_at)"
+                raise line_error(line.number, what)
+            continue
+        _check_next(line, value, seen)
+        if isinstance(value, MemoryRecord) and value.expired_at is None and value.status != "archived":
+            if (key := key_of(value, value.content)) in live:
                 raise line_error(line.number, "repeats the content of a previous memory")
-            seen.live.add(key)
+            live.add(key)
+        seen[str(value.id)] = line
 
 
-def _check_episode(line: Line, episode: Episode, levels: Mapping[str, tuple[object, object]]) -> None:
-    """Check that the messages of an episode have its project and, if it has one, its session."""
-    of = [levels.get(id_) for id_ in episode.message_ids]
-    if not of or None in of:
-        raise line_error(line.number, "is an episode without messages, or with records of other kinds")
-    project, session = episode.project, episode.session
-    if any(level and (level[0] != project or session not in (None, level[1])) for level in of):
-        raise line_error(line.number, "is an episode of another project or conversation than its messages")
-
-
-def _checked_trust(line: Line, value: Record, known: Mapping[str, float]) -> float:
-    """The trust of a record; it must not exceed that of its sources."""
+def _check_next(line: Line, value: Record, seen: Mapping[str, Line]) -> None:
+    """Check a record against the previous lines, by id: it must not be trusted more than its sources."""
+    if not value.id or value.id in seen:
+        raise line_error(line.number, f"has the id {shown(value.id, 60)}, which is empty or taken")
     if value.trust is None or (isinstance(value, Message) and None in (value.sent_at, value.source)):
         raise line_error(line.number, "is a message without sent_at, source or trust")
-    if value.trust > least_trust(known[source] for source in _references(value)):
+    if value.trust > least_trust(cast("Record", seen[source].value).trust for source in _references(value)):
         raise line_error(line.number, "has a higher trust than its sources")
-    return value.trust
+    if isinstance(value, Episode):
+        _check_episode(line, value, [seen[id_] for id_ in value.message_ids])
+    if not isinstance(value, Message) and len(line.extra["earlier"] or ()) != value.version - 1:
+        raise line_error(line.number, f"is version {value.version} without those before")
+
+
+def _check_episode(line: Line, episode: Episode, of: Sequence[Line]) -> None:
+    """Check that the messages of an episode have its project and, if it has one, its session."""
+    messages = [(one, one.value) for one in of if isinstance(one.value, Message)]
+    if not messages or len(messages) < len(of):
+        raise line_error(line.number, "is an episode without messages, or with records of other kinds")
+    project, session = episode.project, episode.session
+    if any(one.extra["project"] != project or session not in (None, said.session) for one, said in messages):
+        raise line_error(line.number, "is an episode of another project or conversation than its messages")
 
 
 def _references(value: Record | Link) -> set[str]:

@@ -730,9 +730,17 @@ _WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(
         JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
         WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
     SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
-_LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN memories a ON a.doc = l.source
-    JOIN memories b ON b.doc = l.target WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG}
-    ORDER BY l.source, l.target, l.type"""
+_LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN memories a ON a.doc = l.source
+    JOIN memories b ON b.doc = l.target"""
+_AMONG_THEM = (
+    f"WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG} ORDER BY l.source, l.target, l.type"
+)
+
+
+def _links(db: Connection, rest: str, *values: object) -> tuple[Link, ...]:
+    """Links; ``rest`` is the SQL that selects and orders them."""
+    found = db.execute(f"{_LINKS} {rest}", values)
+    return tuple(Link(source=a, target=b, type=kind, strength=s, reason=reason) for a, b, kind, s, reason in found)
 
 
 _GONE = f"""SELECT p.id, r.content, r.status,
@@ -826,6 +834,11 @@ class Relations(Reader[Database]):
             (a, b, kind, strength, max(times)) for a, b, kind, strength, *times in self._rows(user, sql, docs, docs)
         ]
 
+    def all_links(self, user: str) -> tuple[Link, ...]:
+        """All links of a user, ordered by ids."""
+        with self._snapshot(user) as (db, number):
+            return _links(db, "WHERE l.user_id = ? ORDER BY a.id, b.id, l.type", number)
+
     def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
         """The memories within ``depth`` links of one, at most ``most``, and the links among them.
 
@@ -842,9 +855,6 @@ class Relations(Reader[Database]):
             memories = {doc: s.value for doc in depths if isinstance((s := found[doc]).value, MemoryRecord)}
             return Graph(
                 memories=tuple(memories.values()),
-                links=tuple(
-                    Link(source=a, target=b, type=kind, strength=strength, reason=reason)
-                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, types))
-                ),
+                links=_links(db, _AMONG_THEM, inside, inside, types),
                 depths={record.id: depths[doc] for doc, record in memories.items()},
             )

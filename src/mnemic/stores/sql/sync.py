@@ -47,6 +47,8 @@ _OUTLINE = (
     "valid_at", "expired_at", "invalid_at", "trust", "valence", "arousal", "emotion_confidence", "waits",
 )  # fmt: skip
 PAGE = 500
+_NONE = frozenset[str]()
+"""One for all records: an empty set of its own would be a tenth of an outline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ class _Dependents:
     """The rows that refer to records, by doc."""
 
     def __init__(self, db: Connection, user: int, chosen: str, values: tuple[Any, ...]) -> None:
-        def of(columns: str, table: str, where: str = "", key: str = "doc") -> dict[int, list[Any]]:
+        def of(columns: str, table: str, where: str = "", key: str = "doc") -> Mapping[int, list[Any]]:
             found: dict[int, list[Any]] = defaultdict(list)
             condition = chosen.replace("doc", key, 1)
             sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {condition} {where}"
@@ -190,7 +192,7 @@ class _Dependents:
     def state(self, row: Row, texts: Mapping[int, str] | None) -> RecordState:
         """The state of a row; without texts its outline."""
         doc, kind = row["doc"], row["kind"]
-        written = sorted(self._events[doc])
+        written = sorted(self._events.get(doc, ()))
         by_time = {at: version for at, operation, _, version in written if operation in WRITING}
         archived = row["status"] in ("archived", "quarantined")
         tier = (row["tier_before"] if archived else row["status"]) or "short_term"
@@ -207,11 +209,11 @@ class _Dependents:
             trail=tuple(dict.fromkeys(TrailEvent(*event[:3]) for event in written)), texts=named or outline,
             tier="long_term" if tier == "long_term" else "short_term", hash=bytes(row["hash"]).hex(), key=row["key"],
             since=since, created_at=row["created_at"], expired_at=row["expired_at"], invalid_at=row["invalid_at"],
-            trust=row["trust"], waits=row["waits"], episode=next((id_ for (id_,) in self._episodes[doc]), None),
+            trust=row["trust"], waits=row["waits"], episode=next((id_ for (id_,) in self._episodes.get(doc, ())), None),
             emotion=(None, None, None) if kind == "memory" else (row["valence"], row["arousal"], row["emotion_confidence"]),
-            parents=frozenset(parent for (parent,) in self._parents[doc]),
-            uses=cast("tuple[int, int]", tuple(next(iter(self._uses[doc]), (0, 0)))),
-            tasks=frozenset(task for (task,) in self._tasks[doc]),
+            parents=frozenset(parent for (parent,) in self._parents.get(doc, ())) or _NONE,
+            uses=cast("tuple[int, int]", tuple(next(iter(self._uses.get(doc, ())), (0, 0)))),
+            tasks=frozenset(task for (task,) in self._tasks.get(doc, ())) or _NONE,
         )  # fmt: skip
 
 

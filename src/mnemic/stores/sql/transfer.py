@@ -1,342 +1,196 @@
-"""Moving users between records, page by page, resumable after any interruption.
+"""Moving users between records, row by row.
 
-An incompletely moved user has a name that no caller can use, and a header entry with the progress; both are written in the
-transaction of the page. All docs of a user are shifted by the same offset, which preserves their order.
+The rows of a user are portable: they belong to the user 0, docs count from the first one of the user, and numbers that the
+database assigns are left out. Their digest is the same in every record.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mnemic.errors import Conflict
-from mnemic.protocols import Model
 from mnemic.stores import schema
-from mnemic.stores.schema import RECORDS, Table
+from mnemic.stores.schema import RECORDS, VECTORS, Table
 from mnemic.stores.sql import queries, rows
-from mnemic.stores.sql.changes import check_header, insert, lock_user, put_tombstones, put_vector, set_header
+from mnemic.stores.sql.changes import check_header, insert, lock_user, put_tombstones
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
 
-Row = tuple[Any, ...]
-Stage = Literal["episodes", "messages", "memories", "dependents", "events", "consolidations"]
+Page = Sequence[rows.Row]
+Step = Callable[[int], None]
 
-UNFINISHED = "\x00on the way: "
 PAGE = 1_000
-COUNTED = ("records", "events", "consolidations")
-
-_RECORDS = "SELECT doc FROM records WHERE user_id = ?1 AND doc > ?2 {} ORDER BY doc LIMIT ?3"
-_PAGES: Mapping[Stage, tuple[str, Mapping[Table, str]]] = {
-    "episodes": (_RECORDS.format("AND kind = 'episode'"), {RECORDS: "doc"}),
-    "messages": (_RECORDS.format("AND kind = 'message'"), {RECORDS: "doc"}),
-    "memories": (_RECORDS.format("AND kind = 'memory'"), {RECORDS: "doc"}),
-    "dependents": (
-        _RECORDS.format(""),
+_OF_RECORDS = "SELECT doc FROM records WHERE user_id = ? {} ORDER BY doc"
+_NUMBERED = (schema.EVENTS, schema.QUESTIONS, schema.CONTEXTS)
+_PARTS: Sequence[tuple[str, Mapping[Table, str]]] = (
+    (_OF_RECORDS.format("AND kind = 'episode'"), {RECORDS: "doc"}),  # messages refer to them
+    (_OF_RECORDS.format("AND kind != 'episode'"), {RECORDS: "doc"}),
+    (
+        _OF_RECORDS.format(""),
         {
             schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
-            schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
+            schema.ACCESS: "doc", schema.JUDGED: "doc", VECTORS: "doc",
         },
     ),
-    "events": (
-        "SELECT sequence FROM events WHERE user_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
-        {schema.EVENTS: "sequence"},
-    ),
-    "consolidations": (
-        "SELECT id FROM consolidations WHERE user_id = ?1 ORDER BY at, id LIMIT ?3 OFFSET ?2",
+    *((f"SELECT {t.names[0]} FROM {t.name} WHERE user_id = ? ORDER BY 1", {t: t.names[0]}) for t in _NUMBERED),
+    (
+        "SELECT id FROM consolidations WHERE user_id = ? ORDER BY id",
         {schema.CONSOLIDATIONS: "id", **dict.fromkeys(schema.OUTCOMES, "consolidation")},
     ),
-}  # fmt: skip
-"""The query for the keys of a page, and the tables with the columns of these keys."""
-STAGES: Sequence[Stage] = (*_PAGES,)
-"""In an order in which every reference resolves."""
-_TABLES: Mapping[str, Table] = {table.name: table for table in schema.TABLES}
+)  # fmt: skip
+"""Queries for keys, and the tables with the columns of these keys, in an order in which every reference resolves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows by table, with columns in schema order; ``last`` is the position where the next page begins."""
-
-    rows: Mapping[str, Sequence[Row]]
-    last: int
-
-    @property
-    def size(self) -> int:
-        """The number of records, events or consolidations."""
-        return sum(len(self.rows.get(table, ())) for table in COUNTED)
-
-    def renumbered(self, user: int, by: int) -> Page:
-        """The same rows for another user number, with docs shifted by ``by``."""
-        return Page(
-            {table: [_renumber(table, row, user, by) for row in rows] for table, rows in self.rows.items()}, self.last
-        )
-
-    def lines(self) -> Iterator[str]:
-        """One line per row, in an order independent of the engine; event numbers are left out."""
-        for table in sorted(self.rows):
-            rows = self.rows[table]
-            if table == "events":  # in chronological order
-                yield from (_line(table, row[1:]) for row in rows)
-            else:
-                yield from sorted(_line(table, row) for row in rows)
-
-
-def _line(table: str, row: Row) -> str:
-    return to_json([table, *(v.hex() if isinstance(v, bytes) else v for v in row)])
-
-
-def _renumber(table: str, row: Row, user: int, by: int) -> Row:
-    docs = _TABLES[table].docs
-
-    def renumbered(name: str, value: Any) -> Any:
-        if value is None or name == "user_id":
-            return None if value is None else user
-        if name == "row":
-            return _version(value, user, by)
-        return value + by if name in docs else value
-
-    return tuple(map(renumbered, _TABLES[table].names, row))
-
-
-def _version(text: str, user: int, by: int) -> str:
-    """A row of ``versions`` with its docs shifted."""
-    held = json.loads(text)
-    docs = {name: held[name] + by for name in RECORDS.docs if held.get(name)}
-    return to_json(held | docs | {"user_id": user})
-
-
-def _page(db: Connection, user: int, stage: Stage, after: int) -> Page:
-    """The next rows of a stage."""
-    sql, tables = _PAGES[stage]
-    keys = [key for (key,) in db.execute(sql, (user, after, PAGE))]
-    if not keys:
-        return Page({}, after)
-    rows = {
-        table.name: db.execute(
-            f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {key}",
-            (user, keys),
-        ).fetchall()
-        for table, key in tables.items()
-    }
-    return Page(rows, after + len(keys) if stage == "consolidations" else keys[-1])
-
-
-_COUNTS = ", ".join(f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in COUNTED)
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """A user at one moment: the last event, the lowest and highest doc, and the numbers of rows."""
+class Extent(NamedTuple):
+    """A user at one moment: the last event, the lowest and highest doc, and the numbers of records and events."""
 
     event: int
     low: int
     high: int
     records: int
     events: int
-    consolidations: int
 
     @property
     def size(self) -> int:
-        """The total of records, events and consolidations."""
-        return self.records + self.events + self.consolidations
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The progress of a move: source record and event, the shift of docs, and the position of the next page."""
-
-    origin: str
-    event: int
-    by: int
-    stage: Stage | None = STAGES[0]
-    after: int = 0
-    done: int = 0
+        """The number of records and events."""
+        return self.records + self.events
 
 
 class Transfer(Reader[Database]):
     """Reads users from a record, and writes users to it."""
 
-    # Read
-
-    @property
-    def origin(self) -> str:
-        """A random identifier of this record."""
-        with self._db.read() as db:
-            return str(queries.header(db)["fence"])
-
-    @property
-    def model(self) -> Model | None:
-        """The embedder of the vectors and their dimension; None without vectors."""
-        with self._db.read() as db:
-            return queries.model_of(db)
-
     def users(self) -> list[str]:
-        """All complete users, oldest first."""
-        names = self._all("SELECT name FROM users ORDER BY user_id")
-        return [name for (name,) in names if not name.startswith(UNFINISHED)]
+        """All users with rows, oldest first."""
+        sql = """SELECT name FROM users u WHERE EXISTS (SELECT 1 FROM records r WHERE r.user_id = u.user_id)
+            OR EXISTS (SELECT 1 FROM events e WHERE e.user_id = u.user_id) ORDER BY user_id"""
+        return [name for (name,) in self._all(sql)]
 
-    def extent(self, name: str) -> Extent | None:
-        """The extent of a user; None without rows."""
+    def extent(self, name: str) -> Extent:
+        """The extent of a user."""
         with self._snapshot(name) as (db, user):
             return _extent(db, user)
 
-    def page(self, name: str, stage: Stage, after: int) -> Page:
-        """The next rows of a user."""
-        with self._snapshot(name) as (db, user):
-            return _page(db, user, stage, after)
+    def copy(self, name: str, source: Transfer, step: Step) -> str:
+        """Copy a user of another record and compare all rows, in one transaction; one that is here is only compared.
 
-    def digest(self, name: str, step: Callable[[int], None], *, unfinished: bool = False) -> str:
-        """A hash over all rows of a user, independent of engine and docs."""
-        held = UNFINISHED + name if unfinished else name
-        extent, found = self.extent(held), hashlib.blake2b(digest_size=16)
-        for page in self._pages(held) if extent else ():
-            for line in page.renumbered(0, 1 - extent.low if extent else 0).lines():
-                found.update(line.encode("utf-8", "surrogatepass") + b"\n")
-            step(page.size)
-        return found.hexdigest()
+        Args:
+            name: the user.
+            source: the other record, which is read as it is at one moment.
+            step: called with the number of records and events of each page that was read, on either side.
 
-    def _pages(self, name: str) -> Iterator[Page]:
-        for stage in STAGES:
-            after = 0
-            while (page := self.page(name, stage, after)).last != after:
-                yield page
-                after = page.last
-
-    # Write
-
-    def begin(self, name: str, origin: str, extent: Extent) -> State:
-        """Start or resume the move of a user; an unfinished one from another record or event is discarded.
+        Returns:
+            A hash over the rows.
 
         Raises:
-            Conflict: this user exists already.
+            Conflict: this user has other rows here, or was written to in the source meanwhile.
+            EmbeddingMismatch: this record holds vectors of another model.
         """
+        extent = source.extent(name)
+        first = self._prepare(source, extent)
 
-        def work(db: Connection) -> State:
-            _check_absent(db, name)
-            user, state = lock_user(db, UNFINISHED + name), _state(db, name)
-            if state and (state.origin, state.event) == (origin, extent.event):
-                return state
-            if state:
-                _discard(db, user, name)
-                lock_user(db, UNFINISHED + name)
-            span = extent.high - extent.low + 1
-            state = State(origin, extent.event, db.dialect.next_docs(db, span) - extent.low)
-            _save_state(db, name, state)
-            return state
+        def work(db: Connection) -> str:
+            user = lock_user(db, name)
+            here = _extent(db, user).size > 0
+            with source._snapshot(name) as (other, number):
+                _take_model(db, other)  # it may have changed; if not, nothing is locked
+                put = None if here else partial(_write, db, user, first - 1)
+                digest = _digest(_pages(other, number), step, put)
+            if source.extent(name) != extent:
+                raise Conflict(
+                    f"The user {name!r} was changed in the source during the migration. Nothing of this user was stored in the "
+                    "target. Stop all writers of the source, and migrate again: completed users are kept."
+                )
+            if digest != _digest(_pages(db, user), step):
+                raise Conflict(
+                    f"The rows of the user {name!r} in the target are not those of the source: it has other memories of this "
+                    "user, or one of both was used since they were migrated. Nothing of this user was changed there; migrate "
+                    "to an empty store, or erase the user there first."
+                )
+            return digest
 
         return self._db.apply(work)
 
-    def put(self, name: str, state: State, page: Page, after: State, model: Model | None) -> None:
-        """Store a page and the progress after it.
+    def _prepare(self, source: Transfer, extent: Extent) -> int:
+        """Take over the model of another record and reserve docs; returns the first. On a server this locks all users."""
+        with source._db.read() as other, self._db.write() as db:
+            _take_model(db, other)
+            return db.dialect.next_docs(db, extent.high - extent.low + 1)
 
-        Raises:
-            Conflict: another process is moving the same user.
-            EmbeddingMismatch: this record holds vectors of another model.
-        """
-
-        def work(db: Connection) -> None:
-            user = lock_user(db, UNFINISHED + name)
-            if _state(db, name) != state:
-                raise Conflict(f"Another process is moving the user {name!r} to the same place. Let one of them do it.")
-            _write(db, user, page.renumbered(user, state.by), model)
-            _save_state(db, name, after)
-
-        self._db.apply(work)
-
-    def discard(self, name: str) -> None:
-        """Delete the rows of an incompletely moved user."""
-        with self._db.write() as db:
-            _discard(db, queries.number_of(db, UNFINISHED + name), name)
-
-    def tombstones(self) -> list[Row]:
-        """What was erased, of all users."""
-        return self._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
-
-    def add_tombstones(self, found: Sequence[Row]) -> None:
-        """Add the tombstones of another record."""
+    def copy_tombstones(self, source: Transfer) -> None:
+        """Add what was erased in another record, of all users."""
+        found = source._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
         with self._db.write() as db:
             for owner, record, at in found:
                 put_tombstones(db, owner, {record: at})
 
-    def finish(self, name: str) -> None:
-        """Make the moved user visible.
 
-        Raises:
-            Conflict: a user of this name was written to in the meantime.
-        """
-        with self._db.write() as db:
-            _check_absent(db, name)
-            db.execute("DELETE FROM users WHERE name = ?", (name,))  # a user without rows
-            db.execute("UPDATE users SET name = ? WHERE name = ?", (name, UNFINISHED + name))
-            db.execute("DELETE FROM header WHERE key = ?", (_key(name),))
+def _take_model(db: Connection, source: Connection) -> None:
+    if (model := queries.model_of(source)) is not None:
+        check_header(db, *model, claim=True)
 
 
-def _extent(db: Connection, user: int) -> Extent | None:
-    docs = """SELECT doc FROM records WHERE user_id = ?1
-        UNION ALL SELECT doc FROM events WHERE user_id = ?1 AND doc IS NOT NULL"""
-    low, high = db.execute(f"SELECT min(doc), max(doc) FROM ({docs}) d", (user,)).fetchone()
-    records, events, consolidations = db.execute(f"SELECT {_COUNTS}", (user,)).fetchone()
-    if not (records or events or consolidations):
-        return None
-    (last,) = db.execute("SELECT max(sequence) FROM events WHERE user_id = ?", (user,)).fetchone()
-    return Extent(last or 0, low or 1, high or 1, records, events, consolidations)
+_EXTENT = """SELECT coalesce(max(sequence), 0), coalesce(min(doc), 1), coalesce(max(doc), 1), count(*) - count(sequence),
+    count(sequence) FROM (SELECT doc, sequence FROM events WHERE user_id = ?1
+    UNION ALL SELECT doc, NULL FROM records WHERE user_id = ?1) d"""
 
 
-def _key(name: str) -> str:
-    return f"moving {name}"
+def _extent(db: Connection, user: int) -> Extent:
+    return Extent(*db.execute(_EXTENT, (user,)).fetchone())
 
 
-def _state(db: Connection, name: str) -> State | None:
-    row = db.execute("SELECT value FROM header WHERE key = ?", (_key(name),)).fetchone()
-    return State(**json.loads(row[0])) if row else None
+def _pages(db: Connection, user: int) -> Iterator[tuple[Table, Page]]:
+    """The portable rows of a user, table by table, in an order that does not depend on the engine."""
+    by = 1 - _extent(db, user).low
+    for sql, tables in _PARTS:
+        keys = [key for (key,) in db.execute(sql, (user,))]
+        for start in range(0, len(keys), PAGE):
+            for table, key in tables.items():
+                names = [column.name for column in table.columns if column.type != "serial"]
+                rest = f"WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {table.key or key}"
+                found = rows.select(db, table, rest, (user, keys[start : start + PAGE]), names=names)
+                yield table, [_renumbered(table, row, 0, by) for row in found]
 
 
-def _save_state(db: Connection, name: str, state: State) -> None:
-    set_header(db, **{_key(name): json.dumps(asdict(state))})
+def _renumbered(table: Table, row: rows.Row, user: int, by: int) -> dict[str, Any]:
+    """A row for another user number, with docs shifted by ``by``."""
+    moved = {name: row[name] + by for name in table.docs if row.get(name) is not None}
+    if table is schema.VERSIONS:
+        moved["row"] = to_json(_renumbered(RECORDS, json.loads(row["row"]), user, by))
+    return {**row, "user_id": user, **moved}
 
 
-def _check_absent(db: Connection, name: str) -> None:
-    if _extent(db, queries.number_of(db, name)):
-        raise Conflict(
-            f"The user {name!r} has other memories in the target. Nothing of this user was changed there; move to an empty "
-            "place, or erase the user there first."
-        )
+def _digest(pages: Iterable[tuple[Table, Page]], step: Step, put: Callable[[Table, Page], None] | None = None) -> str:
+    """A hash over all rows; each page is given to ``put``."""
+    found = hashlib.blake2b(digest_size=16)
+    for table, page in pages:
+        for row in page:
+            line = to_json(
+                [table.name, *(value.hex() if isinstance(value, bytes) else value for value in row.values())]
+            )
+            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        if put:
+            put(table, page)
+        if table in (RECORDS, schema.EVENTS):
+            step(len(page))
+    return found.hexdigest()
 
 
-def _discard(db: Connection, user: int, name: str) -> None:
-    for (doc,) in db.execute("SELECT doc FROM records WHERE user_id = ?", (user,)).fetchall():
-        db.dialect.unindex(db, doc)
-    for table in ("records", "events", "users"):
-        db.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
-    db.execute("DELETE FROM header WHERE key = ?", (_key(name),))
-
-
-def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
-    """Insert the rows of a page, with full text and filter columns."""
-    for table, found in page.rows.items():
-        if table == "vectors":
-            _write_vectors(db, found, model)
-            continue
-        skip = int(table == "events")  # the database assigns event numbers
-        for values in found:
-            row = dict(zip(_TABLES[table].names[skip:], values[skip:], strict=True))
-            if table == "records":
-                db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
-                row |= db.dialect.filter_columns(row)
-            insert(db, table, row)
-
-
-def _write_vectors(db: Connection, found: Sequence[Row], model: Model | None) -> None:
-    if not found:
-        return
-    assert model is not None  # the source was verified: it has no vectors without a model
-    check_header(db, *model, claim=True)
-    for user, doc, blob in found:
-        put_vector(db, user, doc, np.frombuffer(blob, "<f2").astype(np.float32))
+def _write(db: Connection, user: int, by: int, table: Table, page: Page) -> None:
+    """Insert portable rows, with full text and filter columns."""
+    for portable in page:
+        row = _renumbered(table, portable, user, by)
+        if table is RECORDS:
+            db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
+            row |= db.dialect.filter_columns(row)
+        elif table is VECTORS:
+            row["vector"] = db.dialect.bind_vector(np.frombuffer(row["vector"], "<f2").astype(np.float32))
+        insert(db, table.name, row)
