@@ -36,6 +36,7 @@ DEFINITIONS = {
     "auroc": "probability that an answerable question has a higher `probability` than one of kind abstention",
     "passages": f"gold turns of which the sentence nearest to the question by cosine (of those with 40 characters or more) "
     f"stands in to_prompt() of {BUDGET} tokens, over gold turns, in percent",
+    "by_kind, passages_by_kind": "mean of R@10 and of passages over the questions of one kind",
 }
 
 
@@ -139,7 +140,7 @@ def figures(asked: Sequence[Asked]) -> dict[str, Any]:
             name: metrics.summary(_by_conversation(judged, name)) for name in (*(f"R@{k}" for k in DEPTHS), "MRR")
         }
         result["by_kind"] = {
-            kind: round(100 * float(np.mean([one.values["R@10"] for one in judged if one.kind == kind])), 1)
+            kind: _percent([one.values["R@10"] for one in judged if one.kind == kind])
             for kind in sorted({one.kind for one in judged})
         }
         updates = [
@@ -147,16 +148,23 @@ def figures(asked: Sequence[Asked]) -> dict[str, Any]:
             for one in own
             if one.updated and one.original
         ]
-        result["updated_first"] = (
-            {"questions": len(updates), "percent": round(100 * float(np.mean(updates)), 1)} if updates else None
-        )
+        result["updated_first"] = {"questions": len(updates), "percent": _percent(updates)} if updates else None
         result["auroc"] = _auroc(
             [o.probability for o in judged], [o.probability for o in own if o.kind == "abstention"]
         )
-        passages = [one.passages for one in judged if one.passages is not None]
-        result["passages"] = round(100 * float(np.mean(passages)), 1) if passages else None
+        quoted = [one for one in judged if one.passages is not None]
+        result["passages"] = _percent([one.passages for one in quoted])
+        result["passages_by_kind"] = {
+            kind: _percent([one.passages for one in quoted if one.kind == kind])
+            for kind in sorted({one.kind for one in quoted})
+        }
         found[source] = result
     return found
+
+
+def _percent(shares: Sequence[float | None]) -> float | None:
+    """The mean of shares in percent; None without any."""
+    return round(100 * float(np.mean(shares)), 1) if shares else None
 
 
 def _by_conversation(judged: Sequence[Asked], name: str) -> dict[str, list[float]]:
@@ -217,7 +225,9 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         options.recipe, ("source", *(f"R@{k}" for k in DEPTHS), "MRR", "updated first", "AUROC", "passages"), rows
     )
     for source, values in found.items():
-        reporting.print_table(source, ("kind", "R@10"), list(values["by_kind"].items()))
+        quoted = values["passages_by_kind"]
+        rows = [(kind, recall, quoted.get(kind)) for kind, recall in values["by_kind"].items()]
+        reporting.print_table(source, ("kind", "R@10", "passages"), rows)
     data = {
         "file": options.data.name,
         "sha256": reporting.sha256(options.data),

@@ -474,6 +474,17 @@ class TestContext:
         for text in (context.text, context.to_prompt()):
             assert [line for line in text.splitlines() if " at " in line.lower()] == said
 
+    @pytest.mark.parametrize("query", ["step", None])
+    @pytest.mark.parametrize("style", [None, "markdown"])
+    def test_ids_of_the_caller_do_not_order_what_has_one_time(self, memory, query, style):
+        said = [f"- user: Step {n}" for n in range(12)]
+        memory.add(
+            {"role": "user", "content": f"Step {n}", "id": f"turn-{n}", "sent_at": DAY, "session": "s1"}
+            for n in range(12)
+        )
+        text = memory.get_memory_context(query, max_tokens=1_000).to_prompt(style=style)
+        assert [line for line in text.splitlines() if "Step" in line] == said
+
     def test_too_small_a_budget_cuts_and_says_so(self, memory):
         conversation(memory, "Ana: " + "Lisbon is sunny and " * 60)
         context = memory.get_memory_context("Lisbon", max_tokens=80)

@@ -82,6 +82,7 @@ RERANKED = 50
 class _Ranked:
     """Ranked candidates with their scores and signal values."""
 
+    rows: Rows
     docs: NDArray[np.int64]
     vectors: Floats
     order: Rows
@@ -104,7 +105,7 @@ class _Ranked:
         signals = {name: float(value[i]) for name, value in self.signals.items()}
         parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
         hit = hit_from(stored, float(self.scores[i]), signals)
-        return replace(hit, contributions=parts, relevance=float(self.relevance[i]))
+        return replace(hit, contributions=parts, relevance=float(self.relevance[i]), place=int(self.rows[i]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +350,8 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:
         vectors = centre.apart(vectors)
-    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals, parts, np.zeros(len(rows), np.float32))
+    relevance = np.zeros(len(rows), np.float32)
+    return _Ranked(rows, view.columns.doc[rows], vectors, order, scores, signals, parts, relevance)
 
 
 def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:

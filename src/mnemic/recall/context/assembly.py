@@ -307,10 +307,9 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
     if "message" in filters.kinds:
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
-        found += [
-            hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
-            for m in reversed([m if m.content else whole for m, whole in zip(told, messages, strict=True)])
-        ]
+        shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
+        hits = [hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {}) for m in shown]
+        found += reversed([replace(hit, place=place) for place, hit in enumerate(hits)])
         found = _mark_superseded(runtime, scope, found, filters)
     return _distinct(found, filters)
 

@@ -375,10 +375,10 @@ class Packed:
     lines: tuple[Line, ...]
 
 
-def _order(line: Line) -> tuple[bool, float, str, str]:
+def _order(line: Line) -> tuple[bool, float, str, int, str]:
     hit = line.hit
     moment = hit.sent_at
-    return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.id)
+    return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.place, hit.id)
 
 
 def in_order(lines: Iterable[Line]) -> list[Line]:
