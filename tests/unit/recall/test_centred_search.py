@@ -96,13 +96,8 @@ class Silent:
     def nearest(self, user, query, k):
         assert np.linalg.norm(query) == pytest.approx(1, abs=1e-4)
 
-    def waiting(self, user):
-        return []
-
-    def wake(self): ...
-
-    def drain(self, seconds=None):
-        return True
+    def catch_up(self):
+        return False
 
     def erase(self):
         return True

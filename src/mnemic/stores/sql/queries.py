@@ -730,16 +730,22 @@ _WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(
         JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
         WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
     SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
-_LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN memories a ON a.doc = l.source
-    JOIN memories b ON b.doc = l.target"""
+_LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l LEFT JOIN memories a ON a.doc = l.source
+    LEFT JOIN memories b ON b.doc = l.target"""
 _AMONG_THEM = (
     f"WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG} ORDER BY l.source, l.target, l.type"
 )
 
 
 def _links(db: Connection, rest: str, *values: object) -> tuple[Link, ...]:
-    """Links; ``rest`` is the SQL that selects and orders them."""
-    found = db.execute(f"{_LINKS} {rest}", values)
+    """Links; ``rest`` is the SQL that selects and orders them.
+
+    Raises:
+        TypeError: a memory that a link names is missing: the file is damaged.
+    """
+    found = db.execute(f"{_LINKS} {rest}", values).fetchall()
+    if any(None in row[:2] for row in found):
+        raise TypeError("a link names a memory that is missing")
     return tuple(Link(source=a, target=b, type=kind, strength=s, reason=reason) for a, b, kind, s, reason in found)
 
 
