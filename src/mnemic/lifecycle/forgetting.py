@@ -407,7 +407,7 @@ def _id(record: Stored) -> str:
 
 
 def _quote(record: Stored) -> str:
-    return quoted(hit_from(record, 0.0, {}), QUOTED)
+    return quoted(hit_from(record), QUOTED)
 
 
 def _has_other_matter(record: Stored, request: _Request) -> bool:

@@ -15,7 +15,7 @@ temporary, and whether it is far less likely to bear on the question. No hit is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.dates import may_name_a_date, named_periods
 from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.types import Episode, Query
+from mnemic.types import Episode, Query, Stored
 from mnemic.vectors import Floats, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
@@ -272,7 +271,7 @@ def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
 
 
 def by_recency(
-    runtime: Runtime,
+    read: Callable[[Sequence[int]], Mapping[int, Stored]],
     view: View,
     query: Query,
     terms: Sequence[str],
@@ -286,7 +285,7 @@ def by_recency(
     Hits from assistants, episodes, and earlier questions keep their places.
 
     Args:
-        runtime: the record.
+        read: reads records by doc.
         view: the user's records.
         query: what is asked.
         terms: its terms, as the pool counts them.
@@ -302,7 +301,7 @@ def by_recency(
     if len(places) < 2 or not asks(query.text):  # keywords keep their order
         return order
     first = order[places]
-    said = _first_hits(runtime, view, terms, pool, first, vectors[first], relevance[first])
+    said = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
     if said is None:
         return order
     again = latest_first(query.text, said, at_a_time=query.filters.at is not None)
@@ -312,11 +311,17 @@ def by_recency(
 
 
 def _first_hits(
-    runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats, relevance: Floats
+    read: Callable[[Sequence[int]], Mapping[int, Stored]],
+    view: View,
+    terms: Sequence[str],
+    pool: Pool,
+    first: Rows,
+    vectors: Floats,
+    relevance: Floats,
 ) -> FirstHits | None:
     """Input of the model; None where a candidate was erased since the snapshot."""
     docs = view.columns.doc[pool.rows[first]].tolist()
-    stored = runtime.store.fetch(view.user, docs)
+    stored = read(docs)
     values = [stored[doc].value for doc in docs if doc in stored]
     texts = [value.content for value in values if not isinstance(value, Episode)]
     if len(texts) < len(docs):

@@ -22,25 +22,35 @@ DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
 
 
-def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
-    """A record as a hit, with its score and signal values."""
-    value = stored.value
+def hit_from(
+    stored: Stored,
+    score: float = 0.0,
+    relevance: float = 0.0,
+    scores: Mapping[str, float] | None = None,
+    contributions: Mapping[str, float] | None = None,
+    sequence: int = 0,
+) -> Hit:
+    """A record as a hit, with what a search says of it."""
+    value, scores, contributions = stored.value, scores or {}, contributions or {}
     if isinstance(value, Message):
         assert value.id is not None
         return Hit(
-            id=value.id, kind="message", text=value.content, score=score, scores=scores, message_ids=(value.id,),
+            id=value.id, kind="message", text=value.content, score=score, relevance=relevance, scores=scores,
+            contributions=contributions, sequence=sequence, message_ids=(value.id,),
             session=value.session, project=stored.project, role=value.role, speaker=value.name or value.role,
             sent_at=value.sent_at, status=stored.status, metadata=value.metadata,
             source=value.source or "direct_user", trust=1.0 if value.trust is None else value.trust,
         )  # fmt: skip
     if isinstance(value, Episode):
         return Hit(
-            id=value.id, kind="episode", text=value.content, score=score, scores=scores, session=value.session,
+            id=value.id, kind="episode", text=value.content, score=score, relevance=relevance, scores=scores,
+            contributions=contributions, sequence=sequence, session=value.session,
             project=value.project, sent_at=value.started_at, status=value.status, summary=value.title,
             metadata=value.metadata, episode=value.id, source=value.source, trust=value.trust,
         )  # fmt: skip
     return Hit(
-        id=value.id, kind="memory", text=value.content, score=score, scores=scores, session=value.session,
+        id=value.id, kind="memory", text=value.content, score=score, relevance=relevance, scores=scores,
+            contributions=contributions, sequence=sequence, session=value.session,
         project=value.project, sent_at=value.said_at or value.created_at, valid_at=value.valid_at,
         invalid_at=value.invalid_at, status=value.status, type=value.type, importance=value.importance,
         summary=value.summary, tags=value.tags, speaker=value.speaker, metadata=value.metadata, source=value.source,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import EmbedderUnavailable
 from mnemic.indexes.vector.exact import Cosines
+from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import (
     TURNS,
@@ -104,8 +105,22 @@ class _Ranked:
         i = self.order[place]
         signals = {name: float(value[i]) for name, value in self.signals.items()}
         parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
-        hit = hit_from(stored, float(self.scores[i]), signals)
-        return replace(hit, contributions=parts, relevance=float(self.relevance[i]), place=int(self.rows[i]))
+        return hit_from(stored, float(self.scores[i]), float(self.relevance[i]), signals, parts, int(self.rows[i]))
+
+
+class _Reader:
+    """Reads the records of a user for one search, each once."""
+
+    def __init__(self, runtime: Runtime, view: View) -> None:
+        self.view = view
+        self._store = runtime.store
+        self._known: dict[int, Stored] = {}
+
+    def __call__(self, docs: Sequence[int]) -> dict[int, Stored]:
+        """Records by doc; erased ones are left out."""
+        if unread := [doc for doc in docs if doc not in self._known]:
+            self._known |= self._store.fetch(self.view.user, unread)
+        return {doc: self._known[doc] for doc in docs if doc in self._known}
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +206,14 @@ def _probability(result: SearchResult) -> float:
 
 
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
+    read = _Reader(runtime, view)
     with runtime.gate.turn():
         found = _first_pool(runtime, scope, embedded_query, view)
         if found is None or runtime.reranker is None:
-            return SearchResult() if found is None else _result(runtime, scope, embedded_query, view, found)
-    found = replace(found, first=_rerank(runtime, view, embedded_query.query.text, found.first))
+            return SearchResult() if found is None else _result(runtime, scope, embedded_query, read, found)
+    found = replace(found, first=_rerank(runtime.reranker, read, embedded_query.query.text, found.first))
     with runtime.gate.turn():
-        return _result(runtime, scope, embedded_query, view, found)
+        return _result(runtime, scope, embedded_query, read, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,16 +276,16 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
 
 
 def _result(
-    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View, found: _FirstPool
+    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader, found: _FirstPool
 ) -> SearchResult:
-    query, pool, first = embedded_query.query, found.pool, found.first
+    query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
     searched = int(np.count_nonzero(found.visible_records.visible))
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
     first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
-        order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors, likely)
+        order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
     left_out = 0
@@ -279,7 +295,7 @@ def _result(
         pages: Iterable[_Ranked] = [replace(first, order=first.order[kept])]
     else:
         pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
-    hits = _hits(runtime, scope.user, view, query, pages, found.provenance)
+    hits = _hits(runtime, scope.user, read, query, pages, found.provenance)
     return SearchResult(hits, grade.evidence, grade.probability, left_out)
 
 
@@ -382,15 +398,14 @@ def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: Vi
     return allowed
 
 
-def _rerank(runtime: Runtime, view: View, text: str, ranked: _Ranked) -> _Ranked:
+def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _Ranked:
     """Reorder the first hits by the reranker; the others follow unchanged."""
-    assert runtime.reranker is not None
     order = ranked.order
     first = order[:RERANKED]
     docs = [ranked.doc(place) for place in range(len(first))]
-    stored = runtime.store.fetch(view.user, docs)
+    stored = read(docs)
     texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
-    scores = runtime.reranker.scores(text, texts)
+    scores = reranker.scores(text, texts)
     values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
     again = first[np.argsort(-scores, kind="stable")]
@@ -430,7 +445,7 @@ class _HitCollector:
 
 
 def _hits(
-    runtime: Runtime, user: str, view: View, query: Query, pages: Iterable[_Ranked], provenance: Provenance
+    runtime: Runtime, user: str, read: _Reader, query: Query, pages: Iterable[_Ranked], provenance: Provenance
 ) -> tuple[Hit, ...]:
     """The first k hits, with restatements folded and derived memories listed by their evidence.
 
@@ -442,7 +457,7 @@ def _hits(
         place, before = 0, len(hits)
         while len(hits) < k and place < len(page):
             places = range(place, min(place + k - len(hits), len(page)))
-            stored = _fetched(runtime, user, view, query, [page.doc(p) for p in places])
+            stored = _abridged(runtime, user, read, query, [page.doc(p) for p in places])
             for p in places:
                 if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
                     hit = page.hit(p, found)
@@ -453,13 +468,13 @@ def _hits(
             break
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
-    return tuple(_with_provenance(runtime, user, view, first, docs, collector.folded_docs, provenance))
+    return tuple(_with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance))
 
 
-def _fetched(runtime: Runtime, user: str, view: View, query: Query, docs: Sequence[int]) -> Mapping[int, Stored]:
+def _abridged(runtime: Runtime, user: str, read: _Reader, query: Query, docs: Sequence[int]) -> Mapping[int, Stored]:
     """Records by doc; messages without what was forgotten or corrected of them, whole where nothing else was said."""
-    stored = runtime.store.fetch(view.user, docs)
-    abridged = view.columns.abridged.intersection(stored)
+    stored = read(docs)
+    abridged = read.view.columns.abridged.intersection(stored)
     messages = {doc: m for doc in sorted(abridged) if isinstance(m := stored[doc].value, Message)}
     if not messages:
         return stored

@@ -82,7 +82,7 @@ class Hit:
         episode: id of its episode, once it was processed.
         source: the origin of its text.
         trust: 0 to 1; below 0.5 it is shown as unverified.
-        place: orders hits of one time: the lower was stored first.
+        sequence: orders hits of one time: the lower was stored first.
     """
 
     id: str
@@ -113,7 +113,7 @@ class Hit:
     episode: str | None = None
     source: Source = "direct_user"
     trust: float = 1.0
-    place: int = field(default=0, compare=False)
+    sequence: int = field(default=0, compare=False)
 
     def __repr__(self) -> str:
         day = f"{self.sent_at:%d %b %Y}, " if self.sent_at else ""

@@ -185,7 +185,7 @@ def test_the_layout():
 @given(st.permutations(range(8)), st.lists(st.integers(0, 2), min_size=8, max_size=8))
 def test_hits_stand_in_order_of_time_then_as_they_were_stored(ranked, hours):
     day = datetime(2024, 5, 8, tzinfo=UTC)
-    found = [replace(at(f"{-n}", day + timedelta(hours=hours[n])), place=n) for n in ranked]
+    found = [replace(at(f"{-n}", day + timedelta(hours=hours[n])), sequence=n) for n in ranked]
     lines = pack(found, max_tokens=10_000, count=len, fence=FENCE).text.splitlines()[3:-1]
     assert lines == [f"- {-n}" for n in sorted(range(8), key=lambda n: (hours[n], n))]
 

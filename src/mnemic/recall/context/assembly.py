@@ -57,9 +57,7 @@ def asks_for_profile(question: str) -> bool:
 
 def memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
     """Memories as hits, scored by importance."""
-    return [
-        hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in records
-    ]
+    return [hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance) for m in records]
 
 
 def preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[MemoryRecord]:
@@ -308,8 +306,8 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
         shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
-        hits = [hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {}) for m in shown]
-        found += reversed([replace(hit, place=place) for place, hit in enumerate(hits)])
+        newest = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
+        found += reversed([hit_from(stored, sequence=n) for n, stored in enumerate(newest)])
         found = _mark_superseded(runtime, scope, found, filters)
     return _distinct(found, filters)
 

@@ -378,7 +378,7 @@ class Packed:
 def _order(line: Line) -> tuple[bool, float, str, int, str]:
     hit = line.hit
     moment = hit.sent_at
-    return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.place, hit.id)
+    return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.sequence, hit.id)
 
 
 def in_order(lines: Iterable[Line]) -> list[Line]:
