@@ -6,6 +6,7 @@ rules. The task modules need pydantic from the extra ``llm``: import them where 
 """
 
 from mnemic.llm.keys import key_for, store_key
-from mnemic.llm.language_model import LanguageModel, Task
+from mnemic.llm.language_model import LanguageModel
+from mnemic.llm.task import Task
 
 __all__ = ["LanguageModel", "Task", "key_for", "store_key"]

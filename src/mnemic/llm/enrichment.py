@@ -23,7 +23,7 @@ from mnemic.llm.answers import (
     shortened,
     supported,
 )
-from mnemic.llm.language_model import Answer, Task
+from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import find_objects, json_schema, plain_values, validate_leniently
-from mnemic.llm.language_model import Answer, Task
+from mnemic.llm.task import A, Task
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
-
-A = TypeVar("A", bound=Answer)
 
 Form = Literal["native", "tool", "prompted"]
 """How a typed answer is requested: as structured output, as a tool call, or by instructions."""

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
-from mnemic.llm.language_model import Answer, Task
+from mnemic.llm.task import Answer, Task
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000

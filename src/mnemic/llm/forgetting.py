@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
-from mnemic.llm.language_model import Answer, Task
+from mnemic.llm.task import Answer, Task
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30

@@ -1,4 +1,4 @@
-"""The language model behind every task: any of pydantic-ai, behind a synchronous API; its tasks and its errors."""
+"""The language model behind every task: any of pydantic-ai, behind a synchronous API, and its errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.keys import environment_key, keyring_key
+from mnemic.llm.task import A, Task
 from mnemic.services import failures
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import Failure, RetryPolicy, retry
@@ -26,46 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
 
-    from mnemic.llm.answers import Schema
     from mnemic.llm.exchange import Form, FormSelector
-
-
-A = TypeVar("A", bound="Answer")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The base of validated answers.
-
-    Attributes:
-        dropped: number of invalid parts of the model's answer that were left out.
-    """
-
-    dropped: int = 0
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was found; an answer that is empty only because parts were dropped is rejected."""
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class Task(Generic[A]):
-    """A prompt, and how to validate the answer.
-
-    Attributes:
-        stage: name of the task, for usage counts and as the name of the answer.
-        instructions: the same for every prompt of a stage.
-        prompt: the fenced data.
-        schema: the typed answer.
-        read: validates the answer; raises LanguageModelError if nothing of it is valid.
-    """
-
-    stage: str
-    instructions: str
-    prompt: str
-    schema: type[Schema]
-    read: Callable[[Any], A]
 
 
 _FAILED = "The language model {service} failed ({label}): {detail}"

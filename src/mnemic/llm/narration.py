@@ -21,7 +21,7 @@ from mnemic.llm.answers import (
     supported,
     transcript,
 )
-from mnemic.llm.language_model import Answer, Task
+from mnemic.llm.task import Answer, Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 

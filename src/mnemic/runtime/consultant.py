@@ -10,7 +10,7 @@ from mnemic.errors import LanguageModelError, LanguageModelUnavailable
 from mnemic.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from mnemic.llm.language_model import Answer, Task
+    from mnemic.llm.task import Answer, Task
     from mnemic.safety.secrets import SecretPolicy
 
     A = TypeVar("A", bound=Answer)
