@@ -8,8 +8,7 @@ The grade says whether a result holds the answer, rather than only the best of w
 Six absolute features of the pool and its first hits give the probability that the first ten hold evidence: a logistic
 regression, calibrated for as many answerable as unanswerable questions (for other odds add their logarithm). It detects
 well whether the memory knows the subject (AUROC .93 against questions to another user's memory), and poorly whether
-this very fact was said (.65 when only the turns with the answer are missing). A question that merely repeats the query is no
-evidence.
+this very fact was said (.65 when only the turns with the answer are missing).
 
 Below 300 rows the features of a right answer shrink, so the sum is shifted and scaled by the logarithm of the missing
 rows. Fitted on windows of one to 256 turns of the tuning conversations (``python -m
@@ -75,10 +74,9 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         searched: number of rows visible to the query.
     """
     if model not in DEFAULT_MODELS or not len(pool):
-        likely = own_coverage(pool)
-    else:
-        likely = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    return np.where(pool.echo, 0.0, likely).astype(np.float32)
+        return own_coverage(pool)
+    sums = plain_sum(features(pool, order, searched), WEIGHTS)
+    return (1.0 / (1.0 + np.exp(-sums))).astype(np.float32)
 
 
 def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
@@ -142,8 +140,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
             first ten hits contains.
         searched: number of rows visible to the query.
     """
-    order = order[~pool.echo[order]]
-    if not len(order):
+    if not len(pool):
         return NOTHING
     own = own_coverage(pool)
     best_coverage = float(own[order[:10]].max())

@@ -307,8 +307,9 @@ class TestRelevance:
 
     def test_other_embedders_count_by_words(self):
         pool = make_pool(5)
-        found = relevances(pool, np.arange(len(pool)), model="other", searched=9)
-        np.testing.assert_array_equal(found, np.where(pool.echo, np.float32(0), own_coverage(pool)))
+        np.testing.assert_array_equal(
+            relevances(pool, np.arange(len(pool)), model="other", searched=9), own_coverage(pool)
+        )
 
     def test_of_nothing(self):
         assert not len(relevances(make_pool(1, 0), np.empty(0, np.intp), model=evidence.DEFAULT_MODELS[0], searched=0))
@@ -326,8 +327,7 @@ class TestGrade:
         order = np.random.default_rng(seed).permutation(len(pool))
         found = grade(pool, order, model=model)
         assert 0 <= found.probability <= 1 + 1e-6
-        order = order[~pool.echo[order]]
-        assisted = len(order) and model in evidence.DEFAULT_MODELS and pool.assisted[order[:10]].mean() > 0.5
+        assisted = len(pool) and model in evidence.DEFAULT_MODELS and pool.assisted[order[:10]].mean() > 0.5
         word = (
             "none"
             if found.probability < (0.25 if assisted else 0.17)
@@ -359,19 +359,11 @@ class TestGrade:
         if wide > 0.001:  # what is hopeless is not stretched into an answer
             assert found >= wide - 1e-6
 
-    @RUN
-    @given(SEED, st.sampled_from([None, *evidence.DEFAULT_MODELS]))
-    def test_a_question_that_repeats_the_query_is_no_evidence(self, seed, model):
-        pool = make_pool(seed)
-        order, echoes = np.arange(len(pool)), dataclasses.replace(pool, echo=np.ones(len(pool), np.bool_))
-        assert grade(echoes, order, model=model) == evidence.Grade("none", 0.0)
-        assert not relevances(echoes, order, model=model, searched=300).any()
-
     def test_by_words_alone_where_cosines_are_unknown(self):
         counts = np.zeros((11, 7, 2), np.float32)
         counts[0, 3, 0] = 1
         counts[10, 3] = 1  # the eleventh does not count
-        pool = make_pool(1, 11, counts=counts, idf=np.array([0.5, 0.5], np.float32), echo=np.zeros(11, np.bool_))
+        pool = make_pool(1, 11, counts=counts, idf=np.array([0.5, 0.5], np.float32))
         assert grade(pool, np.arange(11), model=None).probability == pytest.approx(0.5)
         assert grade(pool, np.arange(11), model="other").evidence == "weak"
         assert grade(pool, np.arange(11)[::-1], model=None).evidence == "strong"
