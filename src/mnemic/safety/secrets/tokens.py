@@ -83,7 +83,7 @@ def _is_card(match: Match) -> bool:
     """Whether it is a card number, and neither part of a UUID nor called otherwise by the preceding word."""
     if not _is_card_number(re.sub(r"\D", "", match[0])) or _in_columns(match):
         return False
-    if _UUID.match(match.string, match.start()):  # one in some ten thousand has a valid checksum
+    if _UUID.match(match.string, match.start()):  # one in some forty thousand would be one
         return False
     return _OTHER.search(match.string, max(0, match.start() - 30), match.start()) is None
 
