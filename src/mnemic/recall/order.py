@@ -44,6 +44,9 @@ the other questions of BEAM, the questions of five conversations of LoCoMo, aske
 written down about it, 40 questions about eight conversations with an assistant, and 270 about small memories.
 """
 
+Reader = Callable[[Sequence[int]], Mapping[int, Stored]]
+"""Reads records by doc."""
+
 _QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|does|has|have)\b", re.IGNORECASE)
 LOOKED_AT = 8
 """First hits whose order may change."""
@@ -271,7 +274,7 @@ def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
 
 
 def by_recency(
-    read: Callable[[Sequence[int]], Mapping[int, Stored]],
+    read: Reader,
     view: View,
     query: Query,
     terms: Sequence[str],
@@ -285,7 +288,7 @@ def by_recency(
     Hits from assistants, episodes, and earlier questions keep their places.
 
     Args:
-        read: reads records by doc.
+        read: reads the record.
         view: the user's records.
         query: what is asked.
         terms: its terms, as the pool counts them.
@@ -311,7 +314,7 @@ def by_recency(
 
 
 def _first_hits(
-    read: Callable[[Sequence[int]], Mapping[int, Stored]],
+    read: Reader,
     view: View,
     terms: Sequence[str],
     pool: Pool,

@@ -50,7 +50,7 @@ def hit_from(
         )  # fmt: skip
     return Hit(
         id=value.id, kind="memory", text=value.content, score=score, relevance=relevance, scores=scores,
-            contributions=contributions, sequence=sequence, session=value.session,
+        contributions=contributions, sequence=sequence, session=value.session,
         project=value.project, sent_at=value.said_at or value.created_at, valid_at=value.valid_at,
         invalid_at=value.invalid_at, status=value.status, type=value.type, importance=value.importance,
         summary=value.summary, tags=value.tags, speaker=value.speaker, metadata=value.metadata, source=value.source,

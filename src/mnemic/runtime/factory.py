@@ -118,13 +118,14 @@ def check_encryptable(location: str | Path, *, indexed: bool) -> None:
 def _open_index(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
     """Attach a vector index to the store; None if it cannot be used: for a read-only record, or beside another process."""
     try:
-        index.open(store.feed())
-    except StoreReadOnly:
-        return None
-    except StoreUnavailable as error:
-        warnings.warn(str(error), RuntimeWarning, stacklevel=6)
-        return None
-    except BaseException:
+        try:
+            index.open(store.feed())
+        except StoreReadOnly:
+            return None
+        except StoreUnavailable as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=6)
+            return None
+    except BaseException:  # the warning may be one
         store.close()
         raise
     return index
@@ -160,6 +161,15 @@ def _setting(name: str, kind: type[S], value: S | None) -> S:
     if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f"{name} must be a {kind.__name__}(...), not {type(value).__name__}.")
     return value
+
+
+def _recover(store: Store) -> None:
+    """Finish what an interrupted process left: a consolidation, and an erasure."""
+    with suppress(StoreReadOnly):
+        store.lifecycle.recover()
+    with suppress(StoreError):
+        if store.erasure.unfinished():
+            store.erasure.purge()
 
 
 def open_runtime(
@@ -199,11 +209,7 @@ def open_runtime(
     indexer = Indexer(embedder_from(embedder), secrets, notices)
     in_memory = str(location) == IN_MEMORY
     opened, index = open_store(location, durability, vectors, key)
-    with suppress(StoreReadOnly):
-        opened.lifecycle.recover()
-    with suppress(StoreError):  # finish an erasure that was interrupted
-        if opened.erasure.unfinished():
-            opened.erasure.purge()
+    _recover(opened)
     store = cast("Store", RedactingStore(opened, secrets, indexer))
     scheduler, search = Scheduler(), index
     if index is None and vectors != "exact":

@@ -1,17 +1,19 @@
 """What ``vectors`` may be, and what is said where it is something else."""
 
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from tests.internals import runtime_of
 
-from mnemic import ConfigurationError, Memory, MissingExtra
+from mnemic import ConfigurationError, Memory, MissingExtra, StoreUnavailable
 from mnemic.indexes.vector import choice
 from mnemic.indexes.vector.choice import index_from
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
 from mnemic.indexes.vector.exact import IndexedRows
+from mnemic.stores import SqliteStore
 
 
 @pytest.fixture
@@ -149,3 +151,27 @@ def test_an_index_that_serves_no_more_is_not_asked():
         assert memory.search("the garden is green", recipe="vector")[0].id == "garden"
         del index.serves, index.nearest
         assert memory.search("the garden is green", recipe="vector")[0].id == "garden"
+
+
+class Busy(Nearest):
+    """An index that another process uses."""
+
+    def open(self, feed):
+        raise StoreUnavailable("Another process uses it.")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_record_is_closed_if_the_warning_of_its_index_is_an_error(tmp_path, monkeypatch, strict):
+    closed, close = list[object](), SqliteStore.close
+    monkeypatch.setattr(SqliteStore, "close", lambda store: (closed.append(store), close(store)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if strict else "ignore")
+        if strict:
+            with pytest.raises(RuntimeWarning, match="Another process"):
+                Memory(tmp_path, embedder="hashing", vectors=Busy())
+            assert len(closed) == 1
+        else:
+            with Memory(tmp_path, embedder="hashing", vectors=Busy()) as memory:
+                memory.add("It is searched exactly.")
+                assert memory.search("exactly")
+                assert not closed

@@ -306,8 +306,8 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
         shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
-        newest = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
-        found += reversed([hit_from(stored, sequence=n) for n, stored in enumerate(newest)])
+        stored = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
+        found += reversed([hit_from(one, sequence=n) for n, one in enumerate(stored)])
         found = _mark_superseded(runtime, scope, found, filters)
     return _distinct(found, filters)
 
