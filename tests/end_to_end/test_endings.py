@@ -169,6 +169,17 @@ def test_a_correction_keeps_the_key_and_leaves_what_says_something_else(memory):
     }
 
 
+def test_a_correction_to_what_is_known_ends_what_is_wrong(memory):
+    wrong = memory.remember("Bob's team meeting is on Tuesday.")
+    right = memory.remember("Bob's team meeting is on Thursday.")
+    receipt = memory.correct(wrong.id, "Bob's team meeting is on Thursday.")[0]
+    assert (receipt.outcome, receipt.id) == ("superseded", right.id)
+    assert [record.id for record in memory.list()] == [right.id]
+    assert memory.correct(right.id, "Bob's team meeting is on Thursday.")[0].outcome == "duplicate"
+    memory.restore(wrong.id)
+    assert {record.id for record in memory.list()} == {wrong.id, right.id}
+
+
 def test_nothing_is_corrected_where_nothing_is_clearly_meant(memory, derived):
     receipts = memory.correct("my submarine", "I have no submarine.")
     assert not any(receipt.changed for receipt in receipts)

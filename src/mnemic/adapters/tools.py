@@ -103,7 +103,7 @@ async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: b
     """
     first, *near = await memory.correct(wrong, statement, dry_run=dry_run, source="model_inference")
     lines = [f"{receipt.id}: {receipt.reason}" for receipt in near]
-    if first.outcome == "rejected":
+    if not first.changed:
         return "\n".join([f"Nothing was corrected: {first.reason}", *lines])
     done = "It" if dry_run else f"Corrected (id {first.id}):"
     return "\n".join([f"{done} {first.reason}", *lines])

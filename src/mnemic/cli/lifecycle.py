@@ -40,7 +40,7 @@ def correct(given: Namespace) -> Answer:
         first, *near = memory.correct(given.wrong, given.statement, dry_run=given.dry_run)
         warn_of_fallbacks(memory)
     line = receipt_line(first) if first.id else one_line(first.reason)
-    return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.outcome != "rejected")
+    return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.changed)
 
 
 @command(

@@ -134,19 +134,27 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequen
     resolution = reconcile(record, *nearest)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
     changes += resolution_changes(record, resolution, {other.id: other for other in nearest[0]})
-    changes += _replacing(runtime, scope, record, [o for o in replaced if o.id not in resolution.of])
+    replacing = _replacing(runtime, scope, record, [o for o in replaced if o.id not in resolution.of])
+    changes += replacing
     twins = runtime.store.knowledge.duplicates(scope.user, record.project, [record.spoken], session=record.session)
     ending, why = _replaceable_twin(runtime, scope, record, twins)
     if ending:
         changes = [c for c in changes if not (isinstance(c, Supersede) and c.id == ending)]
         changes.append(Supersede(id=ending, by=record.id, at=None, reason=why))
         changes.insert(0, Supersede(id=ending, by=None, at=None, reason=why))
-    elif twins or runtime.store.docs_of(scope.user, [record.id]):
+    elif runtime.store.docs_of(scope.user, [record.id]):
         changes = changes[:1]  # known or refused: the receipt says so, and nothing else changes
-    receipt = runtime.store.apply(scope.user, changes, model=embedder.id)[1 if ending else 0]
-    if receipt.outcome == "duplicate":
+    elif twins:
+        changes = [*changes[:1], *replacing]  # what is known takes the place of what the caller names
+    receipts = runtime.store.apply(scope.user, changes, model=embedder.id)
+    receipt = receipts[1 if ending else 0]
+    ended = [
+        change.id
+        for change, done in zip(changes, receipts, strict=True)
+        if isinstance(change, Supersede) and change.by == record.id and (done.changed or receipt.outcome == "stored")
+    ]
+    if receipt.outcome == "duplicate" and not ended:
         return _duplicate_receipt(runtime, scope, record, receipt)
-    ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
     why = resolution.reason if resolution.of else why or REPLACED
     return _superseded_receipt(receipt, ended, why) if ended else receipt
 
@@ -197,7 +205,7 @@ def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, rec
 
 
 def _superseded_receipt(receipt: Receipt, ended: list[str], why: str) -> Receipt:
-    if receipt.outcome != "stored":
+    if receipt.outcome == "rejected":
         return receipt
     return replace(
         receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, dict.fromkeys(ended)))}: {why}"
