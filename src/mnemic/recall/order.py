@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.runtime.views import View
-from mnemic.text.dates import may_name_a_date, named_periods
+from mnemic.text.dates import without_dates
 from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
@@ -358,23 +358,16 @@ def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
 
 FIRST = 100
 """First hits whose order may change."""
-_SOME_DAY = 738_000
-"""The ordinal of a day to read dates by; any will do."""
 
 
 def naming_terms(text: str, terms: Sequence[str]) -> Mask:
     """(T,) which terms of a question name something: those with a digit, and those of proper names, but for dates."""
     named = {term for name in names(text) for term in content_terms(name)}
     found = [term in named or any(map(str.isdigit, term)) for term in terms]
-    if any(found) and may_name_a_date(text):
-        found = [mark and not _is_in_date(term, text) for term, mark in zip(terms, found, strict=True)]
+    if any(found):
+        undated = {*content_terms(without_dates(text))}
+        found = [mark and term in undated for term, mark in zip(terms, found, strict=True)]
     return np.array(found, np.bool_)
-
-
-def _is_in_date(term: str, text: str) -> bool:
-    """Whether a text names another date without a term, or none."""
-    without = re.sub(rf"\b{re.escape(term)}(?:st|nd|rd|th)?\b", " ", text, flags=re.IGNORECASE)
-    return named_periods(without, _SOME_DAY, ()) != named_periods(text, _SOME_DAY, ())
 
 
 def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Rows:

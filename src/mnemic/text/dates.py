@@ -55,8 +55,8 @@ _NEAR = (
 )  # fmt: skip
 
 
-def _dates(text: str) -> list[tuple[int, int, int]]:
-    """(year, month, day) of every date in a lower-case text, 0 for missing parts."""
+def _read(text: str) -> tuple[list[tuple[int, int, int]], str]:
+    """(year, month, day) of every date in a lower-case text, 0 for missing parts, and the text without them."""
     found: list[tuple[int, int, int]] = []
     for pattern, groups in _DATES:
 
@@ -67,7 +67,16 @@ def _dates(text: str) -> list[tuple[int, int, int]]:
             return " "
 
         text = pattern.sub(take, text)
-    return found
+    return found, text
+
+
+def _dates(text: str) -> list[tuple[int, int, int]]:
+    return _read(text)[0]
+
+
+def without_dates(text: str) -> str:
+    """A text in lower case without the dates in it; words such as "yesterday" stay."""
+    return _read(text.lower())[1]
 
 
 def _month(year: int, month: int) -> Period:
@@ -131,7 +140,7 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
         for named in _dates(lowered):
             if named[1]:
                 found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
-    return list(dict.fromkeys(found))[:MOST_PERIODS]
+    return _first(found)
 
 
 def may_name_a_date(query: str) -> bool:
@@ -150,8 +159,13 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
     lowered = query.lower()
     named = _dates(lowered)
     if named:
-        return [period for one in named for period in _periods(one, years)]
+        return _first([period for one in named for period in _periods(one, years)])
     return relative_periods(lowered, asked) or _foreign_periods(query, asked)
+
+
+def _first(periods: Iterable[Period]) -> list[Period]:
+    """Each period once, and no more than MOST_PERIODS."""
+    return list(dict.fromkeys(periods))[:MOST_PERIODS]
 
 
 def _foreign_periods(text: str, said: int) -> list[Period]:

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory
+from mnemic.recall import order
 from mnemic.recall.candidates import HERE
 from mnemic.recall.order import named_first, naming_terms
+from mnemic.text.dates import MOST_PERIODS, named_periods, without_dates
 from mnemic.text.terms import query_terms
 
 QUESTION = "Who holds badge 17 for Kestrel?"
@@ -50,11 +52,22 @@ def test_what_differs_in_no_name_keeps_its_order(has):
         ("where did I leave my keys", set()),
         ("What does error E1042 mean?", {"e1042"}),
         ("Who released version 2.1?", {"2.1"}),
+        ("Was ticket 12 closed on 12 May?", {"12"}),
     ],
 )
 def test_numbers_identifiers_and_names_name_a_thing_and_dates_do_not(question, naming):
     terms = query_terms(question)
     assert {term for term, mark in zip(terms, naming_terms(question, terms), strict=True) if mark} == naming
+
+
+def test_a_log_is_read_for_dates_once(monkeypatch):
+    log = "\n".join(f"2026-03-{n % 28 + 1:02} WARN svc-{n} timeout" for n in range(300))
+    reads = list[str]()
+    monkeypatch.setattr(order, "without_dates", lambda text: reads.append(text) or without_dates(text))
+    terms = query_terms(log)
+    naming_terms(log, terms)
+    assert len(reads) == 1
+    assert len(named_periods(log, 738_000, ())) == MOST_PERIODS
 
 
 @pytest.mark.parametrize("recipe", ["conversation", "facts", "rrf", "vector", "coding"])
