@@ -172,7 +172,7 @@ async def test_the_middleware_arms_it(memory: Memory, watched: Watched, scripted
     class Looking(MnemicMiddleware):
         def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
             armed.append(watched.armed)
-            return super()._informed(request)
+            return super()._informed(request, context)
 
     agent = create_agent(scripted("Hi."), middleware=[Looking(memory)], checkpointer=InMemorySaver())
     await run(agent, {"messages": [HumanMessage("Hello.")]}, way, config={"configurable": {"thread_id": "t"}})

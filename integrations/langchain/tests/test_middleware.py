@@ -11,6 +11,7 @@ from langchain.agents.middleware import (
     HumanInTheLoopMiddleware,
     PIIMiddleware,
     SummarizationMiddleware,
+    before_model,
 )
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
@@ -74,6 +75,37 @@ async def test_it_recalls_and_remembers_over_restarts(tmp_path: Path, scripted: 
             "user: I moved to Lisbon.", "assistant: Lovely city!", "user: Where did I move?", "assistant: In Lisbon.",
         ]  # fmt: skip
         assert said(memory, session="t1") == ["user: I moved to Lisbon.", "assistant: Lovely city!"]
+
+
+class Trimmed(AgentMiddleware):
+    """Shows the model the last message alone."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=request.messages[-1:]))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request.override(messages=request.messages[-1:]))
+
+
+@before_model
+def removed(state: Any, runtime: Any) -> Any:
+    """Removes all but the last message from the thread."""
+    return {"messages": [RemoveMessage(id=message.id) for message in state["messages"][:-1]]}
+
+
+@both_ways
+@pytest.mark.parametrize("cut", [Trimmed(), removed], ids=["request", "thread"])
+async def test_what_is_cut_from_a_thread_is_recalled(
+    memory: Memory, scripted: Any, cut: Any, asynchronous: bool
+) -> None:
+    model = scripted("Noted.", "It is 41-XK-90.", "As I said.")
+    agent = create_agent(model, middleware=[cut, MnemicMiddleware(memory)], checkpointer=InMemorySaver())
+    await run(agent, asynchronous, ("user", "The plate of my car is 41-XK-90."), config=thread("t1"))
+    for _ in range(2):
+        await run(agent, asynchronous, ("user", "Which plate has my car?"), config=thread("t1"))
+    for (shown,) in model.seen[1:]:
+        assert "- user: The plate of my car is 41-XK-90." in shown.text
+        assert shown.text.endswith("\n\nWhich plate has my car?")
 
 
 @both_ways

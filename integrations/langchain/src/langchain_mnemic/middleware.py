@@ -85,12 +85,13 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     """Long-term memory for an agent made with ``create_agent``.
 
     Before a run it recalls, once, what bears on the user's last message, without what the thread shows anyway. Every
-    model call of the run sees that text, fenced as data. It is part of the request only, never of the thread, and is not
-    stored again; until the run ends it is private state, which shows in streams of ``values`` and ``updates`` and in the
-    run's checkpoints. The user's message is stored before the model is called for the first time, whatever becomes of the
-    run, and the rest after it, each message once. Messages that the program or other middleware put in the user's role
-    (marked ``lc_source``), system messages, tool calls, reasoning and the notices of LangChain's middleware for retries and
-    limits are not stored.
+    model call of the run sees that text, fenced as data. What other middleware cuts from the thread is recalled as well;
+    middleware that cuts only from the request, in ``wrap_model_call``, has to stand before this one in the list. The text
+    is part of the request only, never of the thread, and is not stored again; until the run ends it is private state,
+    which shows in streams of ``values`` and ``updates`` and in the run's checkpoints. The user's message is stored before
+    the model is called for the first time, whatever becomes of the run, and the rest after it, each message once. Messages
+    that the program or other middleware put in the user's role (marked ``lc_source``), system messages, tool calls,
+    reasoning and the notices of LangChain's middleware for retries and limits are not stored.
 
     What counts as new: with a checkpointer, everything since the last run that was stored, and edited messages; their
     earlier text is no longer recalled in this thread. Without one, or the first time a thread is seen, the last turn of the
@@ -161,9 +162,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
         return adapters.bound(memory, self._scope, runtime, session=_thread_id(runtime))
 
-    def _thread(self, state: MnemicState, scope: Scope) -> adapters.Thread:
-        messages = [thread_message(message, store_tools=self._store_tools) for message in state["messages"]]
-        return adapters.Thread(messages, scope=scope, clean=self._memory.admin.redacted)
+    def _thread(self, messages: Sequence[AnyMessage], scope: Scope) -> adapters.Thread:
+        read = [thread_message(message, store_tools=self._store_tools) for message in messages]
+        return adapters.Thread(read, scope=scope, clean=self._memory.admin.redacted)
 
     # Before the run
 
@@ -178,20 +179,27 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return await self._begin(handle, handle, state)
 
     async def _begin(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
-        thread, marks, session = self._thread(state, handle.scope), self._marks(state), handle.scope.session
+        thread, marks = self._thread(state["messages"], handle.scope), self._marks(state)
         text, known = "", list[Message]()
         with adapters.recall_failures_logged():
             # of a thread with marks, the ids say what it shows
-            limit = COMPARED + 2 * len(thread.messages) if marks is None else 0
-            known = [m for m in await memory.messages(session=session, limit=limit) if m.session == session]
-            shown, question = thread.shown_ids(marks, known), thread.question()
-            text = await self._recall.text(memory, question, recent=thread.recent(question), exclude=shown)
+            known = [] if marks is not None else await self._known(memory, thread, handle.scope)
+            text = await self._recalled(memory, thread, thread.shown_ids(marks, known))
         if self._idle:
             handle.idle.arm(handle.scope)
         if marks is None:
             marks = thread.first_marks(known, datetime.now(UTC) - AGAIN)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]
         return self._kept(state, mnemic_context=text, mnemic_mark=marks, mnemic_said=new)
+
+    async def _known(self, memory: AsyncMemory, thread: adapters.Thread, scope: Scope) -> list[Message]:
+        """What the session holds, as far as a thread of this length can show it."""
+        last = await memory.messages(session=scope.session, limit=COMPARED + 2 * len(thread.messages))
+        return [message for message in last if message.session == scope.session]
+
+    async def _recalled(self, memory: AsyncMemory, thread: adapters.Thread, shown: Sequence[str]) -> str:
+        question = thread.question()
+        return await self._recall.text(memory, question, recent=thread.recent(question), exclude=shown)
 
     # What is kept in the state
 
@@ -219,8 +227,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """Store the user's message, and show the recalled text to the model."""
         handle = self._here(self._memory, request.runtime)
         with adapters.run_of(handle, idle=self._idle):
-            adapters.blocking(handle, lambda memory: self._ask(memory, handle.scope, request))
-            return handler(self._informed(request))
+            return handler(adapters.blocking(handle, lambda memory: self._ask(memory, handle.scope, request)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -228,21 +235,34 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """Store the user's message, and show the recalled text to the model."""
         handle = self._here(self._face, request.runtime)
         with adapters.run_of(handle, idle=self._idle):
-            await self._ask(handle, handle.scope, request)
-            return await handler(self._informed(request))
+            return await handler(await self._ask(handle, handle.scope, request))
 
-    async def _ask(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> None:
+    async def _ask(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Store what is unanswered; returns the request with the recalled text."""
         try:
             if new := self._unanswered(request, scope):
                 adapters.log_rejected(await memory.add(new))
         except (StoreError, EmbedderError):
             logger.warning("Not stored before the model's call; it will be tried after the run.", exc_info=True)
+        return self._informed(request, await self._context(memory, scope, request))
+
+    async def _context(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> str:
+        """The recalled text of the run; recalled again where the request lacks what the thread showed when the run began."""
+        state = cast("MnemicState", request.state)
+        thread, shown = self._thread(state["messages"], scope), self._thread(request.messages, scope)
+        marks = self._marks(state) or {}
+        unedited = {key for key, digests in marks.items() if len(digests) == 1}
+        if unedited.union(thread.keys) - {*shown.keys}:
+            with adapters.recall_failures_logged():
+                known = await self._known(memory, shown, scope)
+                return await self._recalled(memory, thread, shown.shown_ids(marks, known))
+        return self._own(state, "mnemic_context") or ""
 
     def _unanswered(self, request: ModelRequest[Any], scope: Scope) -> list[Message]:
         """What is new at the first model call of a run, after other middleware has redacted it; nothing at the others."""
         state = cast("MnemicState", request.state)
         said: list[str] = self._own(state, "mnemic_said") or []
-        thread = self._thread(state, scope)
+        thread = self._thread(state["messages"], scope)
         new = {thread.keys[at]: at for at in thread.unmarked(self._marks(state) or {}) if thread.messages[at].stored}
         if any(thread.messages[at].role == "assistant" and key not in said for key, at in new.items()):
             return []
@@ -250,8 +270,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
         return thread.records(new.values())
 
-    def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        context = self._own(cast("MnemicState", request.state), "mnemic_context")
+    def _informed(self, request: ModelRequest[Any], context: str) -> ModelRequest[Any]:
         if not context:
             return request
         if self._inject == "system":
@@ -271,7 +290,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return await self._end(handle, handle, state)
 
     async def _end(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
-        thread, marks = self._thread(state, handle.scope), self._marks(state) or {}
+        thread, marks = self._thread(state["messages"], handle.scope), self._marks(state) or {}
         if new := thread.records(thread.unmarked(marks)):
             adapters.log_rejected(await memory.add(new))
         if self._idle:
