@@ -170,7 +170,7 @@ async def test_the_middleware_arms_it(memory: Memory, watched: Watched, scripted
     armed: list[bool] = []
 
     class Looking(MnemicMiddleware):
-        def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        def _informed(self, request: ModelRequest[Any], context: str) -> ModelRequest[Any]:
             armed.append(watched.armed)
             return super()._informed(request, context)
 
