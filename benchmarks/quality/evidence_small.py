@@ -1,9 +1,7 @@
 """The evidence grade over small memories: does a new user's first day look as if memory were broken?
 
 Windows of one to 256 turns are cut from the conversations of a LoCoMo-shaped file so that they hold a gold turn of a
-question. Each window is asked that question, and one of another conversation with the names exchanged. ``small_chats_by_others.json``
-holds 24 chats with an assistant of two to 50 messages, with 107 questions that they answer, 96 on like things that they do not, and
-96 texts to which no memory is needed, by an author who knew no code.
+question. Each window is asked that question, and one of another conversation with the names exchanged.
 
     python -m benchmarks.quality.evidence_small --data FILE [--questions 250] [--seed 0] [--json OUT]
 """
@@ -11,10 +9,9 @@ holds 24 chats with an assistant of two to 50 messages, with 107 questions that 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +19,12 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import Conversation, load
-from benchmarks.quality.evidence import DEFINITIONS, Graded, auroc, exchanged, figures, graded, speakers
+from benchmarks.quality.evidence import DEFINITIONS, Graded, exchanged, figures, graded, speakers
 from benchmarks.vectors import default_embedder
-from mnemic import Memory, Message
+from mnemic import Memory
 from mnemic.recall import evidence
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-CHATS = Path(__file__).with_name("small_chats_by_others.json")
-OF_CHATS = {
-    "strong, none": "graded so, in percent",
-    "empty": "contexts of 1,000 tokens that show nothing, in percent",
-    "shown": "questions whose answer is in that context, in percent",
-    "auroc": "probability that a question it answers has a higher probability than one of this kind",
-}
 SHOWN = ("auroc", "answerable_graded_none", "graded_none", "none_with_evidence", "strong_with_evidence")
 
 
@@ -67,34 +57,6 @@ def run(
     return answers
 
 
-def of_chats(samples: Sequence[Mapping[str, Any]], embedder: Any) -> dict[str, dict[str, float]]:
-    """The figures of OF_CHATS by kind: ``questions`` that a chat answers, those ``unanswered``, and ``idle`` ones."""
-    asked: dict[str, list[tuple[float, str, bool, bool]]] = {"questions": [], "unanswered": [], "idle": []}
-    for sample in samples:
-        with Memory(":memory:", embedder=embedder) as memory:
-            memory.add(Message(**message, id=str(n)) for n, message in enumerate(sample["messages"]))
-            for kind, cases in asked.items():
-                for case in sample[kind]:
-                    text, answers = (case, ()) if isinstance(case, str) else (case["text"], case["answers"])
-                    result, context = memory.search(text, k=10), memory.get_memory_context(text, max_tokens=1_000)
-                    shown = {id_ for hit in context.hits for id_ in hit.message_ids} & {*map(str, answers)}
-                    cases.append((result.probability, result.evidence, bool(shown), not context.hits))
-    answered = [case[0] for case in asked["questions"]]
-    return {
-        kind: {
-            "strong": percent([case[1] == "strong" for case in cases]), "none": percent([case[1] == "none" for case in cases]),
-            "empty": percent([case[3] for case in cases]), "shown": percent([case[2] for case in cases]),
-            "auroc": round(auroc(answered, [case[0] for case in cases]), 3),
-        }
-        for kind, cases in asked.items()
-    }  # fmt: skip
-
-
-def percent(values: Sequence[bool]) -> float:
-    """How many are true."""
-    return round(100 * sum(values) / len(values), 1)
-
-
 def fitted(answers: dict[int, list[tuple[str, Graded]]]) -> list[float]:
     """What to add for each unit of the logarithm that is missing, and by how much to stretch the sum, by Newton's method."""
     rows = [(size, one) for size, found in answers.items() for _, one in found]
@@ -124,7 +86,6 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     options = parser.parse_args(given)
     embedder = default_embedder()
     answers = run(load(options.data), embedder, questions=options.questions, seed=options.seed)
-    chats = of_chats(json.loads(CHATS.read_text(encoding="utf-8")), embedder)
     found = {str(size): figures([one for _, one in part]) for size, part in answers.items()}
     reporting.print_table(
         "the grade by turns in the memory", ("turns", *SHOWN),
@@ -132,16 +93,11 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     )  # fmt: skip
     weights = fitted(answers)
     print(f"added and stretched, fitted on these windows: {weights}")
-    reporting.print_table(
-        "small chats by another hand",
-        ("kind", *chats["idle"]),
-        [(kind, *figure.values()) for kind, figure in chats.items()],
-    )
     result = reporting.document(
         "quality.evidence_small", given,
-        data={"file": options.data.name, "sha256": {"data": reporting.sha256(options.data), "chats": reporting.sha256(CHATS)}},
-        settings={"seed": options.seed, "questions": options.questions}, definitions=DEFINITIONS | OF_CHATS,
-        figures={"by_turns": found, "fitted": weights, "chats": chats},
+        data={"file": options.data.name, "sha256": reporting.sha256(options.data)},
+        settings={"seed": options.seed, "questions": options.questions}, definitions=DEFINITIONS,
+        figures={"by_turns": found, "fitted": weights},
     )  # fmt: skip
     if options.json:
         reporting.write(options.json, result)

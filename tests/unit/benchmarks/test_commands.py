@@ -21,6 +21,7 @@ TOLD = [f"I keep the {word} on day {day}, and I like it." for day, word in enume
 COMMANDS = {
     "benchmarks.quality.agents": "--data agents.jsonl --embedder hashing --prompts",
     "benchmarks.quality.changes": "--form two --cases 2",
+    "benchmarks.quality.chats": "--chats 2",
     "benchmarks.quality.consolidation": "--part planted --groups 2",
     "benchmarks.quality.emotion": "score --data emotion.csv",
     "benchmarks.quality.evidence": "--data locomo.json",
@@ -30,6 +31,7 @@ COMMANDS = {
     "benchmarks.quality.llm_cost": "--data locomo.json --messages 4",
     "benchmarks.quality.locomo": "--data locomo.json --embedder hashing --budgets 500",
     "benchmarks.quality.mood": "--via function",
+    "benchmarks.quality.need_fit": "",
     "benchmarks.quality.precision": "--data beliefs.json",
     "benchmarks.quality.procedures": "--embedder hashing",
     "benchmarks.quality.recency_fit": "--sequences 1 --stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",

@@ -37,7 +37,7 @@ def make_pool(seed, size=None, **values):
         "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "echo": rng.random(m) < 0.1, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
-        "query_traits": int(rng.integers(0, 128)), "days": days,
+        "query_traits": int(rng.integers(0, 128)), "need": float(rng.uniform(-4, 0)), "days": days,
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
@@ -151,7 +151,7 @@ RANGES = {
     "dense": (-1, 1), "session_dense": (-1, 1), "answers": (-1, 1), "coverage": (0, 3), "bm25": (0, np.inf), "bm25_window": (0, np.inf),
     "date": (0, 1.4), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
     "recency": (0, 1), "tier": (0, 1), "level": (0, 1), "graph": (0, 1), "emotion": (0, 1),
-    "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "request_length": (0, np.inf), "echo": (0, 1),
+    "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "verbosity": (0, np.inf), "echo": (0, 1),
 }  # fmt: skip
 
 
