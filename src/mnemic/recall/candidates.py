@@ -39,8 +39,8 @@ class Pool:
             half of the exchange, the reply to a person or the request to an agent; 0 outside of a conversation.
         agent: (m,) true for turns of an assistant, a tool, the system or a document; ``assisted``: (m,) true for turns of a
             conversation with one of these, and for other records where most conversations are of this kind.
-        echo: (m,) true for a question in an assisted conversation that merely repeats the query. Its cosine counts
-            neither for its conversation nor for its reply.
+        echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any such turn if the
+            query may need no memory. Its cosine counts neither for its conversation nor for its reply.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -52,6 +52,7 @@ class Pool:
         days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
+        need: log odds that the query needs memory, at most 0.
         mood: (m,) similarity to the requested mood, 0 to 1.
         graph: (m,) proximity to the first hits over links, 0 to 1.
         importance: (m,) 0 to 1. ``long_term``: (m,) 1 or 0. ``near``: (m,) 0 to 2, more for narrower levels.
@@ -74,6 +75,7 @@ class Pool:
     speaker: NDArray[np.bool_]
     traits: NDArray[np.int32]
     query_traits: int
+    need: float
     days: NDArray[np.int64]
     mentioned: Sequence[Sequence[Period]]
     query_periods: Sequence[Period]
@@ -104,7 +106,7 @@ def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.in
 
 
 ECHO_EXTRA_TERMS = 1
-"""Words that a question may add to the query and still be a repetition of it."""
+"""Words that a turn may add to the query and still be a repetition of it."""
 LEADERS = 50
 """Best hits of each search whose neighbouring turns join the pool."""
 
@@ -119,6 +121,7 @@ class AnalysedQuery:
     words: Floats
     cosines: Cosines | None
     speakers: Sequence[int]
+    need: float
 
     @property
     def meaning(self) -> Floats | None:
@@ -126,7 +129,9 @@ class AnalysedQuery:
         return None if self.cosines is None else self.cosines.values
 
 
-def analyse_query(view: View, query: Query, cosines: Cosines | None, wordings: Sequence[str] = ()) -> AnalysedQuery:
+def analyse_query(
+    view: View, query: Query, cosines: Cosines | None, wordings: Sequence[str] = (), need: float = 0.0
+) -> AnalysedQuery:
     """Analyse a query for keyword and vector search.
 
     Args:
@@ -134,11 +139,12 @@ def analyse_query(view: View, query: Query, cosines: Cosines | None, wordings: S
         query: the query.
         cosines: of every row with it, if there are vectors.
         wordings: alternative wordings.
+        need: log odds that it needs memory, at most 0.
     """
     corpus = corpus_of(view.columns, query.filters.kinds)
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
-    return AnalysedQuery(query, terms, corpus, words, cosines, _named_speakers(view, query.text))
+    return AnalysedQuery(query, terms, corpus, words, cosines, _named_speakers(view, query.text), need)
 
 
 def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], size: int) -> Rows:
@@ -182,7 +188,7 @@ def build_pool(
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     counts, in_session, idf = _term_counts(view, question, rows, at)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
-    echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1))
+    echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
     cosines = _turn_cosines(c, question, rows, at, echo)
     return Pool(
         rows=rows,
@@ -202,6 +208,7 @@ def build_pool(
         speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
         traits=c.traits[rows],
         query_traits=english.expected_traits(query.text),
+        need=question.need,
         days=c.day[rows],
         mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if query_periods else (),
         query_periods=query_periods,
@@ -242,10 +249,17 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, ech
     )
 
 
-def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mask of the questions that say little but the words of the query; ``shared`` counts these by row."""
-    asks = (columns.traits[rows] & english.QUESTION) > 0
-    return asks & (shared > 0) & (columns.length[rows] - shared <= ECHO_EXTRA_TERMS)
+def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64], *, questions: bool) -> NDArray[np.bool_]:
+    """Mask of the turns, or only the questions, that say little but the words of the query.
+
+    Args:
+        columns: of the user's records.
+        rows: the candidates.
+        shared: how many words of the query each has.
+        questions: false where the query may need no memory: "thanks" is said again and again.
+    """
+    repeats = (shared > 0) & (columns.length[rows] - shared <= ECHO_EXTRA_TERMS)
+    return repeats & ((columns.traits[rows] & english.QUESTION) > 0) if questions else repeats
 
 
 def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:

@@ -1,6 +1,6 @@
 """Evidence: how likely each hit bears on the question, and how likely a result holds the answer.
 
-The relevance of a hit is a logistic regression on seven features of the hit and its pool, fitted on questions to their
+The relevance of a hit is a logistic regression on eight features of the hit and its pool, fitted on questions to their
 own and to another conversation: LoCoMo, its observations as remembered statements, FriendsQA, RealMem and BEAM.
 
 The grade says whether a result holds the answer, rather than only the best of what is there.
@@ -15,10 +15,10 @@ rows. Fitted on windows of one to 256 turns of the tuning conversations (``pytho
 benchmarks.quality.evidence_small``).
 
 Conversations with an assistant have a separate model, because there a single outstanding hit may be a subject mentioned
-once. Its features: the mean cosine of the first ten hits, the lead of the first, the share of the query that they cover
-together, and the number of records searched. Fitted on BEAM, RealMem and small records written for the purpose, against
-BEAM's unanswerable questions (AUROC .72 and .63, held out by conversation) and against questions to another user's
-memory (.91 to .99; .96 in records of two turns).
+once. Its features: the mean of the three highest cosines, the number of records searched, and whether the query needs
+memory. Fitted on BEAM, RealMem, windows of both, and chats by two authors who knew no code, against questions to another
+user's memory, questions whose answer is missing, and texts that need no memory. What it cannot tell is whether this very
+fact was said, or only its subject.
 """
 
 from __future__ import annotations
@@ -34,18 +34,16 @@ from numpy.typing import NDArray
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
 from mnemic.types import Evidence
-from mnemic.vectors import DEFAULT_MODELS, dot
+from mnemic.vectors import DEFAULT_MODELS
 
 WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _MEAN_COSINE, _SPREAD, _COVERAGE, _SIZE = 1.07, 7.3, -0.37, 3.1, -0.86
-_MIN_SEARCHED = 60
-"""Rows above which a larger record makes a hit less significant."""
-_TOP, _ROWS_PER_HIT = 10, 8
-"""Hits examined, and rows needed for each: in a short conversation most turns are irrelevant."""
+_ASSISTED_INTERCEPT, _HIGHEST_COSINES, _SIZE = -0.38, 7.47, -0.58
+_NEED = 0.8
+_TOP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,8 @@ class Grade:
 NOTHING = Grade("none", 0.0)
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "merit": 0.559, "best": -0.194, "rank": -0.576, "rarest": 1.043, "searched": -0.373, "assisted": 1.091, "bias": -3.758,
+    "merit": 0.564, "best": -0.206, "rank": -0.576, "rarest": 0.985, "searched": -0.366, "assisted": 1.541, "need": 0.232,
+    "bias": -3.659,
 })  # fmt: skip
 """Weight of each feature in the log odds that a hit is evidence; fitted by ``benchmarks.quality.relevance_fit``."""
 
@@ -83,7 +82,8 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     """The features of relevance, each (m,).
 
     The sum of signals and the best one of the pool, the logarithm of the rank, the rarity of the rarest word shared with
-    the query, the logarithm of the number of records searched, and whether it is talk with an assistant.
+    the query, the logarithm of the number of records searched, whether it is talk with an assistant, and the log odds that
+    the query needs memory.
     """
     merit = _merit(pool, _plain_weights())
     if pool.assisted.any():
@@ -93,7 +93,7 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
     found = {
         "merit": merit, "best": merit.max(), "rank": rank, "rarest": rarest, "searched": math.log(max(searched, 1)),
-        "assisted": pool.assisted, "bias": 1.0,
+        "assisted": pool.assisted, "need": pool.need, "bias": 1.0,
     }  # fmt: skip
     return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in found.items()}
 
@@ -112,15 +112,11 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
     return Grade(word, probability)
 
 
-def _assisted_grade(pool: Pool, order: NDArray[np.intp], searched: int) -> Grade:
+def _assisted_grade(pool: Pool, searched: int) -> Grade:
     """The grade for conversations with an assistant."""
-    first = order[: max(1, min(_TOP, searched // _ROWS_PER_HIT))]
-    merit = _merit(pool, CONVERSATION.assisted)[first]
-    covered: NDArray[np.bool_] = np.any(pool.counts[first, HERE] > 0, axis=0)
-    coverage = float(dot(covered, pool.idf)) / float(pool.idf.sum() + 1e-9)
-    mean_cosine, spread = float(pool.dense[first].mean()), float(merit.max() - merit.min())
-    sum_ = _ASSISTED_INTERCEPT + _MEAN_COSINE * mean_cosine + _SPREAD * spread + _COVERAGE * coverage
-    sum_ += _SIZE * math.log(max(searched, _MIN_SEARCHED))
+    cosines = np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense
+    highest = float(np.sort(cosines)[-3:].mean())
+    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINES * highest + _SIZE * math.log(max(searched, 1)) + _NEED * pool.need
     return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
 
 
@@ -147,7 +143,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
     if model not in DEFAULT_MODELS:
         return _grade_of(best_coverage)
     if pool.assisted[order[:_TOP]].mean() > 0.5:
-        return _assisted_grade(pool, order, searched)
+        return _assisted_grade(pool, searched)
     merit = _merit(pool, _plain_weights())
     first = order[:3]
     sum_ = (
@@ -160,5 +156,5 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         + _NO_SPEAKER * (not pool.speaker.any())
     )
     missing = max(0.0, math.log(_REFERENCE_SIZE / max(searched, 1)))
-    sum_ += missing * (_SMALL_SHIFT + _SMALL_SCALE * sum_)
+    sum_ += missing * (_SMALL_SHIFT + _SMALL_SCALE * sum_) + _NEED * pool.need
     return _grade_of(float(1.0 / (1.0 + np.exp(-sum_))))

@@ -30,6 +30,7 @@ from mnemic.recall.evidence import cap_at_weak, relevances
 from mnemic.recall.graph import proximities
 from mnemic.recall.language import in_english, warn_of_other_languages
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
+from mnemic.recall.need import need
 from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
@@ -125,11 +126,12 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddedQuery:
-    """A query with its alternative wordings and the vectors of all."""
+    """A query with its alternative wordings, the vectors of all, and its need of memory."""
 
     query: Query
     wordings: Sequence[str]
     vectors: Sequence[Floats]
+    need: float
 
 
 def search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
@@ -151,9 +153,7 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     query = replace(query, text=runtime.secrets.redacted(text)[0])
     if isinstance(query.mood, str) and query.mood != "session":
         query = replace(query, mood=mood_of(runtime, query.mood))
-    wordings = _other_wordings(runtime, query)
-    vectors = _vectors(runtime, query, wordings, view)
-    embedded_query = _EmbeddedQuery(query, wordings, vectors)
+    embedded_query = _embedded(runtime, query, view)
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
@@ -166,8 +166,8 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     return replace(result, hits=descending_scores(result.hits, result.probability))
 
 
-def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View) -> list[Floats]:
-    """The vectors of all wordings, the first blended with the previous turns; empty without an embedder."""
+def _embedded(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
+    """The vectors of all wordings, the first blended with the previous turns; none without an embedder."""
 
     def embedded(texts: Iterable[str]) -> list[Floats]:
         return [
@@ -176,11 +176,13 @@ def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View
             if (vector := runtime.indexer.query(text, view.model, view.vectors.dimension)) is not None
         ]
 
+    wordings = _other_wordings(runtime, query)
     vectors = embedded((query.text, *wordings))
+    needed = need(vectors[0], view.model) if vectors else 0.0
     share = turn_weight(len(content_terms(query.text))) if query.recent else 0.0
     if vectors and share and (before := embedded(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
         vectors[0] = blend_turns(vectors[0], before, share)
-    return vectors
+    return _EmbeddedQuery(query, wordings, vectors, needed)
 
 
 def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
@@ -245,7 +247,7 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
             allowed &= plain.values >= query.min_similarity
         else:
             allowed &= cosines.values >= query.min_similarity
-    question = analyse_query(view, query, cosines, embedded_query.wordings)
+    question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
     visible_records = visibility(view, allowed)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
@@ -279,7 +281,7 @@ def _result(
     runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader, found: _FirstPool
 ) -> SearchResult:
     query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
-    searched = int(np.count_nonzero(found.visible_records.visible))
+    searched = _searched(view, found.visible_records.visible)
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
     first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
@@ -297,6 +299,11 @@ def _result(
         pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
     hits = _hits(runtime, scope.user, read, query, pages, found.provenance)
     return SearchResult(hits, grade.evidence, grade.probability, left_out)
+
+
+def _searched(view: View, visible: NDArray[np.bool_]) -> int:
+    """How many records may speak of the matter: pieces of documents do not dilute what was said."""
+    return int(np.count_nonzero(visible & ~view.columns.documents)) or int(np.count_nonzero(visible))
 
 
 def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:

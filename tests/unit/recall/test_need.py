@@ -1,0 +1,57 @@
+"""Whether a text needs memory: texts that need none add nothing to a prompt, whatever is stored."""
+
+import numpy as np
+import pytest
+
+from mnemic import Memory, documents
+from mnemic.recall.need import _weights as weights
+from mnemic.recall.need import need, packed
+from mnemic.vectors import DEFAULT_MODELS
+
+FACTS = {
+    "How much did the bike cost?": "I bought a road bike, a Canyon Endurace, for 2,300 dollars.",
+    "Where does my sister live?": "My sister Rita lives in Faro and works as a nurse.",
+    "Which medicine am I allergic to?": "I'm allergic to penicillin.",
+    "When is our wedding anniversary?": "Our wedding anniversary is on 14 September.",
+    "What car do I drive?": "My car is a grey Skoda Octavia from 2019.",
+    "What's the name of my boss?": "My boss is called Henrik Lund.",
+}
+MANUAL = "# Dishwasher\n" + "".join(
+    f"\n## Programme {n}\n\nProgramme {n} washes at {40 + n % 35} degrees and takes {n % 90 + 20} minutes.\n" for n in range(120)
+)  # fmt: skip
+
+
+@pytest.fixture
+def told():
+    with Memory(":memory:", user="ana") as memory:
+        for number, fact in enumerate(FACTS.values()):
+            memory.add_exchange(fact, "Thanks, noted.", session=f"s{number}")
+        yield memory
+
+
+@pytest.mark.parametrize("model", DEFAULT_MODELS)
+def test_it_is_never_above_even_odds_and_unknown_for_other_models(model):
+    vectors = np.random.default_rng(0).standard_normal((50, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    odds = [need(vector, model) for vector in vectors]
+    assert max(odds) <= 0
+    assert min(odds) < 0
+    assert need(vectors[0], "hashing") == need(vectors[0], None) == need(vectors[0][:8], model) == 0
+
+
+def test_the_weights_are_what_was_packed():
+    assert weights().shape == (385,)
+    assert packed(weights()) == packed(np.float16(weights()))
+
+
+@pytest.mark.parametrize("text", ["thanks", "ok", "yes", "go on", "lol", "tell me a joke"])
+def test_a_stored_acknowledgement_does_not_open_the_memory_for_the_next(told, text):
+    told.add_exchange(text, "You're welcome.", session="before")
+    assert not told.get_memory_context(text, min_evidence="weak").hits
+
+
+def test_documents_do_not_take_away_what_was_said(told):
+    told.add(documents.split(MANUAL, document="manual"))
+    for question, fact in FACTS.items():
+        context = told.get_memory_context(question, max_tokens=500, min_evidence="weak")
+        assert any(fact in hit.text for hit in context.hits), question
