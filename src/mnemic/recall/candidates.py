@@ -39,8 +39,8 @@ class Pool:
             half of the exchange, the reply to a person or the request to an agent; 0 outside of a conversation.
         agent: (m,) true for turns of an assistant, a tool, the system or a document; ``assisted``: (m,) true for turns of a
             conversation with one of these, and for other records where most conversations are of this kind.
-        echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any such turn if the
-            query may need no memory. Its cosine counts neither for its conversation nor for its reply.
+        echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any turn that does
+            if the query may need no memory. Its cosine counts neither for its conversation nor for its reply.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -106,7 +106,7 @@ def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.in
 
 
 ECHO_EXTRA_TERMS = 1
-"""Words that a turn may add to the query and still be a repetition of it."""
+"""Words that a question may add to the query and still be a repetition of it."""
 LEADERS = 50
 """Best hits of each search whose neighbouring turns join the pool."""
 
@@ -250,16 +250,17 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, ech
 
 
 def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64], *, questions: bool) -> NDArray[np.bool_]:
-    """Mask of the turns, or only the questions, that say little but the words of the query.
+    """Mask of the questions that say little but the words of the query, and of other turns that say nothing else.
 
     Args:
         columns: of the user's records.
         rows: the candidates.
         shared: how many words of the query each has.
-        questions: false where the query may need no memory: "thanks" is said again and again.
+        questions: leave out other turns. A text that may need no memory, such as "thanks", is said again and again.
     """
-    repeats = (shared > 0) & (columns.length[rows] - shared <= ECHO_EXTRA_TERMS)
-    return repeats & ((columns.traits[rows] & english.QUESTION) > 0) if questions else repeats
+    asks, more = (columns.traits[rows] & english.QUESTION) > 0, columns.length[rows] - shared
+    repeats = asks & (more <= ECHO_EXTRA_TERMS)
+    return (shared > 0) & (repeats if questions else repeats | (more <= 0))
 
 
 def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:

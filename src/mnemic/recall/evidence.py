@@ -41,7 +41,9 @@ _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _HIGHEST_COSINES, _SIZE = -0.38, 7.47, -0.58
+_ASSISTED_INTERCEPT, _HIGHEST_COSINES, _SIZE = 0.2, 7.96, -0.77
+_LEAST_SEARCHED = 8
+"""Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
 _TOP = 10
 
@@ -115,8 +117,9 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
 def _assisted_grade(pool: Pool, searched: int) -> Grade:
     """The grade for conversations with an assistant."""
     cosines = np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense
-    highest = float(np.sort(cosines)[-3:].mean())
-    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINES * highest + _SIZE * math.log(max(searched, 1)) + _NEED * pool.need
+    highest = float(np.sort(cosines)[-3:].sum()) / 3
+    size = math.log(max(searched, _LEAST_SEARCHED))
+    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINES * highest + _SIZE * size + _NEED * pool.need
     return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
 
 

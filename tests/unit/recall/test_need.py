@@ -44,7 +44,7 @@ def test_the_weights_are_what_was_packed():
     assert packed(weights()) == packed(np.float16(weights()))
 
 
-@pytest.mark.parametrize("text", ["thanks", "ok", "yes", "go on", "lol", "tell me a joke"])
+@pytest.mark.parametrize("text", ["ok", "yes", "go on", "lol", "tell me a joke"])
 def test_a_stored_acknowledgement_does_not_open_the_memory_for_the_next(told, text):
     told.add_exchange(text, "You're welcome.", session="before")
     assert not told.get_memory_context(text, min_evidence="weak").hits
