@@ -212,6 +212,32 @@ def test_the_graph_of_the_memory_server(mnemic, folder, written):
         ]  # fmt: skip
 
 
+TURNS = "User: Where is the key?\nAssistant: Under the mat.\n"
+
+
+@pytest.mark.parametrize("before", ["Notes of Monday, by Ana.\n\n", "---\ntitle: Keys\n---\n", "[1] "])
+def test_a_format_that_is_named_decides(mnemic, folder, written, before):
+    file = written("chat.md", before + "\n" + TURNS)
+    assert mnemic("import", file, "--format", "transcript").code == 0
+    assert [message.content for message in messages(folder)] == ["Where is the key?", "Under the mat."]
+    for format in ("transcript", "whatsapp"):
+        run = mnemic("import", written("prose.md", before), "--format", format)
+        assert (run.code, "No line begins" in run.err) == (2, True)
+
+
+def test_a_format_that_is_named_decides_in_an_archive(mnemic, folder, tmp_path):
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as made:
+        made.writestr("_chat.txt", "An excerpt.\n" + WHATSAPP["german"])
+    assert mnemic("import", str(tmp_path / "export.zip"), "--format", "whatsapp").code == 0
+    assert [message.name for message in messages(folder)] == ["Ana", "Ben"]
+
+
+@pytest.mark.parametrize("heading", ["# Chat of Monday\n\n", "\n## Keys\n### June\n"])
+def test_a_transcript_is_recognised_below_its_headings(mnemic, folder, written, heading):
+    assert mnemic("import", written("chat.md", heading + TURNS)).code == 0
+    assert [message.content for message in messages(folder)] == ["Where is the key?", "Under the mat."]
+
+
 DAMAGED = {
     "a tree without nodes": json.dumps([{"mapping": []}]),
     "a node without an author": json.dumps([{"mapping": dict([node("n", "user", ["x"], AT, None, author={})])}]),

@@ -19,10 +19,12 @@ R = TypeVar("R")
 
 def detect_text(text: str) -> str | None:
     """``whatsapp``, ``transcript`` or ``csv``; None for any other text."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = next(iter(lines), "")
     if _WHATSAPP.match(_visible(first)):
         return "whatsapp"
-    if len(_TURN.findall(text)) > 1 and _TURN.match(first):
+    below = next((line for line in lines if _TURN.match(line) or not line.startswith("#")), "")  # its headings
+    if len(_TURN.findall(text)) > 1 and _TURN.match(below):
         return "transcript"
     try:
         return "csv" if columns(text) else None
@@ -47,8 +49,14 @@ def _visible(line: str) -> str:
 
 
 def whatsapp(data: object, session: str | None) -> Iterable[Message]:
-    """A chat that WhatsApp exported as text, on iOS or Android. Lines of the app itself have no speaker and are left out."""
+    """A chat that WhatsApp exported as text, on iOS or Android. Lines of the app itself have no speaker and are left out.
+
+    Raises:
+        InvalidInput: no line has a time.
+    """
     lines = _whatsapp_lines(str(data))
+    if not lines:
+        raise InvalidInput("No line begins with a date and a time, as each message of a chat of WhatsApp does.")
     order = date_order(match["date"] for match, _ in lines)
     for match, more in lines:
         said = _SPEAKER.match(match["rest"])
@@ -132,9 +140,15 @@ _TURN = re.compile(
 
 
 def transcript(data: object, session: str | None) -> Iterable[Message]:
-    """Turns that begin with a line such as ``User: ...``, ``**Assistant:** ...`` or ``## Human``."""
+    """Turns that begin with a line such as ``User: ...``, ``**Assistant:** ...`` or ``## Human``.
+
+    Raises:
+        InvalidInput: no line begins a turn.
+    """
     text = str(data)
     turns = [*_TURN.finditer(text)]
+    if not turns:
+        raise InvalidInput("No line begins a turn: User: ..., **Assistant:** ... or ## Human.")
     ends = [turn.start() for turn in turns[1:]] + [len(text)]
     for turn, end in zip(turns, ends, strict=False):
         content = text[turn.start("text") : end].strip()
