@@ -34,22 +34,34 @@ def detect_text(text: str) -> str | None:
 
 # WhatsApp
 
+_MARK = "\u200e"
+"""Stands before the words of the app, in every language: notices, files, and what is added to a message."""
 _WHATSAPP = re.compile(
-    r"\[?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*(?P<half>[ap]\.?\s?m\.?)?"
-    r"\]?(?:\s+-)?\s+(?P<rest>.*)",
+    rf"{_MARK}?"
+    r"(?P<ios>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*"
+    r"(?P<half>[ap]\.?\s?m\.?)?\]?(?:\s+-)?\s+(?P<rest>.*)",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(?P<name>[^:]{1,80}): (?P<text>.*)|(?P<alone>[^:]{1,80}):$")
-_ATTACHED = re.compile(r"(?:<attached: ([^<>]+)>|(\S[^\n]*\.\w{2,5}) \(file attached\))")
-_OMITTED = re.compile(r"<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE)
+_NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
+"""A name leaves no quotation mark open: ``Ben created group "Trip: Rome"`` is a notice."""
+_SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
+_ATTACHED = re.compile(rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>|{_MARK}?(\S[^\n]*\.\w{{2,5}}) \(file attached\)")
+_EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
+_NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
+"""A poll has further lines, a place its address: these are the speaker's."""
+_OMITTED = re.compile(
+    rf"{_MARK}?<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE
+)
 
 
 def _visible(line: str) -> str:
-    return line.translate({0x200E: None, 0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
+    return line.translate({0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
 
 
 def whatsapp(data: object, session: str | None) -> Iterable[Message]:
-    """A chat that WhatsApp exported as text, on iOS or Android. Lines of the app itself have no speaker and are left out.
+    """A chat that WhatsApp exported as text, on iOS or Android.
+
+    Notices of the app are left out: they have no speaker, or on iOS a mark before their text.
 
     Raises:
         InvalidInput: no line has a time.
@@ -64,9 +76,12 @@ def whatsapp(data: object, session: str | None) -> Iterable[Message]:
             continue
         text = "\n".join([said["text"] or "", *more]).strip()
         media = bool(_OMITTED.match(text))
+        text = _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text))
+        if match["ios"] and not media and _NOTICE.match(text):
+            continue
         yield Message(
-            role="user", name=said["name"] or said["alone"], session=session, sent_at=_moment(match, order),
-            content="" if media else _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text),
+            role="user", name=(said["name"] or said["alone"]).replace(_MARK, ""), session=session,
+            sent_at=_moment(match, order), content="" if media else text.replace(_MARK, ""),
             metadata={LEFT_OUT: ["media"]} if media else {},
         )  # fmt: skip
 
