@@ -937,6 +937,8 @@ class TestProfile:
             "What do you know about me?",
             "Who am I?",
             "Tell me everything about me",
+            "Tell me about myself",
+            "What do you know of myself?",
             "my profile",
         ],
     )

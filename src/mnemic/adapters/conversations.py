@@ -7,26 +7,57 @@ from __future__ import annotations
 
 import uuid
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, get_args
 
-from mnemic.adapters.threads import Thread, Words, words_of
+from mnemic.adapters.threads import Thread, Words, unstored, words_of
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
+from mnemic.types.literals import Status
 
 _SUFFIX = "#reset"
 
 
-def session_messages(memory: Memory, session: str, limit: int | None = None) -> list[Message]:
-    """The last messages of a session of the handle's project, oldest first; without a project, of those that have none."""
+def session_messages(memory: Memory, session: str, limit: int | None = None, **filters: Any) -> list[Message]:
+    """The last messages of a session of the handle's project, oldest first; without a project, of those that have none.
+
+    Args:
+        memory: with the project.
+        session: its name.
+        limit: most messages; None for all.
+        filters: more of ``Filters``.
+    """
     if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
-        return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit)
-    return memory.messages(session=session, reach="project", limit=limit)
+        return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit, **filters)
+    return memory.messages(session=session, reach="project", limit=limit, **filters)
 
 
 def session_words(memory: Memory, session: str, limit: int) -> list[Words]:
     """The words of the user and the assistant in the last ``limit`` messages of a session, oldest first."""
     return [words_of(m) for m in session_messages(memory, session, limit) if m.role in ("user", "assistant")]
+
+
+def unstored_in_session(
+    memory: Memory, session: str, words: Sequence[Words], seen: Sequence[Words], limit: int
+) -> tuple[list[Words], list[int]]:
+    """The words of a session, and the positions in a history without ids of what it never held.
+
+    A forgotten message is still held. An erased one is not, so that after an erasure, and for a session that is longer than
+    ``limit``, a gap counts as erased; see ``unstored``.
+
+    Args:
+        memory: with the project.
+        session: its name.
+        words: of the history, oldest first.
+        seen: of the history as it was shown before: this was stored then, and may be erased since.
+        limit: how many of the latest messages of the session are compared.
+    """
+    held = session_messages(memory, session, limit, status=get_args(Status))
+    complete = len(held) < limit and not memory.admin.log(operations=["erase"], limit=1)
+    stored = [words_of(message) for message in held if message.role in ("user", "assistant")]
+    unseen = {*unstored(seen, words, complete=complete)}
+    return stored, [at for at in unstored(stored, words, complete=complete) if at in unseen]
 
 
 def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:

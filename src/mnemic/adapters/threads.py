@@ -313,19 +313,32 @@ def contains(stored: Sequence[Words], given: Sequence[Words]) -> bool:
     return any(s == given[0] and stored[at : at + len(given)] == given for at, s in enumerate(stored))
 
 
-def unstored(stored: Sequence[Words], given: Sequence[Words]) -> list[int]:
+def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool = False) -> list[int]:
     """Positions in ``given`` of what is not in ``stored``, the same conversation as far as it is known.
 
-    ``given`` may begin later (its front was cut off), go on further, or be edited. A text repeated after the known end is
-    new. What ``stored`` lacks before the last text it knows was erased, unless it stands in the place of as many others.
+    ``given`` may begin later (its front was cut off) or earlier, go on further, or be edited. A text repeated after the known
+    end is new.
+
+    Args:
+        stored: what is known of the conversation, oldest first.
+        given: the conversation as it is shown.
+        complete: whether nothing of it was erased. Otherwise what ``stored`` lacks before the last text it knows counts as
+            erased, unless it stands in the place of as many others.
     """
     size = len(given)
-    for overlap in range(min(len(stored), size), 0, -1):
-        if stored[-overlap:] == given[:overlap]:
+    blocks = SequenceMatcher(None, stored, given, autojunk=False).get_matching_blocks()
+    known = {at for _, start, length in blocks for at in range(start, start + length)}
+    # Something put before or an end taken away is less likely than an end that is said again.
+    spanned = 0 in known and len(stored) - blocks[-2].a <= size - blocks[-2].b
+    least = len(known) if complete and spanned else 0
+    for overlap in range(min(len(stored), size), least - 1, -1):
+        if overlap and stored[-overlap:] == given[:overlap]:
             return list(range(overlap, size))
+    if complete:
+        return [at for at in range(size) if at not in known]
     new: list[int] = []
     left = right = 0
-    for block in SequenceMatcher(None, stored, given, autojunk=False).get_matching_blocks():
+    for block in blocks:
         last = block.size == 0  # the matcher ends with one
         others, here = block.a - left, block.b - right
         edited = here == others and right > 0

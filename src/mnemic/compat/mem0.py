@@ -7,8 +7,9 @@ Written for mem0 2.2. What differs:
 - Messages are stored verbatim and are results too. ``infer=True`` processes them, with a language model if the memory has one.
 - ``score`` is the relevance of a hit, and ``threshold`` its limit.
 - ``delete`` and ``delete_all`` forget; ``handle(user_id).restore`` brings back, ``forget(..., hard=True)`` erases.
-- ``run_id`` narrows to the messages of the session, and to memories that were stored in it with ``infer=False``. Metadata of
-  messages is not that of the memories derived from them.
+- ``run_id`` is a label, and the session of the messages. In a run, ``search`` finds messages and what was stored with
+  ``infer=False``; ``get_all`` and ``delete_all`` know the memories derived from the messages, too. Metadata of messages is
+  not that of the memories derived from them.
 - Of ``filters`` equality is understood, without operators. There is no ``from_config``, ``reset``, ``chat`` or ``AsyncMemory``.
 """
 
@@ -29,8 +30,8 @@ Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Results = dict[str, builtins.list[dict[str, Any]]]
 
 _EVENTS = {"add": "ADD", "remember": "ADD", "update": "UPDATE", "archive": "DELETE", "erase": "DELETE"}
-_AGENT = "agent"
-"""The key of the metadata that names the agent."""
+_AGENT, _RUN = "agent", "run_id"
+"""The keys of the metadata that name the agent and the run."""
 _NAMES = ("user_id", "agent_id", "run_id")
 
 
@@ -89,15 +90,16 @@ class Memory:
         """
         handle = self._handle(_given(user_id, None, run_id))
         items, said = _items(messages), _moment(timestamp)
+        labels = {**(metadata or {}), **_label(run_id)}
         if not infer:
+            level = handle.scoped(project=handle.scope.project or run_id)  # the same text of two runs is two memories
             receipts = [
-                handle.remember(
+                level.remember(
                     one.get("content", ""),
-                    metadata=metadata,
+                    metadata=labels,
                     valid_at=said,
                     delete_after=None if expiration_date is None else _day_after(expiration_date),
                     agent=agent_id,
-                    level=None if run_id is None else "session",
                 )
                 for one in items
             ]
@@ -108,7 +110,7 @@ class Memory:
                 "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
             )
         for one in items:
-            one["metadata"] = {**dict(one.get("metadata") or {}), **(metadata or {})}
+            one["metadata"] = {**dict(one.get("metadata") or {}), **labels}
             one["sent_at"] = one.get("sent_at") or said
         receipts = handle.add(items, agent=agent_id)
         handle.process()
@@ -170,8 +172,8 @@ class Memory:
         """
         names = {**(filters or {}), **_given(user_id, agent_id, run_id)}
         handle = self._handle(names)
-        records = handle.list(limit=top_k, include_expired=show_expired, **_narrowed(names))
-        return {"results": [self._shown(handle, one) for one in records]}
+        records = _listed(handle, names, top_k, include_expired=show_expired)
+        return {"results": [{**self._shown(handle, one), **_label(names.get("run_id"))} for one in records]}
 
     def update(
         self,
@@ -187,11 +189,13 @@ class Memory:
         """
         handle, record = self._record(memory_id)
         content = text if text is not None else data
-        agent = {name: value for name, value in record.metadata.items() if name == _AGENT}  # immutable, as in mem0
+        labels = {
+            name: value for name, value in record.metadata.items() if name in (_AGENT, _RUN)
+        }  # immutable, as in mem0
         handle.update(
             str(record.id),
             content=UNSET if content is None else content,
-            metadata=UNSET if metadata is None else {**metadata, **agent},
+            metadata=UNSET if metadata is None else {**metadata, **labels},
         )
         return {"message": "Memory updated successfully!"}
 
@@ -214,10 +218,9 @@ class Memory:
             InvalidInput: no ``user_id``.
         """
         names = _given(user_id, agent_id, run_id)
-        handle, narrowed = self._handle(names), _narrowed(names)
-        narrowed.setdefault("reach", "user")
-        ids = [one.id for one in handle.list(limit=None, include_expired=True, **narrowed)]
-        ids += [str(one.id) for one in handle.messages(**narrowed)]
+        handle = self._handle(names)
+        ids = [one.id for one in _listed(handle, names, include_expired=True, reach="user")]
+        ids += [str(one.id) for one in handle.messages(reach="user", **_narrowed(names))]
         if ids:
             handle.forget(ids=ids)
         return {"message": "Memories deleted successfully!"}
@@ -277,15 +280,16 @@ class Memory:
         record = handle.get(one.id) if isinstance(one, Hit) else one
         created = record.sent_at if isinstance(record, Message) else record.created_at
         updated = record.updated_at if isinstance(record, MemoryRecord) else None
+        run = record.metadata.get(_RUN) or record.session
         return {
             "id": _id(handle, str(record.id)),
             "memory": one.text if isinstance(one, Hit) else one.content,
-            "metadata": {name: value for name, value in record.metadata.items() if name != _AGENT} or None,
+            "metadata": {name: value for name, value in record.metadata.items() if name not in (_AGENT, _RUN)} or None,
             "created_at": created.isoformat() if created else None,
             "updated_at": updated.isoformat() if updated else None,
             "user_id": handle.scope.user,
             **({"agent_id": record.metadata[_AGENT]} if _AGENT in record.metadata else {}),
-            **({"run_id": record.session} if record.session else {}),
+            **({"run_id": run} if run else {}),
             **({"role": record.role} if isinstance(record, Message) else {}),
         }
 
@@ -310,14 +314,30 @@ def _given(*names: str | None) -> dict[str, Any]:
 
 def _narrowed(names: Mapping[str, Any]) -> dict[str, Any]:
     """Names and metadata of mem0 as filters."""
-    metadata = {key: value for key, value in names.items() if key not in _NAMES}
+    metadata = {key: value for key, value in names.items() if key not in _NAMES} | _label(names.get("run_id"))
     if wrong := [key for key, value in metadata.items() if key in ("AND", "OR", "NOT") or isinstance(value, Mapping)]:
         raise InvalidInput(
             f"filters[{wrong[0]!r}] has an operator; only equal values are understood. Use handle(user_id).search."
         )
-    reach = "session" if names.get("run_id") else None
-    filters = {"agent": names.get("agent_id"), "reach": reach, "metadata": metadata or None}
+    filters = {"agent": names.get("agent_id"), "metadata": metadata or None}
     return {name: value for name, value in filters.items() if value is not None}
+
+
+def _label(run_id: object) -> dict[str, Any]:
+    return {_RUN: str(run_id)} if run_id else {}
+
+
+def _listed(
+    handle: memory.Memory, names: Mapping[str, Any], limit: int | None = None, **options: Any
+) -> builtins.list[MemoryRecord]:
+    """The memories with these names, newest first; of a run also those that its messages alone led to."""
+    run = _label(names.get("run_id"))
+    if not run:
+        return handle.list(limit=limit, **_narrowed(names), **options)
+    said = {message.id for message in handle.messages(reach="user", metadata=run)}
+    found = handle.list(limit=None, **_narrowed({**names, "run_id": None}), **options)
+    own = [one for one in found if one.metadata.get(_RUN) == run[_RUN] or said.issuperset(one.source_ids or [None])]
+    return own[:limit]
 
 
 def _moment(timestamp: float | datetime | None) -> datetime | None:

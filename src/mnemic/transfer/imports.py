@@ -135,12 +135,12 @@ def read(
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
     if is_encrypted(Path(file)):
         return Reading(file, MNEMIC, export="".join(read_lines(Path(file), key)))
-    parsed = sources.export_of(file)
+    parsed = sources.export_of(file, format)
     if parsed is None:
         content = sources.text_of(file)
         if format == MNEMIC or (format == "auto" and _is_export(content)):
             return Reading(file, MNEMIC, export=content)
-        parsed = files.parse_lines(content)
+        parsed = files.parse_lines(content, format)
     name = files.detect(parsed.data) if format == "auto" else format
     found, messages, damaged = list[Found](), list[Message](), list[Damage]()
     if name in files.MEMORY_FORMATS:

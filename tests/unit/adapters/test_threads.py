@@ -1,8 +1,12 @@
 """Which messages of a thread are new, and the ids under which they are stored once."""
 
+import itertools
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mnemic import Memory, Message, Scope
 from mnemic.adapters import Conversation, Thread, ThreadMessage, contains, evidence, unstored, with_tools, words_of
@@ -118,6 +122,33 @@ def test_what_of_a_repeated_request_is_stored_already():
 def test_what_of_a_history_without_ids_is_new(known, given, new):
     before, after = ([("user", letter) for letter in letters] for letters in (known, given))
     assert [given[at] for at in unstored(before, after)] == [*new]
+
+
+@st.composite
+def told_again(draw):
+    """A conversation, as it is shown later, and what of that was not in it."""
+    fresh = (("user", f"text {number}") for number in itertools.count())
+
+    def texts(most):
+        return [("user", "ok") if short else next(fresh) for short in draw(st.lists(st.booleans(), max_size=most))]
+
+    known = texts(8)
+    start = draw(st.integers(0, len(known)))
+    edits = draw(st.lists(st.sampled_from([True, False, False]), min_size=len(known), max_size=len(known)))
+    shown = [next(fresh) if edit else said for said, edit in zip(known[start:], edits, strict=False)]
+    before = [next(fresh) for _ in range(0 if start else draw(st.integers(0, 3)))]
+    return known, before + shown + texts(4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(told_again())
+def test_of_a_complete_conversation_all_that_is_new_is_new(case):
+    """Whether its front was cut off or put before, and wherever it was edited and went on."""
+    known, given = case
+    new = [given[at] for at in unstored(known, given, complete=True)]
+    assert not Counter(given) - Counter(known) - Counter(new)
+    if ("user", "ok") not in {*known} & {*given}:  # a repeated one may stand for another
+        assert new == [text for text in given if text not in known]
 
 
 def test_contains():

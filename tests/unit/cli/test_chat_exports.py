@@ -212,6 +212,74 @@ def test_the_graph_of_the_memory_server(mnemic, folder, written):
         ]  # fmt: skip
 
 
+MARK = "\u200e"
+PLAIN_TEXT = st.text(st.characters(exclude_characters=f"{MARK}/", exclude_categories=["C", "Z"]), min_size=1).map(
+    "I {}.".format
+)
+
+
+@given(st.lists(st.tuples(PLAIN_TEXT, st.sampled_from(["said", "edited", "notice"])), min_size=1))
+def test_of_a_chat_on_ios_what_is_marked_is_the_apps(told):
+    line = {"said": "{}", "edited": f"{{}} {MARK}<Diese Nachricht wurde bearbeitet.>", "notice": f"{MARK}{{}}"}
+    text = "".join(f"[4/15/25, 9:14:03\u202fPM] Ben: {line[kind].format(words)}\n" for words, kind in told)
+    assert [message.content for message in texts.whatsapp(text, None)] == [
+        words for words, kind in told if kind != "notice"
+    ]
+
+
+def test_files_places_and_polls_of_a_chat_on_ios_are_the_speakers():
+    text = (
+        f"{MARK}[15.04.25, 21:18:05] Ben: {MARK}<Anhang: 12-PHOTO.jpg>\n"
+        f"[15.04.25, 21:21:05] Ben: {MARK}Standort: https://maps.example/?q=47.0,15.4\n"
+        f"[15.04.25, 21:22:05] Ben: {MARK}UMFRAGE:\nSaturday?\n{MARK}OPTION: Yes (3)\n"
+        f"[15.04.25, 21:23:05] {MARK}Ben: cool\n"
+    )
+    assert [(message.name, message.content) for message in texts.whatsapp(text, None)] == [
+        ("Ben", "[file: 12-PHOTO.jpg]"), ("Ben", "Standort: https://maps.example/?q=47.0,15.4"),
+        ("Ben", "UMFRAGE:\nSaturday?\nOPTION: Yes (3)"), ("Ben", "cool"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("quoted", ['"{}"', "\u201c{}\u201d", "\u201e{}\u201c", "\u00ab{}\u00bb"])
+def test_a_name_leaves_no_quotation_open(quoted):
+    rome, rocky = quoted.format("Trip: Rome"), quoted.format("Rocky")
+    text = (
+        f"12/03/2025, 21:15 - Ben created group {rome}\n"
+        f"12/03/2025, 21:16 - Ben changed the group name from {rocky} to {rome}\n"
+        f"12/03/2025, 21:17 - Ben {rocky} B: I like {rome}\n"
+        f"12/03/2025, 21:18 - Ana: {MARK}IMG-1.jpg (file attached)\n"
+    )
+    assert [(message.name, message.content) for message in texts.whatsapp(text, None)] == [
+        (f"Ben {rocky} B", f"I like {rome}"), ("Ana", "[file: IMG-1.jpg]"),
+    ]  # fmt: skip
+
+
+TURNS = "User: Where is the key?\nAssistant: Under the mat.\n"
+
+
+@pytest.mark.parametrize("before", ["Notes of Monday, by Ana.\n\n", "---\ntitle: Keys\n---\n", "[1] "])
+def test_a_format_that_is_named_decides(mnemic, folder, written, before):
+    file = written("chat.md", before + "\n" + TURNS)
+    assert mnemic("import", file, "--format", "transcript").code == 0
+    assert [message.content for message in messages(folder)] == ["Where is the key?", "Under the mat."]
+    for named in ("transcript", "whatsapp"):
+        run = mnemic("import", written("prose.md", before), "--format", named)
+        assert (run.code, "No line begins" in run.err) == (2, True)
+
+
+def test_a_format_that_is_named_decides_in_an_archive(mnemic, folder, tmp_path):
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as made:
+        made.writestr("_chat.txt", "An excerpt.\n" + WHATSAPP["german"])
+    assert mnemic("import", str(tmp_path / "export.zip"), "--format", "whatsapp").code == 0
+    assert [message.name for message in messages(folder)] == ["Ana", "Ben"]
+
+
+@pytest.mark.parametrize("heading", ["# Chat of Monday\n\n", "\n## Keys\n### June\n"])
+def test_a_transcript_is_recognised_below_its_headings(mnemic, folder, written, heading):
+    assert mnemic("import", written("chat.md", heading + TURNS)).code == 0
+    assert [message.content for message in messages(folder)] == ["Where is the key?", "Under the mat."]
+
+
 DAMAGED = {
     "a tree without nodes": json.dumps([{"mapping": []}]),
     "a node without an author": json.dumps([{"mapping": dict([node("n", "user", ["x"], AT, None, author={})])}]),

@@ -88,6 +88,43 @@ def test_texts_keep_their_agent_and_their_session(m):
     assert m.get_all(user_id="alice", run_id="s1") == {"results": []}
 
 
+@pytest.mark.parametrize("infer", [True, False])
+def test_a_run_is_a_label_within_one_user_and_agent(m, infer):
+    for user, agent, run in (
+        ("alice", "coach", "r1"),
+        ("alice", "coach", "r2"),
+        ("alice", "chef", "r1"),
+        ("bob", "coach", "r1"),
+    ):
+        m.add(f"I like the tennis of {user}, {agent} and {run}.", user_id=user, agent_id=agent, run_id=run, infer=infer)
+
+    def told(**names):
+        results = [*m.get_all(**names)["results"], *m.search("tennis", **names)["results"]]
+        assert {one["user_id"] for one in results} == {names["user_id"]}
+        return {one["memory"].split("of ")[1] for one in results}
+
+    alices = {"alice, coach and r1.", "alice, coach and r2.", "alice, chef and r1."}
+    assert told(user_id="alice") == alices
+    assert told(user_id="alice", run_id="r1") == {one for one in alices if "r1" in one}
+    assert told(user_id="alice", agent_id="coach", run_id="r1") == {"alice, coach and r1."}
+    m.delete_all(user_id="alice", run_id="r1")
+    assert told(user_id="alice") == {"alice, coach and r2."}
+    assert told(user_id="bob") == {"bob, coach and r1."}
+    m.delete_all(user_id="alice")
+    assert (
+        m.search("tennis", user_id="alice", run_id="r2") == m.get_all(user_id="alice", run_id="r2") == {"results": []}
+    )
+
+
+def test_the_same_text_of_two_runs_is_two_memories(m):
+    runs = ["r1", "r2", None]
+    for run in runs:
+        assert m.add("Likes tennis.", user_id="alice", run_id=run, infer=False)["results"]
+    assert [one.get("run_id") for one in m.get_all(user_id="alice")["results"]] == runs[::-1]
+    m.delete_all(user_id="alice", run_id="r1")
+    assert [one.get("run_id") for one in m.get_all(user_id="alice")["results"]] == [None, "r2"]
+
+
 def test_every_new_memory_is_told(m):
     talk = [{"role": "user", "content": f"My locker number {n} is at station {n}."} for n in range(130)]
     assert len(m.add(talk, user_id="alice")["results"]) > 100

@@ -93,6 +93,40 @@ def test_what_stands_beside_the_evidence_takes_none_of_it_away(case, budget, cou
 
 
 @RUN
+@given(cases())
+def test_what_stands_beside_the_evidence_leaves_its_order(case):
+    text, prompt = told(*case)
+    at = 0
+    for line in text.split("\n") if prompt else ():
+        at = prompt.find(line, at) + len(line)
+        assert at >= len(line), line
+
+
+SAID = st.lists(
+    st.lists(st.sampled_from("the garden 'in Lisbon' needs water, policy HX-22918".split()), min_size=1, max_size=25).map(" ".join),
+    min_size=1, max_size=4,
+)  # fmt: skip
+
+
+@RUN
+@given(SAID, st.integers(0, 3), st.sampled_from(["", ".", "?"]), st.booleans())
+def test_an_episode_adds_nothing_that_its_messages_say(texts, titled, end, opened):
+    """Of an excerpt in verbatim sentences, with or without full stops, however many and long they are."""
+    hits = [
+        replace(
+            MOVED,
+            id=f"m{n}",
+            text=f"Hello. {text}{end}" if opened else f"{text}{end}",
+            sent_at=DAY + timedelta(minutes=n),
+        )
+        for n, text in enumerate(texts)
+    ]
+    said = "\n".join(f"Ana: {text}{end}" for text in texts)
+    episode = replace(EPISODE, title=texts[titled % len(texts)], content=said)
+    assert lines(hits, episodes=[episode]) == lines(hits, episodes=[])
+
+
+@RUN
 @given(cases(), st.integers(1, 900))
 def test_the_same_hits_give_the_same_text(case, budget):
     hits, known = case
@@ -140,15 +174,15 @@ def test_title_story_and_words_under_each_other():
     ]
 
 
-def test_what_belongs_to_no_episode_stands_before_the_titles_of_its_day():
+def test_what_belongs_to_no_episode_stands_in_its_place_below_a_blank_line():
     hello = replace(MOVED, id="m0", text="Hello.", episode=None, sent_at=DAY + timedelta(hours=1))
     before = replace(MOVED, id="m2", text="Good night.", episode=None, sent_at=DAY - timedelta(days=1))
     assert lines([MOVED, hello, before]) == [
         "Tuesday 7 May 2024:",
         "- Ana: Good night.",
-        "Wednesday 8 May 2024:",
+        *lines([MOVED]),
+        "",
         "- Ana: Hello.",
-        *lines([MOVED])[1:],
     ]
 
 
@@ -162,6 +196,14 @@ def test_an_episode_of_two_days_keeps_both():
 def test_a_title_or_story_that_the_lines_say_is_not_said_again():
     said = replace(EPISODE, title="moved to lisbon", content="I moved to Lisbon in March, at last. Bo was glad.")
     assert lines([MOVED], episodes=[said]) == lines([MOVED], episodes=[])
+
+
+def test_without_its_title_a_story_would_stand_under_another_line():
+    assert lines([MOVED], episodes=[replace(EPISODE, title="moved to lisbon")]) == lines([MOVED], episodes=[])
+    long = replace(EPISODE, title="A new home in the south with a view of the sea", content="She moved.")
+    for budget in range(100, 400):
+        said = lines([MOVED], episodes=[long], budget=budget)
+        assert "  She moved." not in said or f"{long.title}:" in said
 
 
 def test_of_what_is_not_trusted_there_is_neither_title_nor_story():
@@ -219,7 +261,7 @@ def test_of_what_cannot_fit_only_the_beginning_is_looked_at():
         id="short", kind="message", text="Ana moved to Porto.", score=0.5, episode="e", superseded_by=("long", "r")
     )
     known = Background({"e": story}, {"long": memory_record(text), "r": memory_record("Ana moved to Lisbon.")}, {})
-    _, prompt = told([short], known, budget=150, count=count)
+    _, prompt = told([short], known, budget=200, count=count)
     assert looked_at < 100_000
     assert "Ana moved to Porto." in prompt
     assert "Ana moved to Lisbon." in prompt

@@ -44,8 +44,9 @@ READ = 500
 """Most important memories that are looked through for statements about the user."""
 
 _QUESTION = re.compile(
-    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
-    r"my (?:profile|settings|preferences))\b|about me|(?:my )?(?:profile|settings|preferences)|who am i)\W*$",
+    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b"
+    r"(?:(?:about|know of) (?:me|myself)|i am|am i|my (?:profile|settings|preferences))\b|"
+    r"about (?:me|myself)|(?:my )?(?:profile|settings|preferences)|who am i)\W*$",
     re.IGNORECASE,
 )
 

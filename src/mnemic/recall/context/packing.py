@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
 from mnemic.text.differences import CUT
+from mnemic.text.english import bare_words
 from mnemic.text.markup import unmarked, unverified, unvoiced, visible
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
@@ -242,8 +243,8 @@ class Background:
 def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str:
     """Add annotations to the lines of a prompt as far as the budget allows; no line is dropped.
 
-    First the successors of superseded lines, then titles of their episodes, then stories, each in order of rank. Text
-    that the lines already contain is not repeated.
+    First the successors of superseded lines, then titles of their episodes, then stories under their titles, each in order
+    of rank. Text that the lines already contain is not repeated.
 
     Args:
         lines: as ``pack`` chose them, best first.
@@ -256,10 +257,9 @@ def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str
     rendered_text = "\n".join(line.text for line in lines)
     used = frame.count(_render_annotated(lines, [], frame))
     taken: list[tuple[Place, str]] = []
-    for place, text in (
-        *_notes(lines, background, rendered_text, frame),
-        *_headings(lines, background, rendered_text, frame.fence),
-    ):
+    titles, stories = _headings(lines, background, rendered_text, frame.fence)
+    titled = ((place, story) for place, story in stories if place in dict(taken))
+    for place, text in chain(_notes(lines, background, rendered_text, frame), titles, titled):
         cost = frame.count(f"{text}\n")
         if used + cost <= frame.max_tokens:
             taken.append((place, text))
@@ -309,41 +309,52 @@ def _since(fact: MemoryRecord, word: str = "") -> str:
 
 def _headings(
     lines: Sequence[Line], background: Background, rendered_text: str, fence: str
-) -> Iterator[tuple[Place, str]]:
-    """Titles of the episodes of lines, then their stories; untrusted episodes are skipped."""
+) -> tuple[list[tuple[Place, str]], list[tuple[Place, str]]]:
+    """Titles of the episodes of lines, and their stories, without what the lines say; untrusted episodes are skipped."""
     by_place: dict[Place, Episode] = {}
     for line in lines:
         episode = background.episodes.get(line.hit.episode or "")
         if line.text and episode is not None and episode.trust >= UNTRUSTED:
             by_place.setdefault((day_of(line.hit.sent_at), episode.id), episode)
-    below = rendered_text.casefold()
-    for place, episode in by_place.items():
-        title = heading_of(episode, fence)
-        if title and title.casefold() not in below:
-            yield place, f"{title}:"
-    for place, episode in by_place.items():
-        first = next(iter(sentences(episode.content[:FIRST])), "")
-        story = inert(first if len(first) <= STORY else f"{first[: first.rfind(' ', 0, STORY)]} ...", fence)
-        if story and story.casefold() not in below:
-            yield place, f"  {story}"
+    below = _words(rendered_text)
+    titles = [(place, heading_of(episode, fence)) for place, episode in by_place.items()]
+    stories = [(place, _story(episode, fence)) for place, episode in by_place.items()]
+    return (
+        [(place, f"{title}:") for place, title in titles if _words(title) not in below],
+        [(place, f"  {story}") for place, story in stories if not _is_said(story, below)],
+    )
+
+
+def _story(episode: Episode, fence: str) -> str:
+    """The first sentence of an episode's text; in an excerpt each line is one, with or without a full stop."""
+    lines = episode.content[:FIRST].strip().splitlines()
+    first = next(iter(sentences(lines[0])), "") if lines else ""
+    return inert(first if len(first) <= STORY else f"{first[: first.rfind(' ', 0, STORY)]} ...", fence)
+
+
+def _is_said(story: str, below: str) -> bool:
+    """Whether lines, given as their words, say a story: a sentence of an excerpt begins with its speaker."""
+    return _words(story) in below or _words(story.partition(": ")[2] or story) in below
+
+
+def _words(text: str) -> str:
+    return " ".join(bare_words(text))
 
 
 def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Place, str]], frame: Frame) -> str:
-    """The lines by day, grouped by episode, with their annotations."""
+    """The lines by day in order of time, with their annotations; a blank line ends what stands under a title."""
     beside: dict[Place, list[str]] = {}
     for place, text in added:
         beside.setdefault(place, []).append(text)
     parts: list[str] = []
     for day, group in by_day(lines):
         parts.append(f"{day}:")
-        sections: dict[str, list[str]] = {"": []}
-        for line in group:
-            episode = line.hit.episode or ""
-            key = episode if (day, episode) in beside else ""
-            sections.setdefault(key, list(beside.get((day, episode), ()))).append(
-                line.text + "".join(beside.get((line.hit.id, ""), ()))
-            )
-        parts += [text for section in sections.values() for text in section]
+        titled = False
+        for episode, run in groupby(group, key=lambda line: line.hit.episode or ""):
+            heading = beside.pop((day, episode), [])
+            parts += heading or [""] * titled
+            titled = bool(heading)
+            parts += [line.text + "".join(beside.get((line.hit.id, ""), ())) for line in run]
     return frame.render(parts)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import pq
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from mnemic import errors
@@ -37,6 +38,8 @@ ATTEMPTS = 5
 
 BUSY_SECONDS = 30.0
 """Seconds that a call waits for a lock or a connection."""
+QUICK_SECONDS = 1.0
+"""Seconds without a connection after which a call asks whether the server answers at all."""
 
 # SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock: rolled back as a whole, and may be repeated
@@ -91,8 +94,8 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
         )
     if isinstance(error, (PoolTimeout, TooManyRequests)):
         return errors.StoreUnavailable(
-            f"{where} gave no connection within {BUSY_SECONDS:.0f} s: the server is down, or every connection of this "
-            "process is in use. Check the server and repeat the call."
+            f"{where} gave no connection within {BUSY_SECONDS:.0f} s: every connection of this process or of the server is "
+            "in use. Repeat the call."
         )
     if not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         state = _AWAY[0]
@@ -304,6 +307,12 @@ def _patience(address: Address) -> float:
     return float(address.parameters.get("connect_timeout") or BUSY_SECONDS)
 
 
+def _is_answering(address: Address) -> bool:
+    """Whether there is a server, even one that takes no connections at the moment."""
+    place = make_conninfo(**{"connect_timeout": f"{_patience(address):.0f}", **address.parameters})
+    return pq.PGconn.ping(place.encode()) != pq.Ping.NO_RESPONSE
+
+
 def _options(address: Address) -> dict[str, Any]:
     return {
         "connect_timeout": int(_patience(address)), **address.parameters, "autocommit": True,
@@ -388,16 +397,30 @@ class Database:
             self._inherited = self._pool  # the parent's connections must not be closed here
             self._reset()
 
+    def _pooled(self) -> _Driver:
+        """A connection of the pool; a busy one is waited for, a server that is down is not.
+
+        Raises:
+            StoreUnavailable: the server is down; not an error of the driver, after which a transaction is begun anew.
+        """
+        try:
+            return self._pool.getconn(QUICK_SECONDS)
+        except PoolTimeout:
+            if not _is_answering(self._address):
+                with self._translated():
+                    self._connect().close()  # its error says why
+            return self._pool.getconn()
+
     @contextmanager
     def _borrow(self) -> Generator[PostgresConnection]:
         """A connection from the pool."""
         self._check()
         pool = self._pool
-        held = [pool.getconn()]
+        held = [self._pooled()]
 
         def replace() -> _Driver:
             pool.putconn(held.pop())  # the pool discards it
-            held.append(pool.getconn())
+            held.append(self._pooled())
             return held[0]
 
         def replace_all() -> _Driver:

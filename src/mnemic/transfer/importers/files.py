@@ -51,12 +51,18 @@ class Parsed:
     damaged: Sequence[Damage] = ()
 
 
-def parse_lines(text: str) -> Parsed:
+def parse_lines(text: str, format: str = "auto") -> Parsed:
     """The value of a JSON text, the values of JSON lines, including damaged ones, or a conversation in plain text as it is.
+
+    Args:
+        text: of the file.
+        format: if it is one of plain text, the text is taken for that, whatever it looks like.
 
     Raises:
         InvalidInput: the text is none of these.
     """
+    if format in _PLAIN:
+        return Parsed(PlainText(text))
     try:
         return Parsed(json.loads(text))
     except (ValueError, RecursionError) as error:
@@ -66,7 +72,8 @@ def parse_lines(text: str) -> Parsed:
         if len(lines) < 2 or not lines[0][1].lstrip().startswith("{") or isinstance(_json(*lines[0]), Damage):
             raise InvalidInput(
                 f"This is not JSON: {error}. Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
-                "whose turns begin with User: and Assistant:, or a table in CSV."
+                "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it: "
+                "format= (--format)."
             ) from error
     values = [(number, _json(number, line)) for number, line in lines]
     good = [(number, value) for number, value in values if not isinstance(value, Damage)]
@@ -272,6 +279,8 @@ MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]]
 """Formats with messages, and the function that reads one."""
 _LISTS = ("messages", "langchain", "llama-index", "letta", "zep")
 """Formats that are a list, alone or in a field such as ``messages``."""
+_PLAIN = ("whatsapp", "transcript", "csv")
+"""Formats that are no JSON."""
 
 
 def remarks(data: object, format: str) -> list[str]:

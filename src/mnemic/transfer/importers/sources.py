@@ -22,7 +22,7 @@ KNOWN = ("conversations.json", "result.json", "*chat*.txt")
 Reader = Callable[[], bytes]
 
 
-def export_of(path: str) -> Parsed | None:
+def export_of(path: str, format: str = "auto") -> Parsed | None:
     """The data of an export in a folder or a ZIP archive, or of a note with front matter; None for another single file.
 
     Raises:
@@ -32,10 +32,11 @@ def export_of(path: str) -> Parsed | None:
     try:
         if place.is_dir():
             files = [file for file in sorted(place.rglob("*")) if file.is_file()]
-            return _of_export({file.relative_to(place).as_posix(): file.read_bytes for file in files}, path)
+            return _of_export({file.relative_to(place).as_posix(): file.read_bytes for file in files}, path, format)
         if place.is_file() and zipfile.is_zipfile(place):
-            return _of_archive(place)
-        if place.suffix.lower() == ".md" and (text := text_of(path)).startswith("---\n"):
+            return _of_archive(place, format)
+        is_note = place.suffix.lower() == ".md" and format in ("auto", "basic-memory")
+        if is_note and (text := text_of(path)).startswith("---\n"):
             return Parsed([{"file": place.name, "note": text}])
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
@@ -72,7 +73,7 @@ def _not_text(name: str, error: UnicodeDecodeError) -> InvalidInput:
     return InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.")
 
 
-def _of_archive(place: Path) -> Parsed:
+def _of_archive(place: Path, format: str) -> Parsed:
     with zipfile.ZipFile(place) as archive:
 
         def member(info: zipfile.ZipInfo) -> Reader:
@@ -82,15 +83,16 @@ def _of_archive(place: Path) -> Parsed:
                 )
             return lambda: archive.read(info)
 
-        return _of_export({info.filename: member(info) for info in archive.infolist() if not info.is_dir()}, str(place))
+        members = {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
+        return _of_export(members, str(place), format)
 
 
-def _of_export(files: Mapping[str, Reader], path: str) -> Parsed:
+def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
         for name in sorted(files, key=len):
             if fnmatch(PurePosixPath(name).name.lower(), pattern):
-                return parse_lines(_decoded(files[name](), f"{path}/{name}"))
+                return parse_lines(_decoded(files[name](), f"{path}/{name}"), format)
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return Parsed(_slack(files, users, path))

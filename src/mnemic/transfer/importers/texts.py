@@ -19,10 +19,12 @@ R = TypeVar("R")
 
 def detect_text(text: str) -> str | None:
     """``whatsapp``, ``transcript`` or ``csv``; None for any other text."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    lines = [line for line in text.splitlines() if line.strip()]
+    first = next(iter(lines), "")
     if _WHATSAPP.match(_visible(first)):
         return "whatsapp"
-    if len(_TURN.findall(text)) > 1 and _TURN.match(first):
+    below = next((line for line in lines if _TURN.match(line) or not line.startswith("#")), "")  # its headings
+    if len(_TURN.findall(text)) > 1 and _TURN.match(below):
         return "transcript"
     try:
         return "csv" if columns(text) else None
@@ -32,23 +34,41 @@ def detect_text(text: str) -> str | None:
 
 # WhatsApp
 
+_MARK = "\u200e"
+"""Stands before the words of the app, in every language: notices, files, and what is added to a message."""
 _WHATSAPP = re.compile(
-    r"\[?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*(?P<half>[ap]\.?\s?m\.?)?"
-    r"\]?(?:\s+-)?\s+(?P<rest>.*)",
+    rf"{_MARK}?"
+    r"(?P<ios>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*"
+    r"(?P<half>[ap]\.?\s?m\.?)?\]?(?:\s+-)?\s+(?P<rest>.*)",
     re.IGNORECASE,
 )
-_SPEAKER = re.compile(r"(?P<name>[^:]{1,80}): (?P<text>.*)|(?P<alone>[^:]{1,80}):$")
-_ATTACHED = re.compile(r"(?:<attached: ([^<>]+)>|(\S[^\n]*\.\w{2,5}) \(file attached\))")
-_OMITTED = re.compile(r"<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE)
+_NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
+"""A name leaves no quotation mark open: ``Ben created group "Trip: Rome"`` is a notice."""
+_SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
+_ATTACHED = re.compile(rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>|{_MARK}?(\S[^\n]*\.\w{{2,5}}) \(file attached\)")
+_EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
+_NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
+"""A poll has further lines, a place its address: these are the speaker's."""
+_OMITTED = re.compile(
+    rf"{_MARK}?<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE
+)
 
 
 def _visible(line: str) -> str:
-    return line.translate({0x200E: None, 0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
+    return line.translate({0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
 
 
 def whatsapp(data: object, session: str | None) -> Iterable[Message]:
-    """A chat that WhatsApp exported as text, on iOS or Android. Lines of the app itself have no speaker and are left out."""
+    """A chat that WhatsApp exported as text, on iOS or Android.
+
+    Notices of the app are left out: they have no speaker, or on iOS a mark before their text.
+
+    Raises:
+        InvalidInput: no line has a time.
+    """
     lines = _whatsapp_lines(str(data))
+    if not lines:
+        raise InvalidInput("No line begins with a date and a time, as each message of a chat of WhatsApp does.")
     order = date_order(match["date"] for match, _ in lines)
     for match, more in lines:
         said = _SPEAKER.match(match["rest"])
@@ -56,9 +76,12 @@ def whatsapp(data: object, session: str | None) -> Iterable[Message]:
             continue
         text = "\n".join([said["text"] or "", *more]).strip()
         media = bool(_OMITTED.match(text))
+        text = _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text))
+        if match["ios"] and not media and _NOTICE.match(text):
+            continue
         yield Message(
-            role="user", name=said["name"] or said["alone"], session=session, sent_at=_moment(match, order),
-            content="" if media else _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text),
+            role="user", name=(said["name"] or said["alone"]).replace(_MARK, ""), session=session,
+            sent_at=_moment(match, order), content="" if media else text.replace(_MARK, ""),
             metadata={LEFT_OUT: ["media"]} if media else {},
         )  # fmt: skip
 
@@ -132,9 +155,15 @@ _TURN = re.compile(
 
 
 def transcript(data: object, session: str | None) -> Iterable[Message]:
-    """Turns that begin with a line such as ``User: ...``, ``**Assistant:** ...`` or ``## Human``."""
+    """Turns that begin with a line such as ``User: ...``, ``**Assistant:** ...`` or ``## Human``.
+
+    Raises:
+        InvalidInput: no line begins a turn.
+    """
     text = str(data)
     turns = [*_TURN.finditer(text)]
+    if not turns:
+        raise InvalidInput("No line begins a turn: User: ..., **Assistant:** ... or ## Human.")
     ends = [turn.start() for turn in turns[1:]] + [len(text)]
     for turn, end in zip(turns, ends, strict=False):
         content = text[turn.start("text") : end].strip()

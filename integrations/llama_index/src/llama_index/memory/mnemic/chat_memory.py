@@ -222,10 +222,7 @@ class MnemicChatMemory(BaseMemory):
             mine = cleaned(messages, self._handle)
             thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
             if words := thread.words:
-                stored = adapters.session_words(self._handle, self._session, COMPARED)
-                # what is held was stored when it came; it may be erased since
-                unheld = {*adapters.unstored(held.words, words)}
-                new = [at for at in adapters.unstored(stored, words) if at in unheld]
+                stored, new = adapters.unstored_in_session(self._handle, self._session, words, held.words, COMPARED)
                 self._handle.add(thread.records_after(stored, new))
             self._removed = _removed(held.words, thread.words)
             self.buffer = mine

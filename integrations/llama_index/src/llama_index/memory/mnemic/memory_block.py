@@ -164,8 +164,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         if not ejected and len(words) == 1 and stored[-1:] != words and not erased:
             new = [0]  # a session name that is used again
         else:
-            fresh = {*adapters.unstored(before, words)}
-            new = [at for at in adapters.unstored(stored, words) if at in fresh]
+            _, new = adapters.unstored_in_session(handle, session, words, before, COMPARED)
         handle.add(thread.records_after(stored, new))
         if self.idle:
             handle.idle.arm(handle.scope)
