@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mnemic import errors
 from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
+from mnemic.text.values import to_micros
 from mnemic.types import (
     Archive,
     CatalogDelta,
@@ -20,7 +22,9 @@ from mnemic.types import (
     MarkProcessed,
     MemoryRecord,
     PutLink,
+    Quarantine,
     RecordFilter,
+    Release,
     Restore,
     Supersede,
 )
@@ -361,19 +365,56 @@ class ValidityPromises:
         assert _current(store, at=micros) == ["Berlin"]
         assert store.verify().ok
 
-    def test_a_key_finds_its_value_at_its_level(self, store: Store) -> None:
-        store.apply("ana", [
-            add_memory("Lisbon", key="home"), add_memory("Rex", key="pet"), add_memory("gone", key="home"),
-            add_memory("elsewhere", key="home", project="p"), Archive(id="gone"), add_memory("Porto", key="home"),
-            Supersede(id="Lisbon", by="Porto", at=None),
-        ])  # fmt: skip
-        store.apply("bob", [add_memory("bob's", key="home")])
+    @pytest.mark.parametrize("order", list(permutations(range(3))))
+    def test_one_value_of_a_key_holds_at_a_time_whatever_the_order_they_come_in(
+        self, store: Store, order: tuple[int, ...]
+    ) -> None:
+        moments = [MOMENT + timedelta(days=days) for days in range(3)]
+        for place in order:
+            value = add_memory(f"v{place}", key="home", valid_at=moments[place])
+            store.apply("ana", [replace(value, settle=True)])
+        assert _current(store) == ["v2"]
+        for place, moment in enumerate(moments):
+            assert _current(store, at=to_micros(moment)) == [f"v{place}"]
+        assert store.verify().ok
 
-        def find(user: str, key: str, project: str | None = None) -> list[str]:
-            return [record.content for record in store.knowledge.with_key(user, key, project, None, datetime.now(UTC))]
+    def test_a_value_ends_only_those_of_its_key_user_and_level(self, store: Store) -> None:
+        values = [
+            ("ana", add_memory("Lisbon", key="home")), ("ana", add_memory("Rex", key="pet")), ("ana", add_memory("plain")),
+            ("ana", add_memory("elsewhere", key="home", project="p")), ("ana", add_memory("s", key="home", session="s")),
+            ("bob", add_memory("bob's", key="home")), ("ana", add_memory("forgotten", key="home")),
+        ]  # fmt: skip
+        for user, change in values:
+            store.apply(user, [change])
+        store.apply("ana", [Archive(id="forgotten")])
+        (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
+        assert (receipt.outcome, receipt.reason) == ("superseded", "takes the place of 'Lisbon': the same key, home")
+        ended = {record.id for user in ("ana", "bob") for record in listed(store, user) if record.expired_at}
+        assert ended == {"Lisbon"}
+        assert memory_of(store, "forgotten").expired_at is None
 
-        assert find("ana", "home") == ["Porto"]
-        assert find("ana", "home", "p") == ["elsewhere"]
-        assert find("ana", "pet") == ["Rex"]
-        assert find("nobody", "home") == find("ana", "hom%") == find("ana", "") == []
-        assert memory_of(store, "Porto").key == "home"
+    def test_what_is_trusted_less_ends_no_value_and_is_linked(self, store: Store) -> None:
+        store.apply("ana", [add_memory("Lisbon", key="home")])
+        store.apply("ana", [replace(add_memory("Faro", key="home", trust=0.4), settle=True)])
+        assert _current(store) == ["Lisbon", "Faro"]
+        (link,) = store.relations.all_links("ana")
+        assert (link.source, link.target, link.type) == ("Faro", "Lisbon", "contradicts")
+        (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
+        assert receipt.reason == "takes the place of 'Lisbon', 'Faro': the same key, home"
+        assert _current(store) == ["Porto"]
+
+    def test_a_released_value_stays_archived_while_another_has_its_key(self, store: Store) -> None:
+        store.apply("ana", [add_memory("Lisbon", key="home"), Quarantine(ids=("Lisbon",))])
+        store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True), Release(ids=("Lisbon",))])
+        assert memory_of(store, "Lisbon").status == "archived"
+        assert _current(store) == ["Porto"]
+
+    def test_onward_ends_what_holds_in_place_of_a_memory(self, store: Store) -> None:
+        changes = [add_memory(name) for name in ("a", "b", "c", "aside", "d")]
+        steps = [Supersede(id="a", by="b", at=None), Supersede(id="b", by="c", at=None)]
+        store.apply("ana", [*changes, *steps])
+        (receipt,) = store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])
+        assert receipt.reason == "'c', which had taken its place, ended too"
+        assert _current(store) == ["aside", "d"]
+        assert store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])[0].outcome == "duplicate"
+        assert store.verify().ok

@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -476,7 +475,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
 
 Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
-_LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
 
 
 class Records(Reader[D]):
@@ -593,7 +592,7 @@ class Knowledge(Reader[Database]):
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first unprocessed messages of a conversation, oldest first, with their vectors."""
         with self._snapshot(user) as (db, number):
-            rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
+            rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
             vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
             return [
@@ -621,21 +620,13 @@ class Knowledge(Reader[Database]):
             AND {LIVE} ORDER BY doc LIMIT ?2"""
         return self._select(user, EPISODES, rest, limit)
 
-    def with_key(
-        self, user: str, key: str, project: str | None, session: str | None, since: datetime
-    ) -> list[MemoryRecord]:
-        """The memories with a key at a level that are believed, or were valid at some time from a moment on, oldest first."""
-        rest = f"""WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND (expired_at IS NULL OR invalid_at > ?)
-            ORDER BY doc"""
-        return self._select(user, MEMORIES, rest, key, project, session, to_micros(since))
-
     def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
         return self._by_time(user, EPISODES, filters, limit, newest=newest)
 
     def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
         """The last live episodes of one conversation, newest first."""
-        return self._latest(user, _LEVEL, *level, limit)
+        return self._latest(user, LEVEL, *level, limit)
 
     def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
         """The last live episodes of a project (None: of no project) in any conversation, newest first."""
@@ -650,8 +641,8 @@ class Knowledge(Reader[Database]):
     ) -> dict[str, str]:
         """Statements (with the speaker's name) that are already stored as live memories at a level, with their ids."""
         with self._snapshot(user) as (db, number):
-            held = ((text, duplicate(db, number, project, session, rows.content_hash(text))) for text in spoken)
-            return {text: id_ for text, id_ in held if id_ is not None}
+            found = {text: same_statements(db, number, project, session, rows.content_hash(text)) for text in spoken}
+            return {text: same[0].id for text, same in found.items() if same}
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
         """The live messages of an episode, oldest first, without what was forgotten of them."""
@@ -680,17 +671,25 @@ class Knowledge(Reader[Database]):
             return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
-def duplicate(
+class Statement(NamedTuple):
+    """What a live memory says besides its words."""
+
+    id: str
+    key: str | None
+    trust: float
+
+
+def same_statements(
     db: Connection, user: int, project: str | None, session: str | None, digest: bytes, *, expired: bool = False
-) -> str | None:
-    """The id of the live memory with the same text at the same level; among expired ones with ``expired``."""
+) -> list[Statement]:
+    """The live memories with the same text at the same level, oldest first; expired ones with ``expired``."""
     expiry = "expired_at IS NOT NULL" if expired else "expired_at IS NULL"
-    row = db.execute(
-        "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
-        f"AND hash = ? AND {LIVE} AND {expiry}",
+    found = db.execute(
+        "SELECT id, key, trust FROM memories WHERE user_id = ? AND coalesce(project, '') = ? "
+        f"AND coalesce(session, '') = ? AND hash = ? AND {LIVE} AND {expiry} ORDER BY doc",
         (user, project or "", session or "", digest),
-    ).fetchone()
-    return row[0] if row else None
+    )
+    return [Statement(*row) for row in found.fetchall()]
 
 
 def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
