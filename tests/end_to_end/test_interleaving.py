@@ -19,6 +19,7 @@ CALLS = {
     "correction": ("Dentist is Dr. Bianchi.", lambda m, text: m.correct("wrong", text)[0]),
     "other correction": ("Dentist is Dr. Moreau.", lambda m, text: m.correct("wrong", text)[0]),
     "edit": ("Dentist is Dr. Silva.", lambda m, text: m.update("wrong", content=text)),
+    "other edit": ("Dentist is Dr. Souza.", lambda m, text: m.update("wrong", content=text)),
     "restoring": (None, lambda m, _: m.restore("wrong")[0]),
 }
 """What each call states, if anything, and the call."""
@@ -64,3 +65,22 @@ def test_a_write_between_reading_and_writing_is_seen(handles, key, first, second
     if "correction" in first and "correction" in second:
         assert len(current) == 1
     assert one.admin.verify().ok
+
+
+TAGS, CATEGORY = {"tags": ["teeth"]}, {"category": "health"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "other"), [(TAGS, CATEGORY), ({"content": "Dentist is Dr. Haas."}, TAGS), (TAGS, TAGS)]
+)
+def test_an_edit_is_stored_or_is_to_be_repeated(handles, edit, other):
+    one, another = handles
+    one.remember("Dentist is Dr. Rossi.", id="wrong")
+    with before_it_writes(one, lambda: another.update("wrong", **other)):
+        receipt = one.update("wrong", **edit)
+    assert (receipt.outcome, one.get("wrong").version) == ("duplicate" if edit == other else "rejected", 2)
+    assert edit == other or "read it again" in receipt.reason
+    one.update("wrong", **edit)
+    record = one.get("wrong")
+    for name, value in (edit | other).items():
+        assert getattr(record, name) == (tuple(value) if name == "tags" else value)

@@ -409,7 +409,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
         return _duplicated(record.id, f"the memory {duplicate.id!r} already says this")
     doc, version = found.doc, found.version
-    if version == record.version:
+    if version == record.version and _is_same_write(t, rows.memory_row(record, doc, t.user, change.indexing)):
         return _duplicated(record.id, "this version is already stored")
     same_expiry = (found.expired_at is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
@@ -435,6 +435,12 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)
+
+
+def _is_same_write(t: Transaction, row: Mapping[str, Any]) -> bool:
+    """Whether the stored version of a memory is this one, but for its time and tier: the write is repeated."""
+    (held,) = rows.select(t.db, RECORDS, "WHERE doc = ?", (row["doc"],))
+    return all(held[name] == value for name, value in row.items() if name not in ("hash", "status", "updated_at"))
 
 
 def archive(t: Transaction, change: types.Archive) -> Receipt:

@@ -363,7 +363,7 @@ def _check_newest(t: Transaction, id: str) -> None:
 
 
 def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
-    """Undo a supersession; returns 1 if the memory stays expired: it has another successor, or another one has its text or key."""
+    """Undo a supersession; returns 1 if the memory stays expired: it has a successor, or its text or key is taken."""
     _drop_link(t, source, target, "supersedes")
     held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
     if held or changes.is_taken(t, target):
