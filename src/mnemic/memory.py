@@ -368,7 +368,7 @@ class Memory:
         contradict each other both are kept, and recall ranks the later one first.
 
         Args:
-            content: the statement; the same one twice at one level is one memory (``duplicate``).
+            content: the statement; the same one again at one level is one memory (``duplicate``), until it ends.
             key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
             replaces: ids of memories that are no longer true, or of messages that said what is not; see ``correct``.
             type: the kind of knowledge.

@@ -1,11 +1,12 @@
 """What ends a statement, and what takes an ending back: nothing that is merely said does."""
 
+import io
 import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic import AsyncMemory, Memory, Message
+from mnemic import AsyncMemory, Consolidator, Memory, Message
 from mnemic.recall.recipes import RECIPES
 
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -191,3 +192,75 @@ async def test_the_asynchronous_face_corrects_as_well():
         old = await memory.remember("My dentist is Dr. Rossi.")
         assert (await memory.correct(old.id, "My dentist is Dr. Bianchi."))[0].outcome == "superseded"
         assert [record.content for record in await memory.list()] == ["My dentist is Dr. Bianchi."]
+
+
+ENDS = {
+    "an end": lambda m, id_: m.update(id_, invalid_at=BEGAN + timedelta(days=9)),
+    "a lifetime": lambda m, id_: m.update(id_, delete_after=BEGAN + timedelta(days=9)),
+    "another statement": lambda m, id_: m.remember("Has no gym.", replaces=id_),
+    "forgetting": lambda m, id_: m.forget(ids=[id_]),
+}
+AGAIN = {
+    "remember": lambda m: m.remember("Goes to Nordic Gym."),
+    "remember a value": lambda m: m.remember("Goes to Nordic Gym.", key="gym"),
+    "correct": lambda m: m.correct(m.remember("Goes to no gym.").id, "Goes to Nordic Gym."),
+}
+
+
+@pytest.mark.parametrize("key", ["gym", None], ids=["keyed", "plain"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("again", AGAIN)
+def test_what_ended_and_is_stored_again_holds_now(memory, end, again, key):
+    ENDS[end](memory, memory.remember("Goes to Nordic Gym.", valid_at=BEGAN, key=key).id)
+    assert "Goes to Nordic Gym." not in live(memory)
+    AGAIN[again](memory)
+    assert "Goes to Nordic Gym." in live(memory)
+    assert memory.search("Which gym?")[0].text == "Goes to Nordic Gym."
+    if key is None and again == "remember":
+        assert memory.remember("Goes to Nordic Gym.").outcome == "duplicate"
+    with io.StringIO() as file, Memory(":memory:", user="eve", embedder="hashing") as other:
+        memory.admin.export(file)
+        file.seek(0)
+        other.admin.import_from(file)
+        assert live(other) == live(memory)
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("end", [name for name in ENDS if name != "forgetting"])
+def test_what_ended_and_is_said_again_is_a_memory_again(memory, end):
+    def say(id_, day):
+        memory.add([Message(role="user", content="I go to Nordic Gym.", id=id_, sent_at=BEGAN + timedelta(days=day))])
+        memory.process()
+
+    say("first", 0)
+    ENDS[end](memory, memory.list()[0].id)
+    say("again", 20)
+    assert "I go to Nordic Gym." in live(memory)
+
+
+def test_what_was_said_before_an_end_holds_no_longer_than_that(memory):
+    for id_, day in (("first", 0), ("late", 5)):
+        memory.add([Message(role="user", content="I go to Nordic Gym.", id=id_, sent_at=BEGAN + timedelta(days=day))])
+        memory.process(limit=1)
+        if id_ == "first":
+            memory.update(memory.list()[0].id, invalid_at=BEGAN + timedelta(days=9))
+    assert live(memory) == set()
+
+
+@pytest.mark.parametrize("change", [{"invalid_at": None}, {"delete_after": None}])
+def test_what_ended_by_itself_stays_ended_while_another_has_its_key(memory, change):
+    old = memory.remember("Goes to Nordic Gym.", key="gym", valid_at=BEGAN).id
+    memory.update(old, **dict.fromkeys(change, BEGAN + timedelta(days=9)))
+    new = memory.remember("Goes to FitX.", key="gym").id
+    assert repr(new) in memory.update(old, **change).reason
+    assert memory.update(old, tags=["sport"]).outcome == "stored"
+    assert live(memory) == {"Goes to FitX."}
+
+
+def test_consolidation_merges_nothing_into_what_has_ended():
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=Consolidator(min_age_hours=0)) as memory:
+        old = memory.remember("Goes to Nordic Gym.", importance=0.9, valid_at=BEGAN).id
+        memory.update(old, invalid_at=BEGAN + timedelta(days=9))
+        memory.remember("Goes to Nordic Gym.", importance=0.8)
+        memory.consolidate()
+        assert live(memory) == {"Goes to Nordic Gym."}

@@ -115,7 +115,8 @@ def reconcile(
 
 
 def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
-    if other.expired_at is not None and time_said(other) != time_said(record):
+    ended = any(end is not None and end <= time_said(record) for end in (other.invalid_at, other.delete_after))
+    if (ended or other.expired_at is not None) and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
     return record.speaker == other.speaker and differs(record.content, other.content) is None
 
@@ -151,7 +152,7 @@ def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconcil
     vectors = dict(zip(expected, runtime.indexer.documents(expected, runtime.indexer.embedder), strict=True))
     for one, index, mood in zip(batch.new, indexing, moods, strict=True):
         new = replace(one, record=replace(one.record, emotion=mood))
-        if twin := known.twin(new.record.spoken, batch.twins):
+        if twin := known.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
                 found.count("known")
                 _confirm(runtime, new.record, [twin], known, found)

@@ -188,6 +188,7 @@ def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, rec
     assert isinstance(held, MemoryRecord)
     given = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(held, name)]
     given += ["importance"] if record.pinned and record.importance != held.importance else []
+    given += ["delete_after"] if record.delete_after != held.delete_after else []
     if not given:
         return receipt
     return replace(receipt, reason=f"{receipt.reason}; its {', '.join(given)} stay as they were: update() changes them")

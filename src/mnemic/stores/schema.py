@@ -16,6 +16,9 @@ OLDEST, LATEST = 6, 10
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
+NOT_ENDED = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > {now})
+    AND (delete_after IS NULL OR delete_after > {now})"""
+"""Condition on memories that hold at a moment or later; ``now`` is its parameter, in microseconds since 1970."""
 
 Type = Literal["serial", "integer", "real", "text", "blob", "vector"]
 

@@ -93,7 +93,7 @@ def source_ids(value: Record) -> tuple[str, ...]:
 
 
 def key_of(value: MemoryRecord, content: str) -> tuple[object, ...]:
-    """The unique key of a live memory: its level and content."""
+    """What memories that say the same have in common: level and content."""
     return value.project, value.session, value.speaker, " ".join(unicodedata.normalize("NFC", content).split())
 
 
@@ -138,9 +138,10 @@ def check(lines: Sequence[Line]) -> None:
             continue
         _check_next(line, value, seen)
         if isinstance(value, MemoryRecord) and value.expired_at is None and value.status != "archived":
-            if (key := key_of(value, value.content)) in live:
+            own = (*key_of(value, value.content), value.key, value.valid_at, value.invalid_at, value.delete_after)
+            if own in live:
                 raise line_error(line.number, "repeats the content of a previous memory")
-            live.add(key)
+            live.add(own)
         seen[str(value.id)] = line
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mnemic import errors
-from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
+from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, memory_record
 from mnemic.text.values import to_micros
 from mnemic.types import (
     Archive,
@@ -309,19 +309,40 @@ class ValidityPromises:
     def test_twins_are_what_is_believed_at_a_level(self, store: Store) -> None:
         self._moved(store)
         store.apply("ana", [add_memory("Faro", id="p", project="p"), add_memory("Evora", id="x"), Archive(id="x")])
-        twins = store.knowledge.duplicates
-        assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {
-            "Porto": "new", " Porto  ": "new",
-        }  # fmt: skip
-        assert twins("ana", "p", ["Faro", "Porto"]) == {"Faro": "p"}
-        assert twins("ana", None, ["Porto"], session="s") == {}
-        assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == {}
+
+        def twins(user: str, *texts: str, **level: str) -> dict[str, str]:
+            return store.knowledge.duplicates(user, [memory_record(text, **level) for text in texts])
+
+        assert twins("ana", "Lisbon", "Porto", "Faro", "Evora", " Porto  ") == {"Porto": "new", " Porto  ": "new"}
+        assert twins("ana", "Faro", "Porto", project="p") == {"Faro": "p"}
+        assert twins("ana", "Porto", session="s") == {}
+        assert twins("bob", "Porto") == twins("ana") == {}
+
+    @pytest.mark.parametrize("end", ["invalid_at", "delete_after"])
+    def test_what_is_said_again_is_known_only_while_it_holds(self, store: Store, end: str) -> None:
+        until, day = MOMENT + timedelta(days=9), timedelta(days=1)
+        store.apply("ana", [add_memory("Gym", said_at=MOMENT, **{end: until})])
+        within, after = (
+            add_memory("Gym", id=f"{end}{moment}", said_at=moment) for moment in (until - day, until + day)
+        )
+        assert store.knowledge.duplicates("ana", [within.record, after.record]) == {within.record.id: "Gym"}
+        assert [r.outcome for r in store.apply("ana", [within, after])] == ["duplicate", "stored"]
+        assert store.apply("ana", [add_memory("Gym", id="now")])[0].id == after.record.id
+        assert store.verify().ok
+
+    def test_what_begins_later_is_not_known_now(self, store: Store) -> None:
+        soon = add_memory("Gym", id="soon", valid_at=datetime.now(UTC) + timedelta(days=1))
+        store.apply("ana", [soon])
+        again = replace(soon, record=replace(soon.record, id="again"))
+        assert store.apply("ana", [again, add_memory("Gym")])[0].id == "soon"
+        assert _current(store) == ["Gym"]
 
     def test_the_same_words_of_two_people_are_two_memories(self, store: Store) -> None:
         said = [add_memory("I love tea", id=name, speaker=name) for name in ("Ana", "Rob")]
         assert [r.outcome for r in store.apply("ana", said)] == ["stored", "stored"]
         assert store.apply("ana", [add_memory("I love tea", id="again", speaker="Rob")])[0].outcome == "duplicate"
-        assert store.knowledge.duplicates("ana", None, ["Ana: I love tea", "I love tea"]) == {"Ana: I love tea": "Ana"}
+        anew = [memory_record("I love tea", id="said", speaker="Ana"), memory_record("I love tea", id="nobody")]
+        assert store.knowledge.duplicates("ana", anew) == {"said": "Ana"}
         assert store.verify().ok
 
     def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:

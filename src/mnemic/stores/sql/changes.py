@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
 from mnemic.safety.trust import is_trusted
-from mnemic.stores.schema import LIVE, RECORDS
+from mnemic.stores.schema import LIVE, NOT_ENDED, RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG, LEVEL, Statement
@@ -46,8 +46,14 @@ class Found(NamedTuple):
     session: str | None
     key: str | None
     invalid_at: int | None
+    delete_after: int | None
     expired_at: int | None
     since: int
+
+    def holds(self, at: int) -> bool:
+        """Whether it has not ended at a time (microseconds since 1970)."""
+        ends = (self.invalid_at, self.delete_after)
+        return self.expired_at is None and all(end is None or end > at for end in ends)
 
     @property
     def is_archived(self) -> bool:
@@ -312,9 +318,11 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
 
 
 def _same_statements(t: Transaction, record: types.MemoryRecord) -> list[Statement]:
-    """The live memories with the same text at the same level, expired like this one."""
-    digest, expired = rows.content_hash(record.spoken), record.expired_at is not None
-    return queries.same_statements(t.db, t.user, record.project, record.session, digest, expired=expired)
+    """The live memories with the same text at the same level that hold when it is said, or are expired like this one."""
+    level, digest = (record.project, record.session), rows.content_hash(record.spoken)
+    if record.expired_at is not None:
+        return queries.same_expired(t.db, t.user, level, digest)
+    return queries.same_statements(t.db, t.user, level, digest, queries.moment_said(record, t.at), today=t.at)
 
 
 def _says(held: Statement, record: types.MemoryRecord) -> bool:
@@ -356,9 +364,10 @@ class Value(NamedTuple):
 
 
 _VALUES = f"""SELECT id, trust, coalesce(said_at, valid_at, created_at), coalesce(valid_at, said_at, created_at), expired_at
-    FROM memories WHERE user_id = ? AND key = ? AND {LEVEL} AND {LIVE} AND (expired_at IS NULL OR invalid_at > ?)
+    FROM memories WHERE user_id = ? AND key = ? AND {LEVEL} AND {LIVE}
+    AND (invalid_at > ? OR (invalid_at IS NULL AND expired_at IS NULL)) AND (delete_after IS NULL OR delete_after > ?)
     ORDER BY doc"""
-"""The values of a key at a level that are believed, or were true at some time from a moment on."""
+"""The values of a key at a level that hold or held at some time from a moment on."""
 
 
 def _settle_key(t: Transaction, record: types.MemoryRecord) -> tuple[list[str], str | None]:
@@ -371,7 +380,7 @@ def _settle_key(t: Transaction, record: types.MemoryRecord) -> tuple[list[str], 
         The ids of the values that ended now, and that of the later value.
     """
     since = to_micros(record.valid_at or record.said_at or record.created_at)
-    found = t.db.execute(_VALUES, (t.user, record.key, record.project, record.session, since)).fetchall()
+    found = t.db.execute(_VALUES, (t.user, record.key, record.project, record.session, since, since)).fetchall()
     values = {value.id: value for value in (Value(*row) for row in found)}
     own, ended = values.pop(record.id), list[str]()
     after = [other for other in values.values() if other.said > own.said and other.trust >= own.trust]
@@ -416,9 +425,8 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     if version != record.version - 1 or found.is_archived or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
         return _rejected(record.id, reason)
-    others = [held for held in _same_statements(t, record) if held.id != record.id]
-    if others and (same := next((held.id for held in others if _says(held, record)), None)):
-        return _rejected(record.id, f"the memory {same!r} already says this")
+    if taken := _taken_by_revision(t, found, record):
+        return _rejected(record.id, taken)
     status = cast("types.Status", found.status)  # it may have been promoted since the caller read it
     record = replace(record, status=status)
     end = None if record.invalid_at is None else to_micros(record.invalid_at)
@@ -435,6 +443,18 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)
+
+
+def _taken_by_revision(t: Transaction, found: Found, record: types.MemoryRecord) -> str:
+    """Why the next version of a memory cannot hold: another one has its text, or its key if it had ended."""
+    after = found._replace(
+        hash=rows.content_hash(record.spoken),
+        invalid_at=None if record.invalid_at is None else to_micros(record.invalid_at),
+        delete_after=None if record.delete_after is None else to_micros(record.delete_after),
+    )
+    if not after.holds(t.at):
+        return ""
+    return _taken(t, after if not found.holds(t.at) else after._replace(key=None))
 
 
 def _is_same_write(t: Transaction, row: Mapping[str, Any]) -> bool:
@@ -492,10 +512,10 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
 
 
 def _duplicate_of(t: Transaction, found: Found) -> str | None:
-    """The id of another live memory with the text and level of a memory, and no other key."""
-    if found.kind != "memory":
+    """The id of another memory that holds now, with the text and level of a memory, and no other key."""
+    if found.kind != "memory" or found.since > t.at:
         return None
-    same = queries.same_statements(t.db, t.user, found.project, found.session, found.hash)
+    same = queries.same_statements(t.db, t.user, (found.project, found.session), found.hash, t.at, today=t.at)
     return next((o.id for o in same if o.id != found.id and (o.key == found.key or None in (o.key, found.key))), None)
 
 
@@ -515,7 +535,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         return _rejected(change.id, reason)
     if found.status != "archived":
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
-    if found.expired_at is None and (reason := _taken(t, found)):
+    if found.holds(t.at) and (reason := _taken(t, found)):
         return _rejected(change.id, reason)
     t.db.execute(_RESTORED, (found.doc,))
     t.event("restore", found.doc, change.id, found.version)
@@ -549,18 +569,17 @@ def record_reinstatement(t: Transaction, found: Found, operation: str, **detail:
 
 def _taken(t: Transaction, found: Found) -> str:
     """Why a memory cannot hold again: another one has its key, or its text."""
-    if held := _holder_of_key(t, found.doc):
+    if held := _holder_of_key(t, found):
         return f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
     duplicate = _duplicate_of(t, found)
     return f"the memory {duplicate!r} already says this" if duplicate else ""
 
 
-def _holder_of_key(t: Transaction, doc: int) -> str | None:
-    """The id of the live memory that has the key of a memory at its level."""
-    sql = f"""SELECT other.id FROM memories m JOIN memories other ON other.user_id = m.user_id AND other.key = m.key
-        AND other.project IS NOT DISTINCT FROM m.project AND other.session IS NOT DISTINCT FROM m.session
-        WHERE m.doc = ? AND other.doc != m.doc AND other.{LIVE} AND other.expired_at IS NULL ORDER BY other.doc LIMIT 1"""
-    row = t.db.execute(sql, (doc,)).fetchone()
+def _holder_of_key(t: Transaction, found: Found) -> str | None:
+    """The id of the live memory that has the key of a memory at its level, now or from a later time on."""
+    sql = f"""SELECT id FROM memories WHERE user_id = ?1 AND key = ?2 AND project IS NOT DISTINCT FROM ?3
+        AND session IS NOT DISTINCT FROM ?4 AND doc != ?5 AND {LIVE} AND {NOT_ENDED.format(now="?6")} ORDER BY doc LIMIT 1"""
+    row = t.db.execute(sql, (t.user, found.key, found.project, found.session, found.doc, t.at)).fetchone()
     return row[0] if row else None
 
 
@@ -801,7 +820,7 @@ def _release_record(t: Transaction, doc: int) -> None:
         operation, detail = before
         if operation == "absorb" and not _is_member(t, doc, detail.get("consolidation", "")):
             operation, detail = "archive", {"reason": "it has no representative any more"}
-    elif found.expired_at is None and (reason := _taken(t, found)):
+    elif found.holds(t.at) and (reason := _taken(t, found)):
         operation, detail = "archive", {"reason": f"released, but {reason}"}
     else:
         operation, detail = "restore", {"reason": "released from quarantine"}

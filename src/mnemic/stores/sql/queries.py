@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, NOT_ENDED, RECORDS, Table
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
@@ -636,13 +636,17 @@ class Knowledge(Reader[Database]):
         rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
         return self._select(user, EPISODES, rest, *values)
 
-    def duplicates(
-        self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
-    ) -> dict[str, str]:
-        """Statements (with the speaker's name) that are already stored as live memories at a level, with their ids."""
+    def duplicates(self, user: str, records: Sequence[MemoryRecord]) -> dict[str, str]:
+        """The ids of new memories whose statement a stored one at their level makes already, with the id of that one."""
+        today = to_micros(now())
         with self._snapshot(user) as (db, number):
-            found = {text: same_statements(db, number, project, session, rows.content_hash(text)) for text in spoken}
-            return {text: same[0].id for text, same in found.items() if same}
+            found: dict[str, str] = {}
+            for record in records:
+                level, digest = (record.project, record.session), rows.content_hash(record.spoken)
+                same = same_statements(db, number, level, digest, moment_said(record, today), today=today)
+                if same:
+                    found[record.id] = same[0].id
+            return found
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
         """The live messages of an episode, oldest first, without what was forgotten of them."""
@@ -679,17 +683,31 @@ class Statement(NamedTuple):
     trust: float
 
 
-def same_statements(
-    db: Connection, user: int, project: str | None, session: str | None, digest: bytes, *, expired: bool = False
-) -> list[Statement]:
-    """The live memories with the same text at the same level, oldest first; expired ones with ``expired``."""
-    expiry = "expired_at IS NOT NULL" if expired else "expired_at IS NULL"
-    found = db.execute(
-        "SELECT id, key, trust FROM memories WHERE user_id = ? AND coalesce(project, '') = ? "
-        f"AND coalesce(session, '') = ? AND hash = ? AND {LIVE} AND {expiry} ORDER BY doc",
-        (user, project or "", session or "", digest),
-    )
+_SAME = f"""SELECT id, key, trust FROM memories WHERE user_id = ?1 AND coalesce(project, '') = ?2
+    AND coalesce(session, '') = ?3 AND hash = ?4 AND {LIVE}"""
+_HOLDING = f"{NOT_ENDED.format(now='?5')} AND (valid_at IS NULL OR valid_at <= ?6)"
+
+
+def same_statements(db: Connection, user: int, level: Level, digest: bytes, at: int, *, today: int) -> list[Statement]:
+    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first."""
+    values = (user, level[0] or "", level[1] or "", digest, at, max(at, today))
+    found = db.execute(f"{_SAME} AND {_HOLDING} ORDER BY doc", values)
     return [Statement(*row) for row in found.fetchall()]
+
+
+def same_expired(db: Connection, user: int, level: Level, digest: bytes) -> list[Statement]:
+    """The live memories with the same text at a level that have expired, oldest first."""
+    values = (user, level[0] or "", level[1] or "", digest)
+    return [
+        Statement(*row) for row in db.execute(f"{_SAME} AND expired_at IS NOT NULL ORDER BY doc", values).fetchall()
+    ]
+
+
+def moment_said(record: MemoryRecord, today: int) -> int:
+    """The moment for which a memory says something: when it was said, else today or when it begins; in microseconds."""
+    if record.said_at is not None:
+        return to_micros(record.said_at)
+    return today if record.valid_at is None else max(today, to_micros(record.valid_at))
 
 
 def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
