@@ -264,3 +264,49 @@ def test_consolidation_merges_nothing_into_what_has_ended():
         memory.remember("Goes to Nordic Gym.", importance=0.8)
         memory.consolidate()
         assert live(memory) == {"Goes to Nordic Gym."}
+
+
+def values(memory):
+    return {(record.key, record.content) for record in memory.list()}
+
+
+def test_one_text_is_the_value_of_each_key_it_is_stored_under(memory):
+    keys = ["car.colour", "door.colour", "roof.colour"]
+    assert [memory.remember("Blue", key=key).outcome for key in (*keys, *keys)] == ["stored"] * 3 + ["duplicate"] * 3
+    assert memory.remember("Blue").outcome == "duplicate"
+    assert values(memory) == {(key, "Blue") for key in keys}
+    memory.remember("Red", key="car.colour")
+    assert memory.remember("Red", key="door.colour").outcome == "superseded"
+    assert values(memory) == {("car.colour", "Red"), ("door.colour", "Red"), ("roof.colour", "Blue")}
+    assert memory.admin.verify().ok
+
+
+def test_a_statement_gets_a_key_and_keeps_it(memory):
+    plain = memory.remember("Blue").id
+    receipt = memory.remember("Blue", key="car.colour")
+    assert (receipt.outcome, values(memory)) == ("superseded", {("car.colour", "Blue")})
+    assert receipt.reason == f"takes the place of {plain!r}: it has the key car.colour now"
+    assert memory.remember("Blue", key="door.colour").outcome == "stored"
+    assert memory.restore(plain)[0].outcome == "rejected"
+
+
+def test_the_same_value_of_another_key_can_be_restored_and_edited_to(memory):
+    old = memory.remember("Blue", key="car.colour").id
+    memory.forget(ids=[old])
+    other = memory.remember("Blue", key="door.colour").id
+    assert memory.restore(old)[0].outcome == "restored"
+    memory.update(other, content="Red")
+    assert memory.update(other, content="Blue").outcome == "stored"
+    assert values(memory) == {("car.colour", "Blue"), ("door.colour", "Blue")}
+
+
+def test_consolidation_merges_the_values_of_no_key():
+    office = "The office of the Berlin team is {} Torstrasse 12."
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=Consolidator(min_age_hours=0)) as memory:
+        for key in ("office.berlin", "office.current", None, None):
+            memory.remember(office.format("in" if key == "office.berlin" else "at"), key=key, importance=0.9)
+            memory.remember(office.format("near"), importance=0.9)
+        before = values(memory)
+        memory.consolidate()
+        assert {key for key, _ in values(memory)} == {key for key, _ in before}
+        assert memory.admin.verify().ok

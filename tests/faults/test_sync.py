@@ -220,7 +220,9 @@ class TestConflicts:
         left.remember("The plan costs 30 euros.", key="price", valid_at=datetime.now(UTC) + timedelta(days=3))
         left.admin.sync(right)
         for memory in pair:
-            assert [one.content for one in memory.list(limit=None) if one.key == "price"] == ["The plan costs 20 euros."]
+            assert [one.content for one in memory.list(limit=None) if one.key == "price"] == [
+                "The plan costs 20 euros."
+            ]
 
     def test_an_id_of_different_things_is_refused(self, pair):
         left, right = pair

@@ -454,7 +454,7 @@ def _taken_by_revision(t: Transaction, found: Found, record: types.MemoryRecord)
     )
     if not after.holds(t.at):
         return ""
-    return _taken(t, after if not found.holds(t.at) else after._replace(key=None))
+    return _same_text(t, after) if found.holds(t.at) else _taken(t, after)
 
 
 def _is_same_write(t: Transaction, row: Mapping[str, Any]) -> bool:
@@ -511,14 +511,6 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
     return operation == "absorb" and detail.get("consolidation") == consolidation
 
 
-def _duplicate_of(t: Transaction, found: Found) -> str | None:
-    """The id of another memory that holds now, with the text and level of a memory, and no other key."""
-    if found.kind != "memory" or found.since > t.at:
-        return None
-    same = queries.same_statements(t.db, t.user, (found.project, found.session), found.hash, t.at, today=t.at)
-    return next((o.id for o in same if o.id != found.id and (o.key == found.key or None in (o.key, found.key))), None)
-
-
 def is_taken(t: Transaction, doc: int) -> bool:
     """Whether another live memory of the same level has the text or the key of a memory."""
     return bool(_taken(t, t.at_doc(doc)))
@@ -571,8 +563,16 @@ def _taken(t: Transaction, found: Found) -> str:
     """Why a memory cannot hold again: another one has its key, or its text."""
     if held := _holder_of_key(t, found):
         return f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
-    duplicate = _duplicate_of(t, found)
-    return f"the memory {duplicate!r} already says this" if duplicate else ""
+    return _same_text(t, found)
+
+
+def _same_text(t: Transaction, found: Found) -> str:
+    """Why a memory cannot hold: another one that holds now has its text and level, and no other key."""
+    if found.kind != "memory" or found.since > t.at:
+        return ""
+    same = queries.same_statements(t.db, t.user, (found.project, found.session), found.hash, t.at, today=t.at)
+    others = (o.id for o in same if o.id != found.id and (o.key == found.key or None in (o.key, found.key)))
+    return next((f"the memory {id_!r} already says this" for id_ in others), "")
 
 
 def _holder_of_key(t: Transaction, found: Found) -> str | None:

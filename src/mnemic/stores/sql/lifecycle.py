@@ -35,11 +35,11 @@ from mnemic.types import (
     Receipt,
 )
 
-# Memories with a lifetime or an end are left out: they never become long-term. A preference
-# represents no other memory.
+# Memories with a lifetime or an end are left out: they never become long-term. The value of a key is
+# merged with none: it would leave its key, or take what is said of another. A preference of an early version has no key.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
     coalesce(last_at, 0), CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
-    CASE WHEN m.category = 'preference' AND {{}} THEN 1 ELSE 0 END
+    CASE WHEN m.key IS NOT NULL OR (m.category = 'preference' AND {{}}) THEN 1 ELSE 0 END
     FROM memories m LEFT JOIN {USED} AS used ON used_doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
     WHERE m.user_id = ? AND m.{LIVE} AND m.expired_at IS NULL AND m.invalid_at IS NULL AND m.delete_after IS NULL"""
 _COLUMNS: Mapping[str, type[np.generic]] = {
