@@ -310,3 +310,38 @@ def test_consolidation_merges_the_values_of_no_key():
         memory.consolidate()
         assert {key for key, _ in values(memory)} == {key for key, _ in before}
         assert memory.admin.verify().ok
+
+
+REPLACE = {
+    "correct": lambda m: m.correct("I live in Rome", "I live in Oslo.")[0].id,
+    "replace": lambda m: m.remember("I live in Oslo.", replaces="m").id,
+}
+
+
+@pytest.mark.parametrize("processed", [True, False])
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("how", REPLACE)
+def test_what_was_said_stays_replaced_when_its_replacement_goes(memory, how, hard, processed):
+    memory.add([Message(role="user", content="I live in Rome.", id="m", sent_at=BEGAN)])
+    before = datetime.now(UTC)
+    if processed:
+        memory.process()
+    new = REPLACE[how](memory)
+    memory.forget(ids=[new], hard=hard)
+    (hit,) = memory.search("Where do I live?")
+    assert (hit.id, hit.current, hit.superseded_by, hit.ended) == ("m", False, () if hard else (new,), hard)
+    for question in ("Where do I live?", None):
+        prompt = memory.get_memory_context(question).to_prompt()
+        assert "[no longer current]" in prompt
+        assert "Oslo" not in prompt
+    assert memory.search("Where do I live?", known_at=before)[0].current
+    (old,) = memory.list(include_expired=True)
+    memory.restore(old.id)
+    assert memory.search("Where do I live?")[0].current
+    assert "no longer current" not in memory.get_memory_context("Where do I live?").to_prompt()
+
+
+def test_a_message_with_something_that_holds_is_current(memory, derived):
+    new = memory.correct(derived, "My dentist is Dr. Bianchi.")[0].id
+    memory.forget(ids=[new], hard=True)
+    assert memory.search("What is my cat called?")[0].current

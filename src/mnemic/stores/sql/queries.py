@@ -842,10 +842,11 @@ class Relations(Reader[Database]):
         sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
         return self._column(user, sql, moment)
 
-    def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
-        """Ids of live memories and episodes, by doc."""
-        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
-        return dict(self._rows(user, sql, docs))
+    def ids(self, user: int, docs: Sequence[int], *, archived: bool = False) -> dict[int, str]:
+        """Ids of live memories and episodes, by doc; those of archived ones too with ``archived``."""
+        live = "1 = 1" if archived else LIVE
+        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {live} AND kind != 'message' AND doc IN {AMONG}"
+        return dict(self._rows(user, sql, docs)) if docs else {}
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
