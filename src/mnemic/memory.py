@@ -368,7 +368,7 @@ class Memory:
         contradict each other both are kept, and recall ranks the later one first.
 
         Args:
-            content: the statement; the same one twice at one level is one memory (``duplicate``).
+            content: the statement; the same one again at one level is one memory (``duplicate``), until it ends.
             key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
             replaces: ids of memories that are no longer true, or of messages that said what is not; see ``correct``.
             type: the kind of knowledge.
@@ -454,7 +454,7 @@ class Memory:
         """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
         What was said stays as evidence, but ranks behind the correction and is marked as replaced. ``restore`` with the id
-        of a replaced memory takes the correction back.
+        of a replaced memory takes the correction back. A second correction of it also replaces the first one.
 
         Args:
             wrong: the id of a memory or message, or a description; a description means the first record that is clearly
@@ -477,7 +477,12 @@ class Memory:
         if dry_run or not meant.ids:
             validation.text("statement", statement, validation.MAX_CONTENT)
             return meant.receipts()
-        return meant.receipts(self.remember(statement, replaces=meant.ids, key=meant.key, source=source))
+        from mnemic.knowledge import remember
+
+        one = remember.correct(
+            self._runtime, self._scope, statement, meant.ids, self._zone, key=meant.key, source=source
+        )
+        return meant.receipts(one)
 
     @overload
     def forget(

@@ -1,11 +1,12 @@
 """What ends a statement, and what takes an ending back: nothing that is merely said does."""
 
+import io
 import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic import AsyncMemory, Memory, Message
+from mnemic import AsyncMemory, Consolidator, Memory, Message
 from mnemic.recall.recipes import RECIPES
 
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -191,3 +192,156 @@ async def test_the_asynchronous_face_corrects_as_well():
         old = await memory.remember("My dentist is Dr. Rossi.")
         assert (await memory.correct(old.id, "My dentist is Dr. Bianchi."))[0].outcome == "superseded"
         assert [record.content for record in await memory.list()] == ["My dentist is Dr. Bianchi."]
+
+
+ENDS = {
+    "an end": lambda m, id_: m.update(id_, invalid_at=BEGAN + timedelta(days=9)),
+    "a lifetime": lambda m, id_: m.update(id_, delete_after=BEGAN + timedelta(days=9)),
+    "another statement": lambda m, id_: m.remember("Has no gym.", replaces=id_),
+    "forgetting": lambda m, id_: m.forget(ids=[id_]),
+}
+AGAIN = {
+    "remember": lambda m: m.remember("Goes to Nordic Gym."),
+    "remember a value": lambda m: m.remember("Goes to Nordic Gym.", key="gym"),
+    "correct": lambda m: m.correct(m.remember("Goes to no gym.").id, "Goes to Nordic Gym."),
+}
+
+
+@pytest.mark.parametrize("key", ["gym", None], ids=["keyed", "plain"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("again", AGAIN)
+def test_what_ended_and_is_stored_again_holds_now(memory, end, again, key):
+    ENDS[end](memory, memory.remember("Goes to Nordic Gym.", valid_at=BEGAN, key=key).id)
+    assert "Goes to Nordic Gym." not in live(memory)
+    AGAIN[again](memory)
+    assert "Goes to Nordic Gym." in live(memory)
+    assert memory.search("Which gym?")[0].text == "Goes to Nordic Gym."
+    if key is None and again == "remember":
+        assert memory.remember("Goes to Nordic Gym.").outcome == "duplicate"
+    with io.StringIO() as file, Memory(":memory:", user="eve", embedder="hashing") as other:
+        memory.admin.export(file)
+        file.seek(0)
+        other.admin.import_from(file)
+        assert live(other) == live(memory)
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("end", [name for name in ENDS if name != "forgetting"])
+def test_what_ended_and_is_said_again_is_a_memory_again(memory, end):
+    def say(id_, day):
+        memory.add([Message(role="user", content="I go to Nordic Gym.", id=id_, sent_at=BEGAN + timedelta(days=day))])
+        memory.process()
+
+    say("first", 0)
+    ENDS[end](memory, memory.list()[0].id)
+    say("again", 20)
+    assert "I go to Nordic Gym." in live(memory)
+
+
+def test_what_was_said_before_an_end_holds_no_longer_than_that(memory):
+    for id_, day in (("first", 0), ("late", 5)):
+        memory.add([Message(role="user", content="I go to Nordic Gym.", id=id_, sent_at=BEGAN + timedelta(days=day))])
+        memory.process(limit=1)
+        if id_ == "first":
+            memory.update(memory.list()[0].id, invalid_at=BEGAN + timedelta(days=9))
+    assert live(memory) == set()
+
+
+@pytest.mark.parametrize("change", [{"invalid_at": None}, {"delete_after": None}])
+def test_what_ended_by_itself_stays_ended_while_another_has_its_key(memory, change):
+    old = memory.remember("Goes to Nordic Gym.", key="gym", valid_at=BEGAN).id
+    memory.update(old, **dict.fromkeys(change, BEGAN + timedelta(days=9)))
+    new = memory.remember("Goes to FitX.", key="gym").id
+    assert repr(new) in memory.update(old, **change).reason
+    assert memory.update(old, tags=["sport"]).outcome == "stored"
+    assert live(memory) == {"Goes to FitX."}
+
+
+def test_consolidation_merges_nothing_into_what_has_ended():
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=Consolidator(min_age_hours=0)) as memory:
+        old = memory.remember("Goes to Nordic Gym.", importance=0.9, valid_at=BEGAN).id
+        memory.update(old, invalid_at=BEGAN + timedelta(days=9))
+        memory.remember("Goes to Nordic Gym.", importance=0.8)
+        memory.consolidate()
+        assert live(memory) == {"Goes to Nordic Gym."}
+
+
+def values(memory):
+    return {(record.key, record.content) for record in memory.list()}
+
+
+def test_one_text_is_the_value_of_each_key_it_is_stored_under(memory):
+    keys = ["car.colour", "door.colour", "roof.colour"]
+    assert [memory.remember("Blue", key=key).outcome for key in (*keys, *keys)] == ["stored"] * 3 + ["duplicate"] * 3
+    assert memory.remember("Blue").outcome == "duplicate"
+    assert values(memory) == {(key, "Blue") for key in keys}
+    memory.remember("Red", key="car.colour")
+    assert memory.remember("Red", key="door.colour").outcome == "superseded"
+    assert values(memory) == {("car.colour", "Red"), ("door.colour", "Red"), ("roof.colour", "Blue")}
+    assert memory.admin.verify().ok
+
+
+def test_a_statement_gets_a_key_and_keeps_it(memory):
+    plain = memory.remember("Blue").id
+    receipt = memory.remember("Blue", key="car.colour")
+    assert (receipt.outcome, values(memory)) == ("superseded", {("car.colour", "Blue")})
+    assert receipt.reason == f"takes the place of {plain!r}: it has the key car.colour now"
+    assert memory.remember("Blue", key="door.colour").outcome == "stored"
+    assert memory.restore(plain)[0].outcome == "rejected"
+
+
+def test_the_same_value_of_another_key_can_be_restored_and_edited_to(memory):
+    old = memory.remember("Blue", key="car.colour").id
+    memory.forget(ids=[old])
+    other = memory.remember("Blue", key="door.colour").id
+    assert memory.restore(old)[0].outcome == "restored"
+    memory.update(other, content="Red")
+    assert memory.update(other, content="Blue").outcome == "stored"
+    assert values(memory) == {("car.colour", "Blue"), ("door.colour", "Blue")}
+
+
+def test_consolidation_merges_the_values_of_no_key():
+    office = "The office of the Berlin team is {} Torstrasse 12."
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=Consolidator(min_age_hours=0)) as memory:
+        for key in ("office.berlin", "office.current", None, None):
+            memory.remember(office.format("in" if key == "office.berlin" else "at"), key=key, importance=0.9)
+            memory.remember(office.format("near"), importance=0.9)
+        before = values(memory)
+        memory.consolidate()
+        assert {key for key, _ in values(memory)} == {key for key, _ in before}
+        assert memory.admin.verify().ok
+
+
+REPLACE = {
+    "correct": lambda m: m.correct("I live in Rome", "I live in Oslo.")[0].id,
+    "replace": lambda m: m.remember("I live in Oslo.", replaces="m").id,
+}
+
+
+@pytest.mark.parametrize("processed", [True, False])
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("how", REPLACE)
+def test_what_was_said_stays_replaced_when_its_replacement_goes(memory, how, hard, processed):
+    memory.add([Message(role="user", content="I live in Rome.", id="m", sent_at=BEGAN)])
+    before = datetime.now(UTC)
+    if processed:
+        memory.process()
+    new = REPLACE[how](memory)
+    memory.forget(ids=[new], hard=hard)
+    (hit,) = memory.search("Where do I live?")
+    assert (hit.id, hit.current, hit.superseded_by, hit.ended) == ("m", False, () if hard else (new,), hard)
+    for question in ("Where do I live?", None):
+        prompt = memory.get_memory_context(question).to_prompt()
+        assert "[no longer current]" in prompt
+        assert "Oslo" not in prompt
+    assert memory.search("Where do I live?", known_at=before)[0].current
+    (old,) = memory.list(include_expired=True)
+    memory.restore(old.id)
+    assert memory.search("Where do I live?")[0].current
+    assert "no longer current" not in memory.get_memory_context("Where do I live?").to_prompt()
+
+
+def test_a_message_with_something_that_holds_is_current(memory, derived):
+    new = memory.correct(derived, "My dentist is Dr. Bianchi.")[0].id
+    memory.forget(ids=[new], hard=True)
+    assert memory.search("What is my cat called?")[0].current

@@ -202,6 +202,28 @@ class TestConflicts:
         assert [one.id for one in pair[1].list(limit=None) if "tea" in one.content] == ["tea of a"]
         assert pair[1].get("tea of b").status == "archived"
 
+    def test_one_text_stays_as_the_value_of_two_keys_and_what_ended_beside_what_holds_again(self, pair):
+        left, right = pair
+        left.remember("Green", key="car.colour")
+        left.remember("Green", key="door.colour")
+        left.remember("I row.", id="before", valid_at=datetime(2026, 1, 1, tzinfo=UTC))
+        left.update("before", invalid_at=datetime(2026, 2, 1, tzinfo=UTC))
+        left.remember("I row.", id="again")
+        left.admin.sync(right)
+        assert "again" in {one.id for one in right.list(limit=None)}
+        assert {one.key for one in right.list(limit=None) if one.content == "Green"} == {"car.colour", "door.colour"}
+        assert exported(left) == exported(right)
+
+    def test_a_value_that_begins_later_ends_none_before_its_time(self, pair):
+        left, right = pair
+        left.remember("The plan costs 20 euros.", key="price")
+        left.remember("The plan costs 30 euros.", key="price", valid_at=datetime.now(UTC) + timedelta(days=3))
+        left.admin.sync(right)
+        for memory in pair:
+            assert [one.content for one in memory.list(limit=None) if one.key == "price"] == [
+                "The plan costs 20 euros."
+            ]
+
     def test_an_id_of_different_things_is_refused(self, pair):
         left, right = pair
         right.add("The words of a message.", id="boat")

@@ -167,6 +167,7 @@ def hit_metadata(hit: Hit, *, lists: Callable[[tuple[str, ...]], object] = list)
         **{name: getattr(hit, name) for name in _PLAIN},
         **{name: lists(getattr(hit, name)) for name in _LISTS},
         "speaker": quoted_speaker(hit),
+        "ended": hit.ended or None,
         "sent_at": hit.sent_at and hit.sent_at.isoformat(),
         "valid_at": hit.valid_at and hit.valid_at.isoformat(),
     }

@@ -128,6 +128,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted_speaker(hit),
         "said": said and said.isoformat(timespec="minutes"),
         "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
+        "ended": hit.ended,
     }  # fmt: skip
     return {name: value for name, value in shown.items() if value}
 

@@ -133,9 +133,9 @@ def size(count: float) -> str:
 def hit_lines(rank: int, hit: Hit) -> list[str]:
     """One hit: a heading with its relevance, then its text."""
     who = one_line(hit.speaker or hit.type or hit.kind)
-    ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
+    ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by)) or 'what is erased'}"
     head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.relevance:.2f}"
-    return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
+    return [head, indented(hit.text), *([] if hit.current else [ended])]
 
 
 def procedure_lines(rank: int, of: Procedure) -> list[str]:

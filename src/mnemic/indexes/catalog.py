@@ -51,6 +51,11 @@ class Validity:
     def __len__(self) -> int:
         return len(self.doc)
 
+    @property
+    def any_expired(self) -> bool:
+        """Whether a memory has expired, as every superseded one has."""
+        return bool((self.expired < FOREVER).any())
+
     def hidden(self, filters: RecordFilter, now: int) -> Times:
         """Docs of the memories that are not valid, or not known, at the times of the filters."""
         if filters.expired:
@@ -90,6 +95,15 @@ class Validity:
         return (
             list(dict.fromkeys(one for one in holds if one is not None and one not in own)) if None not in holds else []
         )
+
+    def lost(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
+        """Whether a memory, or all memories derived from a message, ended for what is erased: they have no successor."""
+        own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
+        alone = [m for m in own if m not in self.successors]
+        places = np.searchsorted(self.doc, alone)
+        known = FOREVER - 1 if known_at is None else known_at
+        over = (self.until[places] <= (FOREVER - 1 if at is None else at)) & (self.expired[places] <= known)
+        return bool(over.any()) and not (self.until[places] == FOREVER).any()
 
     def saying(self, doc: int) -> list[int]:
         """The memories that say what a record says: those derived from it, but for one that took the place of another.

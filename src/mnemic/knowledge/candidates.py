@@ -156,17 +156,17 @@ class Snapshot:
         self._added_matrix[count] = vector
         self._added_ids.append(id_)
 
-    def twin(self, spoken: str, twins: Mapping[str, str]) -> MemoryRecord | None:
-        """The believed memory with the same words, with the changes since the snapshot.
+    def twin(self, new: MemoryRecord, twins: Mapping[str, str]) -> MemoryRecord | None:
+        """The believed memory with the same words as a new one, with the changes since the snapshot.
 
         Args:
-            spoken: the statement with its speaker's name.
-            twins: ids of believed stored statements by their words.
+            new: the new memory.
+            twins: ids of stored memories that say the same, by that of the new one.
         """
         for record, _ in self._added.values():
-            if record.spoken == spoken and record.id not in self._ended:
+            if record.spoken == new.spoken and record.id not in self._ended:
                 return record
-        stored = twins.get(spoken)
+        stored = twins.get(new.id)
         if stored is None or stored in self._ended:
             return None
         if stored in self._revised:
@@ -223,8 +223,8 @@ class Candidate:
 class Batch:
     """The candidates of one processing step.
 
-    ``twins`` are ids of believed memories with the same words; ``known`` counts candidates that an earlier run stored;
-    ``unrefined`` are positions of episodes that the language model left to the rules.
+    ``twins`` are ids of believed memories with the same words, by that of the candidate; ``known`` counts candidates that an
+    earlier run stored; ``unrefined`` are positions of episodes that the language model left to the rules.
     """
 
     new: Sequence[Candidate]
@@ -256,7 +256,7 @@ def candidates(
     found: dict[tuple[str, datetime | None], Candidate] = {}
     for one in (*from_model, *selected):
         found.setdefault((one.record.spoken, one.record.said_at), one)
-    twins = runtime.store.knowledge.duplicates(user, project, [spoken for spoken, _ in found])
+    twins = runtime.store.knowledge.duplicates(user, [one.record for one in found.values()])
     held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
     agents = {str(message.id): message.metadata.get(AGENT) for message in said}
     new = [_of_agent(one, agents) for one in found.values() if one.record.id not in held]

@@ -15,6 +15,7 @@ from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot
 from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
+from mnemic.stores.sql.changes import OTHER_VALUE, RESTATED_BY_TRUSTED
 from mnemic.text.differences import differs
 from mnemic.text.terms import content_terms
 from mnemic.text.values import aware, now
@@ -31,7 +32,7 @@ from mnemic.types import (
 )
 from mnemic.vectors import dot
 
-Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
+Outcome: TypeAlias = Literal["new", "duplicate", "update", "contradiction"]
 
 BASE, WORTH_RANGE = 0.2, 0.4
 """Salience of an event of no worth, and the range added by its worth."""
@@ -47,17 +48,14 @@ class Resolution:
 
     Attributes:
         outcome: ``new``: store it. ``duplicate``: it restates those in ``of``; drop it. ``update``: store it and
-            supersede those in ``of``. ``outdated``: store it as superseded by the one in ``of``, which was said later.
-            ``contradiction``: store it, linked to those in ``of``.
+            supersede those in ``of``. ``contradiction``: store it, linked to those in ``of``.
         of: ids of the known memories concerned.
-        shortens: with ``outdated``: ids of memories that end when this one begins.
         novelty: 0 to 1, the share that was not known (prediction error).
         reason: for the history and for people.
     """
 
     outcome: Outcome
     of: tuple[str, ...] = ()
-    shortens: tuple[str, ...] = ()
     novelty: float = 1.0
     reason: str = ""
 
@@ -93,14 +91,13 @@ def reconcile(
     *,
     threshold: float | None = None,
 ) -> Resolution:
-    """Decide whether a new memory is new, a duplicate, an update or outdated.
+    """Decide whether a new memory is new or a duplicate.
 
-    A value of the same key replaces the earlier one. Without a key no wording ends a statement: both stay, and recall
-    ranks the later one first.
+    No wording ends a statement: both stay, and recall ranks the later one first. What a key ends, the store decides.
 
     Args:
         record: the new memory.
-        known: believed or ended memories that may be about the same subject: the nearest, and those of the same key.
+        known: the nearest believed or ended memories, which may be about the same subject.
         cosines: with each of them, shape (len(known),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
@@ -114,25 +111,12 @@ def reconcile(
         ]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
-    related = [other for other in known if _replaces(record, other)]
-    reason = f"the same key, {record.key}"
-    if later := [other for other in related if time_said(other) > time_said(record)]:
-        shorter = tuple(other.id for other in related if time_said(other) <= time_said(record))
-        return Resolution(
-            "outdated", (min(later, key=time_said).id,), shorter, error, f"{reason}, and that was said later"
-        )
-    if live := [other.id for other in related if other.expired_at is None]:
-        return Resolution("update", tuple(live), novelty=error, reason=reason)
     return Resolution("new", novelty=error, reason="nothing known says it")
 
 
-def _replaces(record: MemoryRecord, other: MemoryRecord) -> bool:
-    """Whether one of two memories takes the place of the other, whichever was said first: they have one key."""
-    return record.key is not None and record.key == other.key
-
-
 def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
-    if other.expired_at is not None and time_said(other) != time_said(record):
+    ended = any(end is not None and end <= time_said(record) for end in (other.invalid_at, other.delete_after))
+    if (ended or other.expired_at is not None) and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
     return record.speaker == other.speaker and differs(record.content, other.content) is None
 
@@ -144,10 +128,6 @@ def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArr
     terms = set(content_terms(record.content))
     shares = (len(terms & set(content_terms(other.content))) / len(terms) for other in known if terms)
     return 1 - max(shares, default=0.0)
-
-
-RESTATED_BY_TRUSTED = "said by a source that is trusted"
-OTHER_VALUE = "it gives another value of the same thing"
 
 
 @dataclass(slots=True)
@@ -172,7 +152,7 @@ def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconcil
     vectors = dict(zip(expected, runtime.indexer.documents(expected, runtime.indexer.embedder), strict=True))
     for one, index, mood in zip(batch.new, indexing, moods, strict=True):
         new = replace(one, record=replace(one.record, emotion=mood))
-        if twin := known.twin(new.record.spoken, batch.twins):
+        if twin := known.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
                 found.count("known")
                 _confirm(runtime, new.record, [twin], known, found)
@@ -279,13 +259,9 @@ def resolution_changes(record: MemoryRecord, resolution: Resolution, known: Mapp
         outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
         if outcome == "update" and record.trust >= other.trust:
             changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
-        elif outcome == "outdated" and other.trust >= record.trust:
-            changes.append(Supersede(id=record.id, by=other.id, at=_end_time(record, other), reason=reason))
-        elif outcome in ("update", "outdated", "contradiction"):
+        elif outcome in ("update", "contradiction"):
             link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
             changes.append(PutLink(link=link))
-    shorter = [id_ for id_ in resolution.shortens if known[id_].trust <= record.trust]
-    changes += [Supersede(id=id_, by=record.id, at=since(record), reason=OTHER_VALUE) for id_ in shorter]
     return changes
 
 

@@ -11,16 +11,17 @@ from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
-from mnemic.knowledge.candidates import Neighbours, Snapshot, sentence_about, stated
+from mnemic.knowledge.candidates import sentence_about, stated
 from mnemic.knowledge.metadata import category_of
-from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience, since
+from mnemic.knowledge.reconciliation import salience, since
 from mnemic.knowledge.selection import worth
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
+from mnemic.stores.sql.changes import taking_the_place
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
-from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Message, Receipt, Scope, Stored, Supersede
+from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
 from mnemic.types.literals import AGENT
 
 REPLACED = "the caller says so"
@@ -68,7 +69,26 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     )
 
 
-def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo) -> Receipt:
+def correct(
+    runtime: Runtime,
+    scope: Scope,
+    statement: str,
+    wrong: Sequence[str],
+    zone: tzinfo,
+    *,
+    key: str | None,
+    source: Source,
+) -> Receipt:
+    """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds."""
+    options: dict[str, Any] = dict.fromkeys(("category", "metadata", "importance", "valid_at", "level", "id")) | {
+        "key": key, "replaces": wrong, "type": "semantic", "tags": (), "source_ids": (), "source": source, "description": {},
+    }  # fmt: skip
+    return remember(runtime, scope, statement, options, zone, onward=True)
+
+
+def remember(
+    runtime: Runtime, scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo, *, onward: bool = False
+) -> Receipt:
     """Store one statement, unless it is known at this level."""
     text = validation.text("content", content, validation.MAX_CONTENT)
     if options["level"] not in (None, "session"):
@@ -92,7 +112,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
     ended = [statement_of(runtime, scope, other, record) for other in replaced]
-    return with_redactions(store(runtime, scope, record, ended), one.kinds)
+    return with_redactions(store(runtime, scope, record, ended, onward=onward), one.kinds)
 
 
 def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRecord) -> MemoryRecord:
@@ -119,8 +139,13 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRec
     return stated(value, sentence_about(value.content, by.content), replaced.project)
 
 
-def store(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord] = ()) -> Receipt:
-    """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later."""
+def store(
+    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord] = (), *, onward: bool = False
+) -> Receipt:
+    """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later.
+
+    ``onward``: what has taken the place of those since ends too.
+    """
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
     if not record.pinned:
@@ -130,67 +155,31 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequen
         record = replace(record, category=category_of(record.content))
     if record.emotion is None:
         record = with_emotion(record, index.vector, embedder.id)
-    nearest = _neighbours(runtime, scope, record, index)
-    resolution = reconcile(record, *nearest)
-    changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
-    changes += resolution_changes(record, resolution, {other.id: other for other in nearest[0]})
-    replacing = _replacing(runtime, scope, record, [o for o in replaced if o.id not in resolution.of])
-    changes += replacing
-    twins = runtime.store.knowledge.duplicates(scope.user, record.project, [record.spoken], session=record.session)
-    ending, why = _replaceable_twin(runtime, scope, record, twins)
-    if ending:
-        changes = [c for c in changes if not (isinstance(c, Supersede) and c.id == ending)]
-        changes.append(Supersede(id=ending, by=record.id, at=None, reason=why))
-        changes.insert(0, Supersede(id=ending, by=None, at=None, reason=why))
-    elif runtime.store.docs_of(scope.user, [record.id]):
-        changes = changes[:1]  # known or refused: the receipt says so, and nothing else changes
-    elif twins:
-        changes = [*changes[:1], *replacing]  # what is known takes the place of what the caller names
-    receipts = runtime.store.apply(scope.user, changes, model=embedder.id)
-    receipt = receipts[1 if ending else 0]
-    ended = [
-        change.id
-        for change, done in zip(changes, receipts, strict=True)
-        if isinstance(change, Supersede) and change.by == record.id and (done.changed or receipt.outcome == "stored")
-    ]
-    if receipt.outcome == "duplicate" and not ended:
-        return _duplicate_receipt(runtime, scope, record, receipt)
-    why = resolution.reason if resolution.of else why or REPLACED
-    return _superseded_receipt(receipt, ended, why) if ended else receipt
+    changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True, settle=True)]
+    if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
+        changes += _replacing(runtime, scope, record, replaced, onward=onward)
+    receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
+    ended = {
+        change.id: (done.changed and done.reason) or REPLACED
+        for change, done in zip(changes[1:], others, strict=True)
+        if isinstance(change, Supersede) and (done.changed or receipt.outcome == "stored")
+    }
+    if receipt.outcome == "rejected" or not ended:
+        return _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
+    reason = "; ".join(filter(None, (receipt.reason if receipt.changed else "", taking_the_place(ended))))
+    return replace(receipt, outcome="superseded", reason=reason)
 
 
-def _replacing(runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord]) -> list[Change]:
+def _replacing(
+    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, onward: bool
+) -> list[Change]:
     """Changes that end the memories which a caller says the new one replaces; what only a message said is stored first."""
     known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     changes: list[Change] = [AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)]
-    return changes + [Supersede(id=o.id, by=record.id, at=since(record), reason=REPLACED) for o in replaced]
-
-
-def _neighbours(runtime: Runtime, scope: Scope, record: MemoryRecord, index: Indexing) -> Neighbours:
-    """The memories at the same level with the same key, or the nearest."""
-    if record.key is not None:
-        held = runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session, since(record))
-        return held, None
-    known = Snapshot(runtime, scope.user, record.project, record.session)
-    return known.nearest(index.vector, runtime.settings.processing.max_statements_for_prediction)
-
-
-def _replaceable_twin(
-    runtime: Runtime, scope: Scope, record: MemoryRecord, twins: Mapping[str, str]
-) -> tuple[str, str]:
-    """The id of the memory with the same words that the new one supersedes, and why; both empty if none."""
-    twin = twins.get(record.spoken)
-    if twin is None or runtime.store.docs_of(scope.user, [record.id]):
-        return "", ""
-    held = runtime.store.get(scope.user, twin).value
-    assert isinstance(held, MemoryRecord)
-    if is_trusted(record.trust) and record.trust > held.trust:
-        return twin, RESTATED_BY_TRUSTED
-    if record.key not in (None, held.key) and record.trust >= held.trust:
-        return twin, f"it has the key {record.key} now"
-    return "", ""
+    at = since(record)
+    return changes + [Supersede(id=o.id, by=record.id, at=at, reason=REPLACED, onward=onward) for o in replaced]
 
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
@@ -199,14 +188,7 @@ def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, rec
     assert isinstance(held, MemoryRecord)
     given = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(held, name)]
     given += ["importance"] if record.pinned and record.importance != held.importance else []
+    given += ["delete_after"] if record.delete_after != held.delete_after else []
     if not given:
         return receipt
     return replace(receipt, reason=f"{receipt.reason}; its {', '.join(given)} stay as they were: update() changes them")
-
-
-def _superseded_receipt(receipt: Receipt, ended: list[str], why: str) -> Receipt:
-    if receipt.outcome == "rejected":
-        return receipt
-    return replace(
-        receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, dict.fromkeys(ended)))}: {why}"
-    )

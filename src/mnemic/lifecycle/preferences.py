@@ -50,7 +50,7 @@ class Preferences(MutableMapping[str, Any]):
         return {str(record.metadata[KEY]): record for record in self._all()}
 
     def _own(self, key: str) -> list[MemoryRecord]:
-        """The values of a key at the handle's own level: several when two processes set it at once."""
+        """The values of a key at the handle's own level: several if two earlier versions of Mnemic set it at once."""
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:
@@ -68,22 +68,18 @@ class Preferences(MutableMapping[str, Any]):
         # The earlier value ends first: its text may be the same, as for 1 and "1".
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
-        texts = [f"Preference {name}: {_as_text(value)}", f"Preference {to_json(name)}: {encoded}"]
-        twins = self._runtime.store.knowledge.duplicates(self._scope.user, self._scope.project, texts)
-        known = {record.content for record in old}
-        content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(
-            id=new_id("pref_"), content=content, category="preference",
+            id=new_id("pref_"), content=f"Preference {name}: {_as_text(value)}", category="preference",
             importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
             tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
         embedder = self._runtime.indexer.embedder
         index = self._runtime.indexer.indexing([record], embedder)[0]
         record = with_emotion(record, index.vector, embedder.id)
-        changes.append(AddMemory(record=record, indexing=index))
+        changes.append(AddMemory(record=record, indexing=index, settle=True))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
         stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)
-        if stored[len(old)].outcome != "stored":
+        if not stored[len(old)].changed and to_json(self._own(name)[-1].metadata.get(VALUE)) != encoded:
             raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 
     def __delitem__(self, key: str) -> None:

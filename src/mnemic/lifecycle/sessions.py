@@ -135,7 +135,7 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     embedder = runtime.indexer.embedder
     held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
     if not isinstance(held, MemoryRecord):
-        if runtime.store.knowledge.duplicates(scope.user, scope.project, [record.content]):  # two short ones of one day
+        if runtime.store.knowledge.duplicates(scope.user, [record]):  # two short ones of one day
             record = replace(record, content=f"{record.content} Name: {scope.session}.")
         (index,) = runtime.indexer.indexing([record], embedder)
         record = with_emotion(record, index.vector, embedder.id)

@@ -475,7 +475,8 @@ def _hits(
             break
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
-    return tuple(_with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance))
+    found = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
+    return tuple(_with_ends(read.view, query.filters, found, docs))
 
 
 def _abridged(runtime: Runtime, user: str, read: _Reader, query: Query, docs: Sequence[int]) -> Mapping[int, Stored]:
@@ -522,16 +523,29 @@ def _with_provenance(
             own[id_] = rows[0]
             made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
     wanted = {episode for _, episode in docs.values() if episode}
-    for id_, row in own.items():
-        wanted |= {*made[id_], *provenance.superseding.get(row, ())}
+    for id_ in own:
+        wanted |= {*made[id_]}
         used |= {*made[id_]}
     runtime.uses.note(user, used)
-    ids = runtime.store.relations.ids(view.user, sorted(wanted)) if wanted else {}
+    ids = runtime.store.relations.ids(view.user, sorted(wanted))
+    later = {doc for row in own.values() for doc in provenance.superseding.get(row, ())}
+    named = runtime.store.relations.ids(view.user, sorted(later), archived=True)
     for id_, hit in hits.items():
         row, episode = own.get(id_, -1), docs[id_][1]
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        after = tuple(ids[doc] for doc in provenance.superseding.get(row, ()) if doc in ids)
+        after = tuple(named[doc] for doc in provenance.superseding.get(row, ()) if doc in named)
         of = ids.get(episode) if episode else None
         if via or after or of != hit.episode:  # most hits have none
             hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=after, episode=of)  # noqa: PLW2901
         yield hit
+
+
+def _with_ends(
+    view: View, filters: RecordFilter, hits: Iterable[Hit], docs: Mapping[str, tuple[int, int | None]]
+) -> Iterator[Hit]:
+    """Hits, marked as ended where what superseded them is erased."""
+    validity = view.columns.validity
+    known = validity.any_expired
+    for hit in hits:
+        lost = known and not hit.superseded_by and validity.lost(docs[hit.id][0], filters.at, filters.known_at)
+        yield replace(hit, ended=True) if lost else hit

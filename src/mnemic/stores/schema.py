@@ -12,10 +12,13 @@ from typing import Literal
 
 from mnemic import errors
 
-OLDEST, LATEST = 6, 9
+OLDEST, LATEST = 6, 10
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
+NOT_ENDED = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > {now})
+    AND (delete_after IS NULL OR delete_after > {now})"""
+"""Condition on memories that hold at a moment or later; ``now`` is its parameter, in microseconds since 1970."""
 
 Type = Literal["serial", "integer", "real", "text", "blob", "vector"]
 
@@ -49,7 +52,6 @@ class Index:
     name: str
     columns: str
     where: str | None = None
-    unique: bool = False
     engine: str | None = None
 
 
@@ -194,12 +196,12 @@ RECORDS = Table(
         Index("memories_by_key", "user_id, key", "key IS NOT NULL"),
         Index("records_by_project", "user_id, project", "project IS NOT NULL"),
         Index("memories_with_metadata", "user_id", "kind = 'memory' AND metadata != '{}'", engine="sqlite"),
-        # Deduplicates concurrent inserts of one fact: two writers could both pass a check before the insert.
+        # Not unique: one text may be the value of two keys, or hold again after its time. Writers of a user wait for each
+        # other, so what is checked in a transaction holds until its end.
         Index(
             "memories_live",
             "user_id, coalesce(project, ''), coalesce(session, ''), hash",
             f"kind = 'memory' AND {LIVE} AND expired_at IS NULL",
-            unique=True,
         ),
         Index("in_quarantine", "user_id", "status = 'quarantined'"),
         # Memories claimed by a running consolidation; queried whenever a record is opened.
@@ -402,6 +404,9 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
         yield from (_create_index(CONTEXTS, index) for index in CONTEXTS.indexes)
     if version < 9:
         yield create_table(TOMBSTONES, engine)
+    if version < 10:
+        yield "DROP INDEX memories_live"
+        yield from (_create_index(RECORDS, index) for index in RECORDS.indexes if index.name == "memories_live")
 
 
 def views() -> Iterator[str]:
@@ -433,6 +438,5 @@ def _column(column: Column, engine: Engine) -> str:
 
 
 def _create_index(table: Table, index: Index) -> str:
-    unique = "UNIQUE " if index.unique else ""
     where = f" WHERE {index.where}" if index.where else ""
-    return f"CREATE {unique}INDEX {index.name} ON {table.name}({index.columns}){where}"
+    return f"CREATE INDEX {index.name} ON {table.name}({index.columns}){where}"

@@ -86,28 +86,34 @@ class Constraints:
         moves = [event for event in state.trail if event.operation in ("absorb", "archive", "restore", "undo")]
         return moves[-1].about.get("into") if moves[-1].operation == "absorb" else None
 
-    def _groups(self, by: str) -> Iterator[list[str]]:
-        """The memories of a level that hold and have one text or key, where there are several."""
+    def _groups(self, by: Callable[[RecordState], object]) -> Iterator[list[str]]:
+        """The memories of a level that are believed and have something in common, where there are several."""
         found: dict[tuple[object, ...], list[str]] = defaultdict(list)
         for id_, state in self.states.items():
-            if state.holds and (value := getattr(state, by)) is not None:
+            if state.holds and (value := by(state)) is not None:
                 found[state.project or "", state.session or "", value].append(id_)
         yield from [ids for ids in found.values() if len(ids) > 1]
 
     def _keep_one_text(self) -> None:
-        """Of memories that say the same at a level, the oldest stays."""
-        for ids in self._groups("hash"):
-            first, *others = sorted(ids, key=self._age)
-            for id_ in others:
+        """Of memories that say the same at a level, under one key or none, the oldest stays, and any that holds longer."""
+        for ids in self._groups(lambda state: (state.hash, state.key)):
+            kept = list[str]()
+            for id_ in sorted(ids, key=self._age):
+                first = next((one for one in kept if self.states[one].until >= self.states[id_].until), None)
+                if first is None:
+                    kept.append(id_)
+                    continue
                 reason = f"the memory {first!r} says the same, stored on another device"
                 self._add_event(id_, "archive", {"reason": reason})
 
     def _keep_one_value(self) -> None:
         """Of memories with one key at a level, that with the last value holds; each other one ended when the next began."""
-        for ids in self._groups("key"):
+        for ids in self._groups(lambda state: state.key):
             order = sorted(ids, key=lambda id_: (self.states[id_].since, id_))
             for id_, after in pairwise(order):
                 state, began = self.states[id_], self.states[after].since
+                if state.until <= began:
+                    continue  # it had ended before, or ends then
                 ended = began if state.invalid_at is None else min(began, state.invalid_at)
                 self._add_event(
                     id_, "supersede", {"by": after, "reason": "another device has a later value"},

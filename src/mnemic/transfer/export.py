@@ -502,7 +502,7 @@ _EARLIER = changes.Indexing(terms=(), length=0, traits=0)
 
 
 def _keys(line: Line) -> set[tuple[object, ...]]:
-    """The unique keys of all versions of a memory: no two live memories may share one at any time."""
+    """What all versions of a memory say: while one is added, no other that says it may be live."""
     value = line.value
     if not isinstance(value, MemoryRecord):
         return set()

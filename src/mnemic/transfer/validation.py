@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from mnemic.errors import InvalidInput
 from mnemic.runtime.scopes import scope
 from mnemic.safety.trust import least_trust
 from mnemic.text.terms import clean
-from mnemic.text.values import check_name, shown, to_micros
+from mnemic.text.values import check_name, now, shown, to_micros
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message
 from mnemic.validation import MAX_CONTENT, json_object
 
@@ -93,7 +94,7 @@ def source_ids(value: Record) -> tuple[str, ...]:
 
 
 def key_of(value: MemoryRecord, content: str) -> tuple[object, ...]:
-    """The unique key of a live memory: its level and content."""
+    """What memories that say the same have in common: level and content."""
     return value.project, value.session, value.speaker, " ".join(unicodedata.normalize("NFC", content).split())
 
 
@@ -126,7 +127,7 @@ def check_record(value: Record, project: str | None) -> None:
 
 def check(lines: Sequence[Line]) -> None:
     """Check what the store would reject later: duplicate ids, sources after their records, duplicate memories."""
-    seen, live = dict[str, Line](), set[tuple[object, ...]]()
+    seen, live = dict[str, Line](), defaultdict[tuple[object, ...], set[str | None]](set)
     for line in lines:
         value = line.value
         if missing := sorted(_references(value) - seen.keys()):
@@ -137,11 +138,20 @@ def check(lines: Sequence[Line]) -> None:
                 raise line_error(line.number, what)
             continue
         _check_next(line, value, seen)
-        if isinstance(value, MemoryRecord) and value.expired_at is None and value.status != "archived":
-            if (key := key_of(value, value.content)) in live:
+        if isinstance(value, MemoryRecord) and _holds(value):
+            keys = live[key_of(value, value.content)]
+            if value.key in keys or (keys and None in {*keys, value.key}):
                 raise line_error(line.number, "repeats the content of a previous memory")
-            live.add(key)
+            keys.add(value.key)
         seen[str(value.id)] = line
+
+
+def _holds(value: MemoryRecord) -> bool:
+    """Whether a memory holds now, so that no other one may say the same under its key."""
+    if value.expired_at is not None or value.status == "archived":
+        return False
+    moment, ends = to_micros(now()), filter(None, (value.invalid_at, value.delete_after))
+    return all(to_micros(end) > moment for end in ends) and (not value.valid_at or to_micros(value.valid_at) <= moment)
 
 
 def _check_next(line: Line, value: Record, seen: Mapping[str, Line]) -> None:

@@ -50,11 +50,16 @@ class AddEpisode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddMemory:
-    """Store one memory, unless the same content is live at the same level. ``enrich`` adds that pending task."""
+    """Store one memory, unless the same content is live at the same level. ``enrich`` adds that pending task.
+
+    With ``settle`` one value of its key holds at a time: the earlier ones end, or it ends where a later one begins. It also
+    takes the place of the same statement without a key, or from an untrusted source.
+    """
 
     record: MemoryRecord
     indexing: Indexing
     enrich: bool = False
+    settle: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +89,14 @@ class Supersede:
     """Expire a memory now; it was valid until ``at``.
 
     ``by`` is the memory that supersedes it, and is linked to it; ``at=None`` leaves the end of its validity unknown.
+    ``onward``: if others took its place before, they end too.
     """
 
     id: str
     by: str | None
     at: datetime | None
     reason: str = ""
+    onward: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

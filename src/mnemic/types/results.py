@@ -78,7 +78,8 @@ class Hit:
         speaker: the name of the speaker, else the role; for a memory the name only.
         similar: ids of restatements folded into this hit, and ``last_said_at``, when the last of them was said.
         via: ids of memories derived from this hit that match the query.
-        superseded_by: ids of the memories that superseded this hit; empty while it is current.
+        superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since.
+        ended: whether it was superseded by what is erased since, so that no id is left.
         episode: id of its episode, once it was processed.
         source: the origin of its text.
         trust: 0 to 1; below 0.5 it is shown as unverified.
@@ -110,15 +111,21 @@ class Hit:
     last_said_at: datetime | None = None
     via: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()
+    ended: bool = False
     episode: str | None = None
     source: Source = "direct_user"
     trust: float = 1.0
     sequence: int = field(default=0, compare=False)
 
+    @property
+    def current(self) -> bool:
+        """Whether nothing took its place."""
+        return not (self.ended or self.superseded_by)
+
     def __repr__(self) -> str:
         day = f"{self.sent_at:%d %b %Y}, " if self.sent_at else ""
         text = shorten(self.text[: 10 * SHOWN], SHOWN, placeholder="...")
-        ended = " (replaced)" if self.superseded_by else ""
+        ended = "" if self.current else " (replaced)"
         return f"<{self.score:.2f} {day}{self.speaker or self.type or self.kind}: {text}{ended} [{self.id}]>"
 
 

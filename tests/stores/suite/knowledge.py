@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mnemic import errors
-from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
+from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, memory_record
+from mnemic.text.values import to_micros
 from mnemic.types import (
     Archive,
     CatalogDelta,
@@ -20,7 +22,9 @@ from mnemic.types import (
     MarkProcessed,
     MemoryRecord,
     PutLink,
+    Quarantine,
     RecordFilter,
+    Release,
     Restore,
     Supersede,
 )
@@ -305,19 +309,40 @@ class ValidityPromises:
     def test_twins_are_what_is_believed_at_a_level(self, store: Store) -> None:
         self._moved(store)
         store.apply("ana", [add_memory("Faro", id="p", project="p"), add_memory("Evora", id="x"), Archive(id="x")])
-        twins = store.knowledge.duplicates
-        assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {
-            "Porto": "new", " Porto  ": "new",
-        }  # fmt: skip
-        assert twins("ana", "p", ["Faro", "Porto"]) == {"Faro": "p"}
-        assert twins("ana", None, ["Porto"], session="s") == {}
-        assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == {}
+
+        def twins(user: str, *texts: str, **level: str) -> dict[str, str]:
+            return store.knowledge.duplicates(user, [memory_record(text, **level) for text in texts])
+
+        assert twins("ana", "Lisbon", "Porto", "Faro", "Evora", " Porto  ") == {"Porto": "new", " Porto  ": "new"}
+        assert twins("ana", "Faro", "Porto", project="p") == {"Faro": "p"}
+        assert twins("ana", "Porto", session="s") == {}
+        assert twins("bob", "Porto") == twins("ana") == {}
+
+    @pytest.mark.parametrize("end", ["invalid_at", "delete_after"])
+    def test_what_is_said_again_is_known_only_while_it_holds(self, store: Store, end: str) -> None:
+        until, day = MOMENT + timedelta(days=9), timedelta(days=1)
+        store.apply("ana", [add_memory("Gym", said_at=MOMENT, **{end: until})])
+        within, after = (
+            add_memory("Gym", id=f"{end}{moment}", said_at=moment) for moment in (until - day, until + day)
+        )
+        assert store.knowledge.duplicates("ana", [within.record, after.record]) == {within.record.id: "Gym"}
+        assert [r.outcome for r in store.apply("ana", [within, after])] == ["duplicate", "stored"]
+        assert store.apply("ana", [add_memory("Gym", id="now")])[0].id == after.record.id
+        assert store.verify().ok
+
+    def test_what_begins_later_is_not_known_now(self, store: Store) -> None:
+        soon = add_memory("Gym", id="soon", valid_at=datetime.now(UTC) + timedelta(days=1))
+        store.apply("ana", [soon])
+        again = replace(soon, record=replace(soon.record, id="again"))
+        assert store.apply("ana", [again, add_memory("Gym")])[0].id == "soon"
+        assert _current(store) == ["Gym"]
 
     def test_the_same_words_of_two_people_are_two_memories(self, store: Store) -> None:
         said = [add_memory("I love tea", id=name, speaker=name) for name in ("Ana", "Rob")]
         assert [r.outcome for r in store.apply("ana", said)] == ["stored", "stored"]
         assert store.apply("ana", [add_memory("I love tea", id="again", speaker="Rob")])[0].outcome == "duplicate"
-        assert store.knowledge.duplicates("ana", None, ["Ana: I love tea", "I love tea"]) == {"Ana: I love tea": "Ana"}
+        anew = [memory_record("I love tea", id="said", speaker="Ana"), memory_record("I love tea", id="nobody")]
+        assert store.knowledge.duplicates("ana", anew) == {"said": "Ana"}
         assert store.verify().ok
 
     def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:
@@ -361,19 +386,56 @@ class ValidityPromises:
         assert _current(store, at=micros) == ["Berlin"]
         assert store.verify().ok
 
-    def test_a_key_finds_its_value_at_its_level(self, store: Store) -> None:
-        store.apply("ana", [
-            add_memory("Lisbon", key="home"), add_memory("Rex", key="pet"), add_memory("gone", key="home"),
-            add_memory("elsewhere", key="home", project="p"), Archive(id="gone"), add_memory("Porto", key="home"),
-            Supersede(id="Lisbon", by="Porto", at=None),
-        ])  # fmt: skip
-        store.apply("bob", [add_memory("bob's", key="home")])
+    @pytest.mark.parametrize("order", list(permutations(range(3))))
+    def test_one_value_of_a_key_holds_at_a_time_whatever_the_order_they_come_in(
+        self, store: Store, order: tuple[int, ...]
+    ) -> None:
+        moments = [MOMENT + timedelta(days=days) for days in range(3)]
+        for place in order:
+            value = add_memory(f"v{place}", key="home", valid_at=moments[place])
+            store.apply("ana", [replace(value, settle=True)])
+        assert _current(store) == ["v2"]
+        for place, moment in enumerate(moments):
+            assert _current(store, at=to_micros(moment)) == [f"v{place}"]
+        assert store.verify().ok
 
-        def find(user: str, key: str, project: str | None = None) -> list[str]:
-            return [record.content for record in store.knowledge.with_key(user, key, project, None, datetime.now(UTC))]
+    def test_a_value_ends_only_those_of_its_key_user_and_level(self, store: Store) -> None:
+        values = [
+            ("ana", add_memory("Lisbon", key="home")), ("ana", add_memory("Rex", key="pet")), ("ana", add_memory("plain")),
+            ("ana", add_memory("elsewhere", key="home", project="p")), ("ana", add_memory("s", key="home", session="s")),
+            ("bob", add_memory("bob's", key="home")), ("ana", add_memory("forgotten", key="home")),
+        ]  # fmt: skip
+        for user, change in values:
+            store.apply(user, [change])
+        store.apply("ana", [Archive(id="forgotten")])
+        (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
+        assert (receipt.outcome, receipt.reason) == ("superseded", "takes the place of 'Lisbon': the same key, home")
+        ended = {record.id for user in ("ana", "bob") for record in listed(store, user) if record.expired_at}
+        assert ended == {"Lisbon"}
+        assert memory_of(store, "forgotten").expired_at is None
 
-        assert find("ana", "home") == ["Porto"]
-        assert find("ana", "home", "p") == ["elsewhere"]
-        assert find("ana", "pet") == ["Rex"]
-        assert find("nobody", "home") == find("ana", "hom%") == find("ana", "") == []
-        assert memory_of(store, "Porto").key == "home"
+    def test_what_is_trusted_less_ends_no_value_and_is_linked(self, store: Store) -> None:
+        store.apply("ana", [add_memory("Lisbon", key="home")])
+        store.apply("ana", [replace(add_memory("Faro", key="home", trust=0.4), settle=True)])
+        assert _current(store) == ["Lisbon", "Faro"]
+        (link,) = store.relations.all_links("ana")
+        assert (link.source, link.target, link.type) == ("Faro", "Lisbon", "contradicts")
+        (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
+        assert receipt.reason == "takes the place of 'Lisbon', 'Faro': the same key, home"
+        assert _current(store) == ["Porto"]
+
+    def test_a_released_value_stays_archived_while_another_has_its_key(self, store: Store) -> None:
+        store.apply("ana", [add_memory("Lisbon", key="home"), Quarantine(ids=("Lisbon",))])
+        store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True), Release(ids=("Lisbon",))])
+        assert memory_of(store, "Lisbon").status == "archived"
+        assert _current(store) == ["Porto"]
+
+    def test_onward_ends_what_holds_in_place_of_a_memory(self, store: Store) -> None:
+        changes = [add_memory(name) for name in ("a", "b", "c", "aside", "d")]
+        steps = [Supersede(id="a", by="b", at=None), Supersede(id="b", by="c", at=None)]
+        store.apply("ana", [*changes, *steps])
+        (receipt,) = store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])
+        assert receipt.reason == "'c', which had taken its place, ended too"
+        assert _current(store) == ["aside", "d"]
+        assert store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])[0].outcome == "duplicate"
+        assert store.verify().ok

@@ -1,6 +1,7 @@
 """Preferences: what of a value can be kept."""
 
 import pytest
+from tests.internals import store_of
 
 from mnemic import InvalidInput, Memory
 
@@ -33,3 +34,21 @@ def test_a_value_within_itself_is_refused(memory):
     with pytest.raises(InvalidInput):
         memory.preferences["k"] = value
     assert dict(memory.preferences) == {}
+
+
+@pytest.mark.parametrize("other", ["late", "early"])
+def test_a_value_that_is_set_between_reading_and_writing_leaves_one(memory, monkeypatch, other):
+    store, waiting = store_of(memory), [other]
+    apply = store.apply
+
+    def interrupted(*args, **options):
+        if waiting:
+            memory.preferences["lunch"] = waiting.pop()
+        return apply(*args, **options)
+
+    memory.preferences["lunch"] = "noon"
+    monkeypatch.setattr(store, "apply", interrupted)
+    memory.preferences["lunch"] = "late"
+    assert len(memory.list()) == 1
+    assert memory.preferences["lunch"] == other  # it was set after the other call began
+    assert memory.admin.verify().ok

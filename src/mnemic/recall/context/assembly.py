@@ -314,14 +314,15 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
 
 
 def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: RecordFilter) -> list[Hit]:
-    """Set ``superseded_by`` on messages whose content a later memory superseded."""
+    """Mark messages whose content a later memory superseded."""
     message_ids = [hit.id for hit in hits if hit.kind == "message"]
     view = runtime.views.of(scope.user) if message_ids else None
-    if view is None or not view.columns.validity.successors:
+    if view is None or not (validity := view.columns.validity).any_expired:
         return list(hits)
-    validity = view.columns.validity
     docs = runtime.store.docs_of(scope.user, message_ids)
     later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
-    ids = runtime.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
+    wanted = sorted({doc for docs in later.values() for doc in docs})
+    ids = runtime.store.relations.ids(view.user, wanted, archived=True)
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]
+    lost = {id_ for id_, doc in docs.items() if not named[id_] and validity.lost(doc, filters.at, filters.known_at)}
+    return [replace(hit, superseded_by=named[hit.id], ended=hit.id in lost) if hit.id in named else hit for hit in hits]

@@ -161,7 +161,7 @@ def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
 def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
     """A hit as a line: speaker, text, how often it was said, and a mark if it is superseded."""
     speaker, content = spoken(hit, fence, text)
-    marks = f"{times_said(hit)}{' [no longer current]' if hit.superseded_by else ''}"
+    marks = f"{times_said(hit)}{'' if hit.current else ' [no longer current]'}"
     return f"- {speaker}: {content}{marks}" if speaker else f"- {content}{marks}"
 
 
@@ -444,7 +444,7 @@ def _covers(line: Line, other: Hit) -> bool:
         line.whole
         and {hit.kind, other.kind} == {"message", "memory"}
         and hit.trust >= other.trust
-        and bool(hit.superseded_by) == bool(other.superseded_by)
+        and hit.current == other.current
         and _contains_words(other.text.strip(), hit.text)
     )
 

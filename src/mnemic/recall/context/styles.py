@@ -110,7 +110,7 @@ def _entry(line: Line, frame: Frame, *, dated: bool = True) -> Outline:
     entry: Outline = {"speaker": speaker} if speaker else {}
     if dated and hit.sent_at:
         entry["date"] = date_of(hit.sent_at)
-    if hit.superseded_by:
+    if not hit.current:
         entry["current"] = False
     return entry | {"text": f"{text}{times_said(hit)}"}
 

@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
-from mnemic.stores.schema import LIVE, RECORDS
+from mnemic.safety.trust import is_trusted
+from mnemic.stores.schema import LIVE, NOT_ENDED, RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
-from mnemic.stores.sql.queries import AMONG
-from mnemic.text.values import now, to_json, to_micros
+from mnemic.stores.sql.queries import AMONG, LEVEL, Statement
+from mnemic.text.values import from_micros, now, to_json, to_micros
 from mnemic.types import Receipt
-from mnemic.types.literals import TRANSITIONS
+from mnemic.types.literals import TRANSITIONS, UNTRUSTED
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
+RESTATED_BY_TRUSTED = "said by a source that is trusted"
+OTHER_VALUE = "it gives another value of the same thing"
+"""Reasons of supersessions."""
 
 SPREAD = 100_000
 """Microseconds within which an event follows one of a clock that is ahead."""
@@ -39,9 +44,16 @@ class Found(NamedTuple):
     hash: bytes
     project: str | None
     session: str | None
+    key: str | None
     invalid_at: int | None
+    delete_after: int | None
     expired_at: int | None
     since: int
+
+    def holds(self, at: int) -> bool:
+        """Whether it has not ended at a time (microseconds since 1970)."""
+        ends = (self.invalid_at, self.delete_after)
+        return self.expired_at is None and all(end is None or end > at for end in ends)
 
     @property
     def is_archived(self) -> bool:
@@ -288,9 +300,10 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     if (held := t.find_stored(record.id)) and not _is_same_memory(record, held):
         why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
         return _rejected(record.id, why)
-    if same := record.id if held else _duplicate(t, record):
-        t.aliases[record.id] = same
-        return _duplicated(same, "the same statement is already remembered at this level")
+    same = () if held else _same_statements(t, record)
+    if known := record.id if held else next((o.id for o in same if _says(o, record)), None):
+        t.aliases[record.id] = known
+        return _duplicated(known, "the same statement is already remembered at this level")
     doc = t.db.dialect.next_docs(t.db)
     t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
@@ -300,13 +313,95 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     if change.enrich:
         t.add_pending("enrich", doc)
     t.event("remember", doc, record.id, 1)
-    return Receipt(id=record.id, outcome="stored", pending=pending)
+    stored = Receipt(id=record.id, outcome="stored", pending=pending)
+    return _settled(t, record, same, stored) if change.settle else stored
 
 
-def _duplicate(t: Transaction, record: types.MemoryRecord) -> str | None:
-    """The id of the live memory with the same text at the same level, expired like this one."""
-    digest, expired = rows.content_hash(record.spoken), record.expired_at is not None
-    return queries.duplicate(t.db, t.user, record.project, record.session, digest, expired=expired)
+def _same_statements(t: Transaction, record: types.MemoryRecord) -> list[Statement]:
+    """The live memories with the same text at the same level that hold when it is said, or are expired like this one."""
+    level, digest = (record.project, record.session), rows.content_hash(record.spoken)
+    if record.expired_at is not None:
+        return queries.same_expired(t.db, t.user, level, digest)
+    return queries.same_statements(t.db, t.user, level, digest, queries.moment_said(record, t.at), today=t.at)
+
+
+def _says(held: Statement, record: types.MemoryRecord) -> bool:
+    """Whether a memory with the same text says all that a new one does: of its key, and with the trust of its source."""
+    return (
+        (held.key == record.key or None in (held.key, record.key))
+        and not (is_trusted(record.trust) and record.trust > held.trust)
+        and not (held.key is None and record.key is not None and record.trust >= held.trust)
+    )
+
+
+def _settled(t: Transaction, record: types.MemoryRecord, same: Sequence[Statement], stored: Receipt) -> Receipt:
+    """The receipt of a new memory, after what it takes the place of has ended."""
+    ended: dict[str, str] = {}
+    for held in same:
+        if held.key in (None, record.key) and record.trust >= held.trust:
+            restated = is_trusted(record.trust) and record.trust > held.trust
+            ended[held.id] = RESTATED_BY_TRUSTED if restated else f"it has the key {record.key} now"
+            supersede(t, types.Supersede(id=held.id, by=record.id, at=None, reason=ended[held.id]))
+    values, later = _settle_key(t, record) if record.key is not None else ([], None)
+    if ended := ended | dict.fromkeys(values, f"the same key, {record.key}"):
+        return replace(stored, outcome="superseded", reason=taking_the_place(ended))
+    return replace(stored, reason=f"it ends where {later!r} begins, a later value of its key" if later else "")
+
+
+def taking_the_place(ended: Mapping[str, str]) -> str:
+    """The reason on the receipt of a memory that took the place of others, given by id with why they ended."""
+    return f"takes the place of {', '.join(map(repr, ended))}: {next(iter(ended.values()))}"
+
+
+class Value(NamedTuple):
+    """A value of a key: when it was said, since when it is true (microseconds since 1970), whether it still holds."""
+
+    id: str
+    trust: float
+    said: int
+    since: int
+    expired_at: int | None
+
+
+_VALUES = f"""SELECT id, trust, coalesce(said_at, valid_at, created_at), coalesce(valid_at, said_at, created_at), expired_at
+    FROM memories WHERE user_id = ? AND key = ? AND {LEVEL} AND {LIVE}
+    AND (invalid_at > ? OR (invalid_at IS NULL AND expired_at IS NULL)) AND (delete_after IS NULL OR delete_after > ?)
+    ORDER BY doc"""
+"""The values of a key at a level that hold or held at some time from a moment on."""
+
+
+def _settle_key(t: Transaction, record: types.MemoryRecord) -> tuple[list[str], str | None]:
+    """End the earlier values of a new memory's key, and the new one where a later value begins.
+
+    What is less trusted never ends what is more trusted: the two are linked as contradicting. Only the first reason quotes the
+    key, or it would remain after the memory is erased.
+
+    Returns:
+        The ids of the values that ended now, and that of the later value.
+    """
+    since = to_micros(record.valid_at or record.said_at or record.created_at)
+    found = t.db.execute(_VALUES, (t.user, record.key, record.project, record.session, since, since)).fetchall()
+    values = {value.id: value for value in (Value(*row) for row in found)}
+    own, ended = values.pop(record.id), list[str]()
+    after = [other for other in values.values() if other.said > own.said and other.trust >= own.trust]
+    later = min(after, key=lambda other: other.said, default=None)
+    for other in values.values():
+        reason = OTHER_VALUE if ended else f"the same key, {record.key}"
+        if other is later:
+            _end_value(t, own, other, f"{reason}, and that was said later")
+        elif other.said <= own.said and other.trust <= own.trust:
+            _end_value(t, other, own, reason)
+            ended += [other.id] if other.expired_at is None else []
+        elif other not in after and other.expired_at is None:
+            link = types.Link(source=own.id, target=other.id, type="contradicts", reason=reason)
+            put_link(t, types.PutLink(link=link))
+    return ended, later.id if later else None
+
+
+def _end_value(t: Transaction, value: Value, follows: Value, reason: str) -> None:
+    """End a value when the next one became true, or was said again if that is not later."""
+    at = from_micros(follows.since if follows.since > value.since else follows.said)
+    supersede(t, types.Supersede(id=value.id, by=follows.id, at=at, reason=reason))
 
 
 def _is_same_memory(record: types.MemoryRecord, held: Found) -> bool:
@@ -323,15 +418,15 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
         return _duplicated(record.id, f"the memory {duplicate.id!r} already says this")
     doc, version = found.doc, found.version
-    if version == record.version:
+    if version == record.version and _is_same_write(t, rows.memory_row(record, doc, t.user, change.indexing)):
         return _duplicated(record.id, "this version is already stored")
     same_expiry = (found.expired_at is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
     if version != record.version - 1 or found.is_archived or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
         return _rejected(record.id, reason)
-    if (duplicate := _duplicate(t, record)) not in (None, record.id):
-        return _rejected(record.id, f"the memory {duplicate!r} already says this")
+    if taken := _taken_by_revision(t, found, record):
+        return _rejected(record.id, taken)
     status = cast("types.Status", found.status)  # it may have been promoted since the caller read it
     record = replace(record, status=status)
     end = None if record.invalid_at is None else to_micros(record.invalid_at)
@@ -348,6 +443,24 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     if change.said is not None and add_memory(t, change.said).changed:
         supersede(t, types.Supersede(id=change.said.record.id, by=record.id, at=None, reason="edited"))
     return Receipt(id=record.id, outcome="stored", pending=pending)
+
+
+def _taken_by_revision(t: Transaction, found: Found, record: types.MemoryRecord) -> str:
+    """Why the next version of a memory cannot hold: another one has its text, or its key if it had ended."""
+    after = found._replace(
+        hash=rows.content_hash(record.spoken),
+        invalid_at=None if record.invalid_at is None else to_micros(record.invalid_at),
+        delete_after=None if record.delete_after is None else to_micros(record.delete_after),
+    )
+    if not after.holds(t.at):
+        return ""
+    return _same_text(t, after) if found.holds(t.at) else _taken(t, after)
+
+
+def _is_same_write(t: Transaction, row: Mapping[str, Any]) -> bool:
+    """Whether the stored version of a memory is this one, but for its time and tier: the write is repeated."""
+    (held,) = rows.select(t.db, RECORDS, "WHERE doc = ?", (row["doc"],))
+    return all(held[name] == value for name, value in row.items() if name not in ("hash", "status", "updated_at"))
 
 
 def archive(t: Transaction, change: types.Archive) -> Receipt:
@@ -398,15 +511,9 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
     return operation == "absorb" and detail.get("consolidation") == consolidation
 
 
-def _duplicate_of(t: Transaction, found: Found) -> str | None:
-    """The id of another live memory with the text and level of a memory."""
-    same = queries.duplicate(t.db, t.user, found.project, found.session, found.hash)
-    return same if found.kind == "memory" and same != found.id else None
-
-
-def has_duplicate(t: Transaction, doc: int) -> bool:
-    """Whether another live memory of the same level has the same text."""
-    return _duplicate_of(t, t.at_doc(doc)) is not None
+def is_taken(t: Transaction, doc: int) -> bool:
+    """Whether another live memory of the same level has the text or the key of a memory."""
+    return bool(_taken(t, t.at_doc(doc)))
 
 
 _RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
@@ -420,7 +527,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         return _rejected(change.id, reason)
     if found.status != "archived":
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
-    if found.expired_at is None and (reason := _taken(t, found)):
+    if found.holds(t.at) and (reason := _taken(t, found)):
         return _rejected(change.id, reason)
     t.db.execute(_RESTORED, (found.doc,))
     t.event("restore", found.doc, change.id, found.version)
@@ -454,18 +561,25 @@ def record_reinstatement(t: Transaction, found: Found, operation: str, **detail:
 
 def _taken(t: Transaction, found: Found) -> str:
     """Why a memory cannot hold again: another one has its key, or its text."""
-    if held := _holder_of_key(t, found.doc):
+    if held := _holder_of_key(t, found):
         return f"the memory {held!r} holds its key now: remember() this one with the key, or forget that one"
-    duplicate = _duplicate_of(t, found)
-    return f"the memory {duplicate!r} already says this" if duplicate else ""
+    return _same_text(t, found)
 
 
-def _holder_of_key(t: Transaction, doc: int) -> str | None:
-    """The id of the live memory that has the key of a memory at its level."""
-    sql = f"""SELECT other.id FROM memories m JOIN memories other ON other.user_id = m.user_id AND other.key = m.key
-        AND other.project IS NOT DISTINCT FROM m.project AND other.session IS NOT DISTINCT FROM m.session
-        WHERE m.doc = ? AND other.doc != m.doc AND other.{LIVE} AND other.expired_at IS NULL ORDER BY other.doc LIMIT 1"""
-    row = t.db.execute(sql, (doc,)).fetchone()
+def _same_text(t: Transaction, found: Found) -> str:
+    """Why a memory cannot hold: another one that holds now has its text and level, and no other key."""
+    if found.kind != "memory" or found.since > t.at:
+        return ""
+    same = queries.same_statements(t.db, t.user, (found.project, found.session), found.hash, t.at, today=t.at)
+    others = (o.id for o in same if o.id != found.id and (o.key == found.key or None in (o.key, found.key)))
+    return next((f"the memory {id_!r} already says this" for id_ in others), "")
+
+
+def _holder_of_key(t: Transaction, found: Found) -> str | None:
+    """The id of the live memory that has the key of a memory at its level, now or from a later time on."""
+    sql = f"""SELECT id FROM memories WHERE user_id = ?1 AND key = ?2 AND project IS NOT DISTINCT FROM ?3
+        AND session IS NOT DISTINCT FROM ?4 AND doc != ?5 AND {LIVE} AND {NOT_ENDED.format(now="?6")} ORDER BY doc LIMIT 1"""
+    row = t.db.execute(sql, (t.user, found.key, found.project, found.session, found.doc, t.at)).fetchone()
     return row[0] if row else None
 
 
@@ -541,9 +655,34 @@ def _memory(t: Transaction, id: str) -> Found:
 def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     """End the validity of a memory, and link its successor."""
     found = _memory(t, change.id)
-    doc, version, expired, invalid = found.doc, found.version, found.expired_at, found.invalid_at
-    if change.by is not None and change.by != change.id and _memory(t, change.by).doc == doc:
+    by = None if change.by is None else _memory(t, change.by)
+    if by is not None and change.by != change.id and by.doc == found.doc:
         return _duplicated(change.id, "nothing takes its own place")
+    onward = _successors(t, found.doc, by.doc) if change.onward and by is not None else []
+    for later in onward:
+        at = None if change.at is None else max(change.at, from_micros(later.since))
+        supersede(t, replace(change, id=later.id, at=at, onward=False))
+    receipt = _end(t, change, found, by)
+    if not onward:
+        return receipt
+    reason = f"{', '.join(repr(later.id) for later in onward)}, which had taken its place, ended too"
+    return Receipt(id=change.id, outcome="stored", reason=reason)
+
+
+def _successors(t: Transaction, doc: int, but: int) -> list[Found]:
+    """The memories that hold in place of an ended one and give way to another, if that holds."""
+    sql = f"""WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
+        UNION SELECT source FROM links JOIN later ON target = later.doc AND type = 'supersedes')
+        SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc
+            JOIN memories own ON own.doc = ?2 AND own.expired_at IS NULL
+        WHERE m.{LIVE} AND m.expired_at IS NULL AND m.doc != own.doc AND (own.trust >= {UNTRUSTED} OR m.trust < {UNTRUSTED})
+        ORDER BY m.doc"""
+    return [t.at_doc(later) for (later,) in t.db.execute(sql, (doc, but)).fetchall()]
+
+
+def _end(t: Transaction, change: types.Supersede, found: Found, by: Found | None) -> Receipt:
+    """End one memory now, or at a later time, and link its successor."""
+    doc, version, expired, invalid = found.doc, found.version, found.expired_at, found.invalid_at
     ended = None if change.at is None else to_micros(change.at)
     ends_earlier = ended is not None and (invalid is None or ended < invalid)
     end: int | None = ended if ends_earlier else invalid
@@ -556,7 +695,7 @@ def supersede(t: Transaction, change: types.Supersede) -> Receipt:
         t.event("supersede", doc, change.id, version, by=change.by, reason=change.reason)
     if later:
         return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
-    linked = change.by is not None and _link_successor(t, _memory(t, change.by).doc, doc, change.reason)
+    linked = by is not None and _link_successor(t, by.doc, doc, change.reason)
     if expired is None:
         return Receipt(id=change.id, outcome="stored")
     if linked:
@@ -681,8 +820,8 @@ def _release_record(t: Transaction, doc: int) -> None:
         operation, detail = before
         if operation == "absorb" and not _is_member(t, doc, detail.get("consolidation", "")):
             operation, detail = "archive", {"reason": "it has no representative any more"}
-    elif found.expired_at is None and _duplicate_of(t, found):
-        operation, detail = "archive", {"reason": "released, but another memory has the same text"}
+    elif found.holds(t.at) and (reason := _taken(t, found)):
+        operation, detail = "archive", {"reason": f"released, but {reason}"}
     else:
         operation, detail = "restore", {"reason": "released from quarantine"}
     t.db.execute(

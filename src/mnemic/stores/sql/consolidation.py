@@ -363,10 +363,10 @@ def _check_newest(t: Transaction, id: str) -> None:
 
 
 def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
-    """Undo a supersession; returns 1 if the memory stays expired: it has another successor or a live duplicate."""
+    """Undo a supersession; returns 1 if the memory stays expired: it has a successor, or its text or key is taken."""
     _drop_link(t, source, target, "supersedes")
     held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
-    if held or changes.has_duplicate(t, target):
+    if held or changes.is_taken(t, target):
         return 1
     t.update(target, expired_at=None, invalid_at=invalid)
     changes.record_reinstatement(t, t.at_doc(target), "undo")
@@ -428,11 +428,11 @@ def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
 
 
 def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
-    """Restore a member, unless it was changed since or has a live duplicate; returns whether it was restored."""
+    """Restore a member, unless it was changed since or another one has its text or key; returns whether it was restored."""
     if not changes.is_absorbed(t, member.doc, consolidation):
         return False
-    if changes.has_duplicate(t, member.doc):
-        archive_for_good(t, member.doc, "another memory says the same")
+    if changes.is_taken(t, member.doc):
+        archive_for_good(t, member.doc, "another memory has its text or its key")
         return False
     _restore_tier(t, member, "archived", consolidation)
     return True

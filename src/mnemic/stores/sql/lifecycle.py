@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.services.processes import process_lock
-from mnemic.stores.schema import LIVE
+from mnemic.stores.schema import LIVE, NOT_ENDED
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
@@ -35,12 +35,13 @@ from mnemic.types import (
     Receipt,
 )
 
-# Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
+# Memories with a lifetime or an end are left out: they never become long-term. The value of a key is
+# merged with none: it would leave its key, or take what is said of another. A preference of an early version has no key.
 _CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
     coalesce(last_at, 0), CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
-    CASE WHEN m.category = 'preference' AND {{}} THEN 1 ELSE 0 END
+    CASE WHEN m.key IS NOT NULL OR (m.category = 'preference' AND {{}}) THEN 1 ELSE 0 END
     FROM memories m LEFT JOIN {USED} AS used ON used_doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
-    WHERE m.user_id = ? AND m.{LIVE} AND m.expired_at IS NULL AND m.delete_after IS NULL"""
+    WHERE m.user_id = ? AND m.{LIVE} AND m.expired_at IS NULL AND m.invalid_at IS NULL AND m.delete_after IS NULL"""
 _COLUMNS: Mapping[str, type[np.generic]] = {
     "doc": np.int64, "fresh": np.bool_, "salience": np.float64, "boost": np.float64, "last_use": np.int64,
     "created_at": np.int64, "last_access": np.int64, "judged": np.int64, "trust": np.float64, "apart": np.bool_,
@@ -98,8 +99,7 @@ _CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN m
         WHERE r.user_id = ?1 AND r.{LIVE}
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
-_VALID = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?2)
-    AND (delete_after IS NULL OR delete_after > ?2)"""
+_VALID = NOT_ENDED.format(now="?2")
 
 
 def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:

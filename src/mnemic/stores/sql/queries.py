@@ -6,16 +6,15 @@ import json
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, Table
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, NOT_ENDED, RECORDS, Table
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
@@ -476,7 +475,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
 
 Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
-_LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
 
 
 class Records(Reader[D]):
@@ -593,7 +592,7 @@ class Knowledge(Reader[Database]):
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first unprocessed messages of a conversation, oldest first, with their vectors."""
         with self._snapshot(user) as (db, number):
-            rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
+            rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
             vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
             return [
@@ -621,21 +620,13 @@ class Knowledge(Reader[Database]):
             AND {LIVE} ORDER BY doc LIMIT ?2"""
         return self._select(user, EPISODES, rest, limit)
 
-    def with_key(
-        self, user: str, key: str, project: str | None, session: str | None, since: datetime
-    ) -> list[MemoryRecord]:
-        """The memories with a key at a level that are believed, or were valid at some time from a moment on, oldest first."""
-        rest = f"""WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND (expired_at IS NULL OR invalid_at > ?)
-            ORDER BY doc"""
-        return self._select(user, MEMORIES, rest, key, project, session, to_micros(since))
-
     def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
         return self._by_time(user, EPISODES, filters, limit, newest=newest)
 
     def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
         """The last live episodes of one conversation, newest first."""
-        return self._latest(user, _LEVEL, *level, limit)
+        return self._latest(user, LEVEL, *level, limit)
 
     def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
         """The last live episodes of a project (None: of no project) in any conversation, newest first."""
@@ -645,13 +636,17 @@ class Knowledge(Reader[Database]):
         rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
         return self._select(user, EPISODES, rest, *values)
 
-    def duplicates(
-        self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
-    ) -> dict[str, str]:
-        """Statements (with the speaker's name) that are already stored as live memories at a level, with their ids."""
+    def duplicates(self, user: str, records: Sequence[MemoryRecord]) -> dict[str, str]:
+        """The ids of new memories whose statement a stored one at their level makes already, with the id of that one."""
+        today = to_micros(now())
         with self._snapshot(user) as (db, number):
-            held = ((text, duplicate(db, number, project, session, rows.content_hash(text))) for text in spoken)
-            return {text: id_ for text, id_ in held if id_ is not None}
+            found: dict[str, str] = {}
+            for record in records:
+                level, digest = (record.project, record.session), rows.content_hash(record.spoken)
+                same = same_statements(db, number, level, digest, moment_said(record, today), today=today)
+                if same:
+                    found[record.id] = same[0].id
+            return found
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
         """The live messages of an episode, oldest first, without what was forgotten of them."""
@@ -680,17 +675,39 @@ class Knowledge(Reader[Database]):
             return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
-def duplicate(
-    db: Connection, user: int, project: str | None, session: str | None, digest: bytes, *, expired: bool = False
-) -> str | None:
-    """The id of the live memory with the same text at the same level; among expired ones with ``expired``."""
-    expiry = "expired_at IS NOT NULL" if expired else "expired_at IS NULL"
-    row = db.execute(
-        "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
-        f"AND hash = ? AND {LIVE} AND {expiry}",
-        (user, project or "", session or "", digest),
-    ).fetchone()
-    return row[0] if row else None
+class Statement(NamedTuple):
+    """What a live memory says besides its words."""
+
+    id: str
+    key: str | None
+    trust: float
+
+
+_SAME = f"""SELECT id, key, trust FROM memories WHERE user_id = ?1 AND coalesce(project, '') = ?2
+    AND coalesce(session, '') = ?3 AND hash = ?4 AND {LIVE}"""
+_HOLDING = f"{NOT_ENDED.format(now='?5')} AND (valid_at IS NULL OR valid_at <= ?6)"
+
+
+def same_statements(db: Connection, user: int, level: Level, digest: bytes, at: int, *, today: int) -> list[Statement]:
+    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first."""
+    values = (user, level[0] or "", level[1] or "", digest, at, max(at, today))
+    found = db.execute(f"{_SAME} AND {_HOLDING} ORDER BY doc", values)
+    return [Statement(*row) for row in found.fetchall()]
+
+
+def same_expired(db: Connection, user: int, level: Level, digest: bytes) -> list[Statement]:
+    """The live memories with the same text at a level that have expired, oldest first."""
+    values = (user, level[0] or "", level[1] or "", digest)
+    return [
+        Statement(*row) for row in db.execute(f"{_SAME} AND expired_at IS NOT NULL ORDER BY doc", values).fetchall()
+    ]
+
+
+def moment_said(record: MemoryRecord, today: int) -> int:
+    """The moment for which a memory says something: when it was said, else today or when it begins; in microseconds."""
+    if record.said_at is not None:
+        return to_micros(record.said_at)
+    return today if record.valid_at is None else max(today, to_micros(record.valid_at))
 
 
 def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -825,10 +842,11 @@ class Relations(Reader[Database]):
         sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
         return self._column(user, sql, moment)
 
-    def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
-        """Ids of live memories and episodes, by doc."""
-        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
-        return dict(self._rows(user, sql, docs))
+    def ids(self, user: int, docs: Sequence[int], *, archived: bool = False) -> dict[int, str]:
+        """Ids of live memories and episodes, by doc; those of archived ones too with ``archived``."""
+        live = "1 = 1" if archived else LIVE
+        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {live} AND kind != 'message' AND doc IN {AMONG}"
+        return dict(self._rows(user, sql, docs)) if docs else {}
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""

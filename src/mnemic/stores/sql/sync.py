@@ -44,7 +44,7 @@ LinkValue = tuple[int, float, str, int | None]
 """When a link was created, its strength and reason, and when it ended."""
 _OUTLINE = (
     "doc", "id", "kind", "project", "session", "hash", "key", "status", "tier_before", "version", "created_at", "said_at",
-    "valid_at", "expired_at", "invalid_at", "trust", "valence", "arousal", "emotion_confidence", "waits",
+    "valid_at", "expired_at", "invalid_at", "delete_after", "trust", "valence", "arousal", "emotion_confidence", "waits",
 )  # fmt: skip
 PAGE = 500
 _NONE = frozenset[str]()
@@ -209,7 +209,8 @@ class _Dependents:
             trail=tuple(dict.fromkeys(TrailEvent(*event[:3]) for event in written)), texts=named or outline,
             tier="long_term" if tier == "long_term" else "short_term", hash=bytes(row["hash"]).hex(), key=row["key"],
             since=since, created_at=row["created_at"], expired_at=row["expired_at"], invalid_at=row["invalid_at"],
-            trust=row["trust"], waits=row["waits"], episode=next((id_ for (id_,) in self._episodes.get(doc, ())), None),
+            delete_after=row["delete_after"], trust=row["trust"], waits=row["waits"],
+            episode=next((id_ for (id_,) in self._episodes.get(doc, ())), None),
             emotion=(None, None, None) if kind == "memory" else (row["valence"], row["arousal"], row["emotion_confidence"]),
             parents=frozenset(parent for (parent,) in self._parents.get(doc, ())) or _NONE,
             uses=cast("tuple[int, int]", tuple(next(iter(self._uses.get(doc, ())), (0, 0)))),

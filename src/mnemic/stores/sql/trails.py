@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mnemic.stores.schema import RECORDS
 from mnemic.stores.sql import rows
-from mnemic.text.values import to_json
+from mnemic.text.values import LATEST, to_json
 from mnemic.types import Kind
 from mnemic.types.literals import TRANSITIONS
 
@@ -49,7 +49,7 @@ class RecordState:
         texts: the text columns as JSON by the time of the event that wrote them; in an outline the version and the hash.
         tier: ``short_term`` or ``long_term``, also while it is archived.
         hash: of the current text, in hexadecimal; ``key`` and ``since`` are its key and the start of its validity.
-        created_at, expired_at, invalid_at: microseconds since 1970.
+        created_at, expired_at, invalid_at, delete_after: microseconds since 1970.
         trust: 0 to 1.
         emotion: of a message, which has no event.
         waits: whether a message is still to be processed; ``episode`` is that it belongs to.
@@ -71,6 +71,7 @@ class RecordState:
     created_at: int
     expired_at: int | None
     invalid_at: int | None
+    delete_after: int | None
     trust: float
     emotion: Emotions
     waits: int | None
@@ -94,8 +95,13 @@ class RecordState:
 
     @property
     def holds(self) -> bool:
-        """Whether it is a live memory that has not ended."""
+        """Whether it is a live memory that is believed."""
         return self.kind == "memory" and self.expired_at is None and self.standing == "live"
+
+    @property
+    def until(self) -> int:
+        """The end of its validity (microseconds since 1970), ``LATEST`` for none."""
+        return min(self.invalid_at or LATEST, self.delete_after or LATEST)
 
 
 _SHARED = (
@@ -128,7 +134,7 @@ def current(text: str, kind: str, created_at: int) -> dict[str, Any]:
     spoken = f"{held['speaker']}: {content}" if kind == "memory" and held.get("speaker") else content
     made = rows.message_hash(content) if kind == "message" else rows.content_hash(spoken)
     since = held.get("valid_at", held.get("said_at", created_at))
-    return {"hash": made.hex(), "key": held.get("key"), "since": since}
+    return {"hash": made.hex(), "key": held.get("key"), "since": since, "delete_after": held.get("delete_after")}
 
 
 class Versions(NamedTuple):

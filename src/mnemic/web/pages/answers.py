@@ -117,7 +117,7 @@ def differences(memory: Memory, given: GivenContext, exchange: Sequence[str]) ->
     for id_, text in then.items():
         if id_ not in present:
             yield Difference(id_, text, _absence(memory, id_))
-        elif (hit := present[id_]).superseded_by:
+        elif not (hit := present[id_]).current:
             yield Difference(id_, text, "replaced")
         elif hit.id == id_ and not hit.text.startswith(text[:HIT]):
             yield Difference(id_, text, "edited")
