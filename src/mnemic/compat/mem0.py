@@ -189,9 +189,8 @@ class Memory:
         """
         handle, record = self._record(memory_id)
         content = text if text is not None else data
-        labels = {
-            name: value for name, value in record.metadata.items() if name in (_AGENT, _RUN)
-        }  # immutable, as in mem0
+        # the agent and the run are immutable, as in mem0
+        labels = {name: value for name, value in record.metadata.items() if name in (_AGENT, _RUN)}
         handle.update(
             str(record.id),
             content=UNSET if content is None else content,
