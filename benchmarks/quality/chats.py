@@ -4,12 +4,13 @@
 
 ``small_chats_by_others.json`` holds 24 chats of two to 50 messages with 107 questions that they answer, 96 on like things that they
 do not, and 96 texts that need no memory; ``chats_by_others.json`` 20 chats of 8 to 50 messages over several days with 160, 80 and
-60. The second is asked again beside 150 pieces of a document that has nothing to do with it.
+60. The second is asked again beside 150 pieces of a document that has nothing to do with it, and with all its chats in one memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -51,16 +52,18 @@ class Asked:
     shown: bool
 
 
-def message(number: int, given: Mapping[str, Any]) -> Message:
+def message(chat: int, number: int, given: Mapping[str, Any]) -> Message:
     """A message of a file."""
-    at = {"sent_at": datetime.fromisoformat(given["sent_at"])} if "sent_at" in given else {}
-    return Message(**{**given, **at}, id=str(number))
+    fields = {**given, "id": f"{chat}-{number}"}
+    if "session" in given:
+        fields |= {"session": f"{chat}-{given['session']}", "sent_at": datetime.fromisoformat(given["sent_at"])}
+    return Message(**fields)
 
 
-def asked(memory: Memory, messages: Sequence[Mapping[str, Any]], case: str | Mapping[str, Any]) -> Asked:
+def asked(memory: Memory, chat: int, messages: Sequence[Mapping[str, Any]], case: str | Mapping[str, Any]) -> Asked:
     """Search for a text, and make its context."""
     text, answers = (case, ()) if isinstance(case, str) else (case["text"], case.get("answers", ()))
-    gold = {*map(str, answers)}
+    gold = {f"{chat}-{number}" for number in answers}
     results = {recipe: memory.search(text, k=max(RANKS), recipe=recipe) for recipe in RECIPES}
     found = {recipe: [{*hit.message_ids} & gold for hit in hits] for recipe, hits in results.items()}
     context = memory.get_memory_context(text, max_tokens=1_000, min_evidence="weak")
@@ -77,15 +80,18 @@ def asked(memory: Memory, messages: Sequence[Mapping[str, Any]], case: str | Map
     )
 
 
-def run(file: Path, embedder: Any, beside: Sequence[Message] = (), most: int | None = None) -> dict[str, list[Asked]]:
-    """What came of each text of a file, by kind."""
+def run(
+    chats: Sequence[Mapping[str, Any]], embedder: Any, beside: Sequence[Message] = (), *, together: bool = False
+) -> dict[str, list[Asked]]:
+    """What came of each text of some chats, by kind; each chat is a memory, or all are one."""
     found: dict[str, list[Asked]] = {kind: [] for kind in KINDS}
-    for chat in json.loads(file.read_text(encoding="utf-8"))[:most]:
+    numbered = [*enumerate(chats)]
+    for group in [numbered] if together else [[one] for one in numbered]:
         with Memory(":memory:", embedder=embedder) as memory:
-            memory.add(message(number, given) for number, given in enumerate(chat["messages"]))
+            memory.add(message(at, n, given) for at, chat in group for n, given in enumerate(chat["messages"]))
             memory.add(beside)
-            for kind in KINDS:
-                found[kind] += [asked(memory, chat["messages"], case) for case in chat[kind]]
+            for (at, chat), kind in itertools.product(group, KINDS):
+                found[kind] += [asked(memory, at, chat["messages"], case) for case in chat[kind]]
     return found
 
 
@@ -128,9 +134,15 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     text = "\n\n".join(page.read_text(encoding="utf-8") for page in sorted(DOCUMENT.rglob("*.md")))
     pieces = documents.split(text, document="manual")[:PIECES]
     embedder = default_embedder()
+    small, longer = (json.loads(file.read_text(encoding="utf-8"))[: options.chats] for file in (SMALL, LONGER))
+    conditions = {
+        "small": run(small, embedder),
+        "longer": run(longer, embedder),
+        "beside a document": run(longer, embedder, pieces),
+        "in one memory": run(longer, embedder, together=True),
+    }
     found: dict[str, dict[str, Any]] = {}
-    for name, file, beside in (("small", SMALL, ()), ("longer", LONGER, ()), ("beside a document", LONGER, pieces)):
-        cases = run(file, embedder, beside, options.chats)
+    for name, cases in conditions.items():
         found[name] = {"recall": recalls(cases["questions"]), "grades": grades(cases)}
         rows = [(what, *values) for what, values in found[name]["recall"].items()]
         reporting.print_table(f"{name}: recall, %", ("hits", *map(str, RANKS)), rows)

@@ -84,3 +84,14 @@ def test_an_edit_is_stored_or_is_to_be_repeated(handles, edit, other):
     record = one.get("wrong")
     for name, value in (edit | other).items():
         assert getattr(record, name) == (tuple(value) if name == "tags" else value)
+
+
+@pytest.mark.parametrize("source", ["model_inference", "direct_user"])
+def test_what_is_processed_meets_the_same_words_of_another_source(handles, source):
+    one, other = handles
+    one.add("My dentist is Dr. Rossi.")
+    with before_it_writes(one, lambda: other.remember("My dentist is Dr. Rossi.", source=source)):
+        one.process()
+    (record,) = one.list()
+    assert record.source == "direct_user"
+    assert one.admin.verify().ok

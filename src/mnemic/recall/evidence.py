@@ -15,10 +15,10 @@ rows. Fitted on windows of one to 256 turns of the tuning conversations (``pytho
 benchmarks.quality.evidence_small``).
 
 Conversations with an assistant have a separate model, because there a single outstanding hit may be a subject mentioned
-once. Its features: the mean of the three highest cosines, the number of records searched, and whether the query needs
-memory. Fitted on BEAM, RealMem, windows of both, and chats by two authors who knew no code, against questions to another
-user's memory, questions whose answer is missing, and texts that need no memory. What it cannot tell is whether this very
-fact was said, or only its subject.
+once. Its features: the highest cosine, the number of records searched, and whether the query needs memory. Fitted on BEAM,
+RealMem, windows of both, and chats by two authors who knew no code, alone and in memories of up to 2,000 other messages,
+against questions to another user's memory, questions whose answer is missing, and texts that need no memory. What it
+cannot tell is whether this very fact was said, or only its subject.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _HIGHEST_COSINES, _SIZE = 0.2, 7.96, -0.77
+_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.07, 5.25, -0.18
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
@@ -117,9 +117,8 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
 def _assisted_grade(pool: Pool, searched: int) -> Grade:
     """The grade for conversations with an assistant."""
     cosines = np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense
-    highest = float(np.sort(cosines)[-3:].sum()) / 3
     size = math.log(max(searched, _LEAST_SEARCHED))
-    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINES * highest + _SIZE * size + _NEED * pool.need
+    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * float(cosines.max()) + _SIZE * size + _NEED * pool.need
     return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
 
 

@@ -314,7 +314,11 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
         t.add_pending("enrich", doc)
     t.event("remember", doc, record.id, 1)
     stored = Receipt(id=record.id, outcome="stored", pending=pending)
-    return _settled(t, record, same, stored) if change.settle else stored
+    if change.settle:
+        return _settled(t, record, same, stored)
+    if record.expired_at is None:
+        _restate(t, record, same)
+    return stored
 
 
 def _same_statements(t: Transaction, record: types.MemoryRecord) -> list[Statement]:
@@ -334,13 +338,22 @@ def _says(held: Statement, record: types.MemoryRecord) -> bool:
     )
 
 
+def _restate(t: Transaction, record: types.MemoryRecord, same: Sequence[Statement]) -> dict[str, str]:
+    """End the untrusted memories with the same words as a trusted one; returns the reason by id."""
+    if not is_trusted(record.trust):
+        return {}
+    ended = {o.id: RESTATED_BY_TRUSTED for o in same if o.key in (None, record.key) and o.trust < record.trust}
+    for id_, reason in ended.items():
+        supersede(t, types.Supersede(id=id_, by=record.id, at=None, reason=reason))
+    return ended
+
+
 def _settled(t: Transaction, record: types.MemoryRecord, same: Sequence[Statement], stored: Receipt) -> Receipt:
     """The receipt of a new memory, after what it takes the place of has ended."""
-    ended: dict[str, str] = {}
+    ended = _restate(t, record, same)
     for held in same:
-        if held.key in (None, record.key) and record.trust >= held.trust:
-            restated = is_trusted(record.trust) and record.trust > held.trust
-            ended[held.id] = RESTATED_BY_TRUSTED if restated else f"it has the key {record.key} now"
+        if held.id not in ended and held.key in (None, record.key) and record.trust >= held.trust:
+            ended[held.id] = f"it has the key {record.key} now"
             supersede(t, types.Supersede(id=held.id, by=record.id, at=None, reason=ended[held.id]))
     values, later = _settle_key(t, record) if record.key is not None else ([], None)
     if ended := ended | dict.fromkeys(values, f"the same key, {record.key}"):
