@@ -12,7 +12,7 @@ LARGEST = 30.0
 """Log odds beyond which a step counts them as this."""
 
 
-def newton(design: Floats, answers: Floats, weights: Floats, ridge: Floats) -> Floats:
+def newton(design: Floats, answers: Floats, weights: Floats, ridge: Floats, offset: Floats | float = 0.0) -> Floats:
     """The (F,) coefficients.
 
     Args:
@@ -20,10 +20,11 @@ def newton(design: Floats, answers: Floats, weights: Floats, ridge: Floats) -> F
         answers: (n,) 0 or 1.
         weights: (n,) what each row weighs.
         ridge: (F,) penalty of each squared coefficient.
+        offset: (n,) log odds that are given.
     """
     found = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        likely = 1 / (1 + np.exp(-np.clip(design @ found, -LARGEST, LARGEST)))
+        likely = 1 / (1 + np.exp(-np.clip(design @ found + offset, -LARGEST, LARGEST)))
         slope = design.T @ (weights * (likely - answers)) + ridge * found
         bend = (design * (weights * likely * (1 - likely))[:, None]).T @ design + np.diag(ridge)
         found -= np.linalg.solve(bend, slope)

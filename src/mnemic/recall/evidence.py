@@ -16,9 +16,9 @@ benchmarks.quality.evidence_small``).
 
 Conversations with an assistant have a separate model, because there a single outstanding hit may be a subject mentioned
 once. Its features: the highest cosine, the number of records searched, and whether the query needs memory. Fitted on BEAM,
-RealMem, windows of both, and chats by two authors who knew no code, alone and in memories of up to 2,000 other messages,
-against questions to another user's memory, questions whose answer is missing, and texts that need no memory. What it
-cannot tell is whether this very fact was said, or only its subject.
+RealMem, windows of both, and chats by two authors who knew no code, alone and beside up to 1,000 other messages, against
+questions to another user's memory, questions whose answer is missing, and texts that need no memory (``python -m
+benchmarks.quality.grade_fit``). What it cannot tell is whether this very fact was said, or only its subject.
 """
 
 from __future__ import annotations
@@ -114,11 +114,15 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
     return Grade(word, probability)
 
 
+def _highest_cosine(pool: Pool) -> float:
+    """The highest cosine; a repetition of a text that may need no memory has none."""
+    return float((np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense).max())
+
+
 def _assisted_grade(pool: Pool, searched: int) -> Grade:
     """The grade for conversations with an assistant."""
-    cosines = np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense
     size = math.log(max(searched, _LEAST_SEARCHED))
-    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * float(cosines.max()) + _SIZE * size + _NEED * pool.need
+    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * _highest_cosine(pool) + _SIZE * size + _NEED * pool.need
     return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
 
 

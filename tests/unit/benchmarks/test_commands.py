@@ -26,6 +26,7 @@ COMMANDS = {
     "benchmarks.quality.emotion": "score --data emotion.csv",
     "benchmarks.quality.evidence": "--data locomo.json",
     "benchmarks.quality.evidence_small": "--data locomo.json --questions 2",
+    "benchmarks.quality.grade_fit": "--agents agents.jsonl --cases 2 --memories 2 --chats 2",
     "benchmarks.quality.knowledge": "--data locomo.json",
     "benchmarks.quality.languages": "--embedder hashing",
     "benchmarks.quality.llm_cost": "--data locomo.json --messages 4",
