@@ -41,7 +41,7 @@ _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.07, 5.25, -0.18
+_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
