@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from mnemic import Message
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "lines", "load"]
+__all__ = ["CATEGORIES", "Conversation", "Question", "lines", "load", "sessions"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
@@ -66,22 +66,30 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def _assisted(sample: Mapping[str, Any]) -> Conversation:
-    name, at, messages = sample["id"], datetime(2024, 1, 1, tzinfo=UTC), list[Message]()
-    for session in sample["sessions"]:
+def sessions(talk: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, datetime, list[Message]]]:
+    """The sessions of a conversation with an assistant: name, time, and messages; ``prefix`` begins ids and names."""
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    for session in talk["sessions"]:
         at = datetime.fromisoformat(session["at"]).replace(tzinfo=UTC) if session["at"] else at
-        messages += [
-            Message(
-                role=turn["role"], content=turn["text"], id=f"{name}:{turn['id']}", session=f"{name}:{session['id']}",
-                sent_at=at,
-            )
-            for turn in session["turns"]
-        ]  # fmt: skip
+        name = f"{prefix}{session['id']}"
+        yield (
+            str(session["id"]),
+            at,
+            [
+                Message(role=t["role"], content=t["text"], id=f"{prefix}{t['id']}", session=name, sent_at=at)
+                for t in session["turns"]
+            ],
+        )
+
+
+def _assisted(sample: Mapping[str, Any]) -> Conversation:
+    name = sample["id"]
+    messages = tuple(message for _, _, turns in sessions(sample, f"{name}:") for message in turns)
     asked = [q for q in sample["questions"] if q["before"] is None]
     questions = tuple(
         Question(q["question"], tuple(f"{name}:{id_}" for id_ in q["evidence"]), 0) for q in asked if q["evidence"]
     )
-    return Conversation(name, tuple(messages), questions, (), len(asked) - len(questions))
+    return Conversation(name, messages, questions, (), len(asked) - len(questions))
 
 
 def _conversation(sample: Mapping[str, Any], number: int) -> Conversation:

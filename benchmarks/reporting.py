@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["command", "document", "machine", "print_table", "sha256", "versions", "write"]
+__all__ = ["command", "document", "machine", "print_table", "sha256", "versions", "written"]
 
 PACKAGES = (
     "mnemic",
@@ -83,10 +83,12 @@ def document(
     }  # fmt: skip
 
 
-def write(path: Path, result: Mapping[str, Any]) -> None:
-    """Write a result as JSON that reads well in a diff."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+def written(result: dict[str, Any], path: Path | None) -> dict[str, Any]:
+    """The result, written as JSON that reads well in a diff if there is a path."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return result
 
 
 def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

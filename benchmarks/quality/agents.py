@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import reporting
-from benchmarks.conversations import lines
+from benchmarks.conversations import lines, sessions
 from benchmarks.quality import metrics
 from benchmarks.vectors import named_embedder
-from mnemic import Memory, Message
+from mnemic import Memory
 
 DEPTHS = (5, 10, 20, 50)
 BUDGET = 2_000
@@ -69,14 +69,10 @@ def ask(talk: dict[str, Any], embedder: Any, options: dict[str, Any], *, prompts
         Memory(Path(folder) / "memory", embedder=embedder, durability="NORMAL") as memory,
     ):
         at = datetime(2024, 1, 1, tzinfo=UTC)
-        for session in talk["sessions"]:
-            at = datetime.fromisoformat(session["at"]).replace(tzinfo=UTC) if session["at"] else at
-            due = [q for q in talk["questions"] if q["before"] is not None and q["before"] == session["id"]]
+        for name, at, turns in sessions(talk):
+            due = [q for q in talk["questions"] if str(q["before"]) == name]
             asked += [_answer(memory, talk, q, {**options, "now": at}, embedder, prompts=prompts) for q in due]
-            memory.add(
-                Message(role=t["role"], content=t["text"], id=t["id"], session=str(session["id"]), sent_at=at)
-                for t in session["turns"]
-            )
+            memory.add(turns)
         if processed:
             memory.process()
         last = [q for q in talk["questions"] if q["before"] is None]
@@ -238,9 +234,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "quality.agents", given, data=data, settings={"recipe": options.recipe, "embedder": embedder.id},
         definitions=DEFINITIONS, figures=found,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def main(given: Sequence[str]) -> None:
         result = reporting.document(
             "quality.changes", given, data=data, machine=reporting.machine(), definitions=definitions, figures=figures
         )
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -154,9 +154,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     result = reporting.document(
         "quality.chats", given, data=data, settings={"pieces": PIECES}, definitions=DEFINITIONS, figures=found
     )
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -348,9 +348,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         definitions=DEFINITIONS, figures={**held.get("figures", {}), **found},
     )  # fmt: skip
     show(found)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -371,9 +371,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "quality.emotion", given, data=data | {"split": split},
         settings={"vaderSentiment": version("vaderSentiment"), "weights_sha256": used}, definitions=DEFINITIONS, figures=found,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -145,9 +145,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         settings={"seed": options.seed, "others": options.others}, definitions=DEFINITIONS, figures=figures(answers),
     )  # fmt: skip
     show(result["figures"])
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

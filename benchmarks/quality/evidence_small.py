@@ -99,9 +99,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         settings={"seed": options.seed, "questions": options.questions}, definitions=DEFINITIONS,
         figures={"by_turns": found, "fitted": weights},
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

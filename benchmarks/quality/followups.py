@@ -65,9 +65,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         data={"file": options.data.name, "sha256": reporting.sha256(options.data), "cases": len(cases)},
         settings={"embedder": embedder.id}, definitions=DEFINITIONS, figures=figures,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,7 +26,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks import reporting
-from benchmarks.conversations import lines
+from benchmarks.conversations import lines, sessions
 from benchmarks.quality import regression
 from benchmarks.quality.chats import LONGER, SMALL, message, percent
 from benchmarks.quality.evidence import auroc
@@ -89,15 +88,7 @@ def all_kinds(
 
 def messages_of(talk: Mapping[str, Any], prefix: str = "") -> list[Message]:
     """The messages of a conversation of the agents' file."""
-    at, found = datetime(2024, 1, 1, tzinfo=UTC), list[Message]()
-    for session in talk["sessions"]:
-        at = datetime.fromisoformat(session["at"]).replace(tzinfo=UTC) if session["at"] else at
-        name = f"{prefix}{session['id']}"
-        found += [
-            Message(role=t["role"], content=t["text"], id=f"{prefix}{t['id']}", session=name, sent_at=at)
-            for t in session["turns"]
-        ]
-    return found
+    return [message for _, _, turns in sessions(talk, prefix) for message in turns]
 
 
 def of_agents(
@@ -246,9 +237,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         "quality.grade_fit", given, data={"sha256": files}, settings={"weights": weights}, definitions=DEFINITIONS,
         figures=found,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

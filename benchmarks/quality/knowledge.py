@@ -173,9 +173,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     reporting.print_table(
         "coverage by conversation, %", ("conversation", "value"), list(found["coverage_by_conversation"].items())
     )
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

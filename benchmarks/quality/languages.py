@@ -81,9 +81,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     )
     data = {file.name: reporting.sha256(file) for file in files}
     result = reporting.document("quality.languages", given, data=data, definitions=DEFINITIONS, figures=found)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -208,9 +208,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         settings={"messages": len(messages), "episode": options.episode}, definitions=DEFINITIONS, bars=BARS, figures=figures,
     )  # fmt: skip
     reporting.print_table("cost with a language model", ("figure", "value"), list(figures.items()))
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -143,9 +143,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         definitions=DEFINITIONS, figures=figures(answers),
     )  # fmt: skip
     show(result)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

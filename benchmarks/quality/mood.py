@@ -246,9 +246,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         definitions=DEFINITIONS, figures=found,
     )  # fmt: skip
     show(found)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

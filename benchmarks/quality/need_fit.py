@@ -70,9 +70,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     reporting.print_table("the need of memory", ("figure", "value"), list(figures.items()))
     data = {"sha256": {file.name: reporting.sha256(file) for file in (DATA, CHATS)}}
     result = reporting.document("quality.need_fit", given, data=data, definitions=DEFINITIONS, figures=figures)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def main(given: Sequence[str]) -> None:
     if options.json:
         data = {"file": options.data.name, "sha256": reporting.sha256(options.data), "cases": len(cases)}
         result = reporting.document("quality.precision", given, data=data, definitions=DEFINITIONS, figures=found)
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

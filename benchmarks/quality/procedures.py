@@ -96,7 +96,7 @@ def main(given: Sequence[str]) -> None:
         result = reporting.document(
             "quality.procedures", given, data=held, definitions=definitions, figures=figures, wrong=wrong
         )
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -131,9 +131,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     reporting.print_table("the wanted record, %", ("set", "first", "with", "reciprocal", "with"), rows)
     data = {"made": f"{len(THINGS)} questions a set, {len(WAYS)} statements each, seed {options.seed}"}
     result = reporting.document("quality.quality", given, data=data, definitions=DEFINITIONS, figures=found)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks import reporting
-from benchmarks.conversations import Conversation, Question, lines, load
+from benchmarks.conversations import Conversation, Question, lines, load, sessions
 from benchmarks.quality import regression
 from benchmarks.quality.evidence import auroc, exchanged, speakers
 from benchmarks.quality.knowledge import gold_facts
@@ -125,14 +125,10 @@ def of_agents(file: Path, source: str, embedder: Any) -> Iterator[Judged]:
         other = draw.choice([one for one in talks if one is not talk] or talks)
         at, last = datetime(2024, 1, 1, tzinfo=UTC), [q for q in talk["questions"] if q["before"] is None]
         with Memory(":memory:", embedder=embedder) as memory:
-            for session in talk["sessions"]:
-                at = datetime.fromisoformat(session["at"]).replace(tzinfo=UTC) if session["at"] else at
-                for question in (q for q in talk["questions"] if q["before"] == session["id"]):
+            for name, at, turns in sessions(talk):
+                for question in (q for q in talk["questions"] if str(q["before"]) == name):
                     yield from judged(memory, source, question["question"], question["evidence"], now=at)
-                memory.add(
-                    Message(role=t["role"], content=t["text"], id=t["id"], session=str(session["id"]), sent_at=at)
-                    for t in session["turns"]
-                )
+                memory.add(turns)
             for question in last:
                 yield from judged(memory, source, question["question"], question["evidence"], now=at)
             strangers = [q["question"] for q in other["questions"]]
@@ -220,9 +216,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         "quality.relevance_fit", given, data={"sha256": files}, settings={"weights": weights}, definitions=DEFINITIONS,
         figures=found,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

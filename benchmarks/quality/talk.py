@@ -522,9 +522,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "quality.talk", given, data={f"{name}.json": reporting.sha256(file) for name, file in files.items()},
         settings={"embedder": embedder.id}, definitions=DEFINITIONS, figures=found,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -643,9 +643,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         reporting.print_table(
             f"updates, {family}", ("figure", "value"), [(k, v) for k, v in found.items() if not isinstance(v, dict)]
         )
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -138,9 +138,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         data={"rows": options.rows, "of_the_user": int(own.sum()), "seed": options.seed},
         figures=figures | {"stored_and_taken_in": built},
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -76,9 +76,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "scale.chroma_opening", given, definitions=DEFINITIONS, machine=reporting.machine(),
         data={"rows": options.rows, "seed": options.seed}, figures=figures,
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

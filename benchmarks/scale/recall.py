@@ -143,9 +143,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "scale.recall", given, definitions=DEFINITIONS, figures=figures,
         data={"file": options.data.name, "sha256": reporting.sha256(options.data), "messages": messages},
     )  # fmt: skip
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ def _keep(path: Path, given: Sequence[str], runs: Sequence[dict[str, Any]]) -> N
         "scale.study", given, definitions=DEFINITIONS, machine=reporting.machine(),
         data={"seed": 0, "users": 100}, figures={"runs": merged(path, runs)},
     )  # fmt: skip
-    reporting.write(path, result)
+    reporting.written(result, path)
 
 
 if __name__ == "__main__":

@@ -417,7 +417,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
             "speed.adapters", given, data={}, machine=reporting.machine(), definitions=DEFINITIONS,
             figures={**figures, "frameworks": {name: version(name) for name in VERSIONS}},
         )  # fmt: skip
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
     return figures
 
 

@@ -100,7 +100,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         result = reporting.document(
             "speed.encryption", given, data=data, machine=reporting.machine(), definitions=DEFINITIONS, figures=figures
         )
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
     return figures
 
 

@@ -181,7 +181,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         result = reporting.document(
             "speed.explorer", given, data=size, machine=reporting.machine(), definitions=DEFINITIONS, figures=figures
         )
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
     return figures
 
 

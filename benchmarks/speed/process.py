@@ -131,9 +131,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         "process, without a language model", tuple(lines[1]), [tuple(line.values()) for line in lines[1:]]
     )
     reporting.print_table("process", ("figure", "value"), list(means.items()))
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return reporting.written(result, options.json)
 
 
 if __name__ == "__main__":

@@ -197,7 +197,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
             figures=figures,
         )  # fmt: skip
         if options.json:
-            reporting.write(options.json, result)
+            reporting.written(result, options.json)
     show(figures)
     return figures
 

@@ -71,7 +71,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
             "speed.tracing", given, data={"rows": options.rows}, machine=reporting.machine(), definitions=DEFINITIONS,
             figures=figures,
         )  # fmt: skip
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
     return figures
 
 

@@ -143,7 +143,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     )  # fmt: skip
     show(figures)
     if options.json:
-        reporting.write(options.json, result)
+        reporting.written(result, options.json)
     if options.plot:
         plot(figures, options.plot)
     return result

@@ -27,7 +27,7 @@ def test_a_result_holds_what_it_depends_on(tmp_path):
     )
     assert result["command"] == "python -m benchmarks.speed.store --rows 10"
     assert {"mnemic", "numpy", "onnxruntime", "python", "sqlite"} <= set(result["versions"])
-    reporting.write(tmp_path / "new" / "r.json", result)
+    reporting.written(result, tmp_path / "new" / "r.json")
     text = (tmp_path / "new" / "r.json").read_text(encoding="utf-8")
     assert json.loads(text) == result
     assert "é" in text
