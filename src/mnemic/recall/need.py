@@ -1,4 +1,4 @@
-"""Whether a text needs memory: "thanks", "tell me a joke" and "translate this" do not.
+"""Whether a text needs memory: "go on", "tell me a joke" and "translate this" do not.
 
 A logistic regression on the vector of the default embedder. Fitted on 1,562 texts to an assistant, written by an author who
 knew no code (``python -m benchmarks.quality.need_fit``).
