@@ -96,7 +96,7 @@ class Validity:
             list(dict.fromkeys(one for one in holds if one is not None and one not in own)) if None not in holds else []
         )
 
-    def lost(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
+    def ended(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
         """Whether a memory, or all memories derived from a message, ended for what is erased: they have no successor."""
         own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
         alone = [m for m in own if m not in self.successors]

@@ -83,11 +83,17 @@ def correct(
     options: dict[str, Any] = dict.fromkeys(("category", "metadata", "importance", "valid_at", "level", "id")) | {
         "key": key, "replaces": wrong, "type": "semantic", "tags": (), "source_ids": (), "source": source, "description": {},
     }  # fmt: skip
-    return remember(runtime, scope, statement, options, zone, onward=True)
+    return remember(runtime, scope, statement, options, zone, with_successors=True)
 
 
 def remember(
-    runtime: Runtime, scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo, *, onward: bool = False
+    runtime: Runtime,
+    scope: Scope,
+    content: str,
+    options: Mapping[str, Any],
+    zone: tzinfo,
+    *,
+    with_successors: bool = False,
 ) -> Receipt:
     """Store one statement, unless it is known at this level."""
     text = validation.text("content", content, validation.MAX_CONTENT)
@@ -112,7 +118,7 @@ def remember(
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
     ended = [statement_of(runtime, scope, other, record) for other in replaced]
-    return with_redactions(store(runtime, scope, record, ended, onward=onward), one.kinds)
+    return with_redactions(store(runtime, scope, record, ended, with_successors=with_successors), one.kinds)
 
 
 def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRecord) -> MemoryRecord:
@@ -140,11 +146,16 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRec
 
 
 def store(
-    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord] = (), *, onward: bool = False
+    runtime: Runtime,
+    scope: Scope,
+    record: MemoryRecord,
+    replaced: Sequence[MemoryRecord] = (),
+    *,
+    with_successors: bool = False,
 ) -> Receipt:
     """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later.
 
-    ``onward``: what has taken the place of those since ends too.
+    ``with_successors``: what has taken the place of those since ends too.
     """
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
@@ -157,7 +168,7 @@ def store(
         record = with_emotion(record, index.vector, embedder.id)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True, settle=True)]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
-        changes += _replacing(runtime, scope, record, replaced, onward=onward)
+        changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
     receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
@@ -171,7 +182,7 @@ def store(
 
 
 def _replacing(
-    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, onward: bool
+    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, with_successors: bool
 ) -> list[Change]:
     """Changes that end the memories which a caller says the new one replaces; what only a message said is stored first."""
     known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
@@ -179,7 +190,9 @@ def _replacing(
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     changes: list[Change] = [AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)]
     at = since(record)
-    return changes + [Supersede(id=o.id, by=record.id, at=at, reason=REPLACED, onward=onward) for o in replaced]
+    return changes + [
+        Supersede(id=o.id, by=record.id, at=at, reason=REPLACED, with_successors=with_successors) for o in replaced
+    ]
 
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:

@@ -50,7 +50,7 @@ class Preferences(MutableMapping[str, Any]):
         return {str(record.metadata[KEY]): record for record in self._all()}
 
     def _own(self, key: str) -> list[MemoryRecord]:
-        """The values of a key at the handle's own level: several if two earlier versions of Mnemic set it at once."""
+        """The values of a key at the handle's own level: several where an earlier version set it in two processes at once."""
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:

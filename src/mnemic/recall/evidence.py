@@ -72,7 +72,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         pool: the candidates.
         order: their positions, best first.
         model: as for ``grade``; with other models the share of the query's idf mass that the candidate contains.
-        searched: number of rows visible to the query.
+        searched: number of rows visible to the query, without pieces of documents.
     """
     if model not in DEFAULT_MODELS or not len(pool):
         return own_coverage(pool)
@@ -140,7 +140,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         model: id of the embedder, None when the query had no vector. Other models than the calibrated one have cosines
             of unknown scale: the grade then uses words alone, the share of the query's idf mass that the best of the
             first ten hits contains.
-        searched: number of rows visible to the query.
+        searched: number of rows visible to the query, without pieces of documents.
     """
     if not len(pool):
         return NOTHING

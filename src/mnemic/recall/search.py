@@ -547,5 +547,5 @@ def _with_ends(
     validity = view.columns.validity
     known = validity.any_expired
     for hit in hits:
-        lost = known and not hit.superseded_by and validity.lost(docs[hit.id][0], filters.at, filters.known_at)
-        yield replace(hit, ended=True) if lost else hit
+        ended = known and not hit.superseded_by and validity.ended(docs[hit.id][0], filters.at, filters.known_at)
+        yield replace(hit, ended=True) if ended else hit

@@ -89,14 +89,14 @@ class Supersede:
     """Expire a memory now; it was valid until ``at``.
 
     ``by`` is the memory that supersedes it, and is linked to it; ``at=None`` leaves the end of its validity unknown.
-    ``onward``: if others took its place before, they end too.
+    ``with_successors``: those that took its place before end too.
     """
 
     id: str
     by: str | None
     at: datetime | None
     reason: str = ""
-    onward: bool = False
+    with_successors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -430,12 +430,12 @@ class ValidityPromises:
         assert memory_of(store, "Lisbon").status == "archived"
         assert _current(store) == ["Porto"]
 
-    def test_onward_ends_what_holds_in_place_of_a_memory(self, store: Store) -> None:
+    def test_what_holds_in_place_of_a_memory_ends_with_it(self, store: Store) -> None:
         changes = [add_memory(name) for name in ("a", "b", "c", "aside", "d")]
         steps = [Supersede(id="a", by="b", at=None), Supersede(id="b", by="c", at=None)]
         store.apply("ana", [*changes, *steps])
-        (receipt,) = store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])
+        (receipt,) = store.apply("ana", [Supersede(id="a", by="d", at=None, with_successors=True)])
         assert receipt.reason == "'c', which had taken its place, ended too"
         assert _current(store) == ["aside", "d"]
-        assert store.apply("ana", [Supersede(id="a", by="d", at=None, onward=True)])[0].outcome == "duplicate"
+        assert store.apply("ana", [Supersede(id="a", by="d", at=None, with_successors=True)])[0].outcome == "duplicate"
         assert store.verify().ok

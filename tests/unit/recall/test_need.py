@@ -45,7 +45,7 @@ def test_the_weights_are_what_was_packed():
 
 
 @pytest.mark.parametrize("text", ["ok", "yes", "go on", "lol", "tell me a joke"])
-def test_a_stored_acknowledgement_does_not_open_the_memory_for_the_next(told, text):
+def test_what_needs_no_memory_recalls_nothing_when_it_is_said_again(told, text):
     told.add_exchange(text, "You're welcome.", session="before")
     assert not told.get_memory_context(text, min_evidence="weak").hits
 

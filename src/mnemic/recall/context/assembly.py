@@ -324,5 +324,7 @@ def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filter
     wanted = sorted({doc for docs in later.values() for doc in docs})
     ids = runtime.store.relations.ids(view.user, wanted, archived=True)
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    lost = {id_ for id_, doc in docs.items() if not named[id_] and validity.lost(doc, filters.at, filters.known_at)}
-    return [replace(hit, superseded_by=named[hit.id], ended=hit.id in lost) if hit.id in named else hit for hit in hits]
+    ended = {id_ for id_, doc in docs.items() if not named[id_] and validity.ended(doc, filters.at, filters.known_at)}
+    return [
+        replace(hit, superseded_by=named[hit.id], ended=hit.id in ended) if hit.id in named else hit for hit in hits
+    ]

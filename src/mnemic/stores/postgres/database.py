@@ -401,7 +401,7 @@ class Database:
         """A connection of the pool; a busy one is waited for, a server that is down is not.
 
         Raises:
-            StoreUnavailable: the server is down; not an error of the driver, after which a transaction is begun anew.
+            StoreUnavailable: the server is down; not an error of the driver, after which a transaction is begun again.
         """
         try:
             return self._pool.getconn(QUICK_SECONDS)

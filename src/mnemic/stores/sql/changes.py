@@ -339,7 +339,7 @@ def _says(held: Statement, record: types.MemoryRecord) -> bool:
 
 
 def _restate(t: Transaction, record: types.MemoryRecord, same: Sequence[Statement]) -> dict[str, str]:
-    """End the untrusted memories with the same words as a trusted one; returns the reason by id."""
+    """End the memories with the same words as a trusted one, and less trust; returns the reason by id."""
     if not is_trusted(record.trust):
         return {}
     ended = {o.id: RESTATED_BY_TRUSTED for o in same if o.key in (None, record.key) and o.trust < record.trust}
@@ -671,14 +671,14 @@ def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     by = None if change.by is None else _memory(t, change.by)
     if by is not None and change.by != change.id and by.doc == found.doc:
         return _duplicated(change.id, "nothing takes its own place")
-    onward = _successors(t, found.doc, by.doc) if change.onward and by is not None else []
-    for later in onward:
+    successors = _successors(t, found.doc, by.doc) if change.with_successors and by is not None else []
+    for later in successors:
         at = None if change.at is None else max(change.at, from_micros(later.since))
-        supersede(t, replace(change, id=later.id, at=at, onward=False))
+        supersede(t, replace(change, id=later.id, at=at, with_successors=False))
     receipt = _end(t, change, found, by)
-    if not onward:
+    if not successors:
         return receipt
-    reason = f"{', '.join(repr(later.id) for later in onward)}, which had taken its place, ended too"
+    reason = f"{', '.join(repr(later.id) for later in successors)}, which had taken its place, ended too"
     return Receipt(id=change.id, outcome="stored", reason=reason)
 
 
