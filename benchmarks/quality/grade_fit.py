@@ -17,10 +17,10 @@ import math
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import numpy as np
@@ -31,6 +31,7 @@ from benchmarks.quality import regression
 from benchmarks.quality.chats import LONGER, SMALL, message, percent
 from benchmarks.quality.evidence import auroc
 from benchmarks.quality.need_fit import DATA as TEXTS
+from benchmarks.quality.need_fit import idle_texts
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
 from mnemic.recall import evidence
@@ -54,6 +55,11 @@ class Graded:
     kind: str
     features: tuple[float, float]
     need: float
+
+
+T = TypeVar("T")
+Ask = Callable[[Memory, str, str, str, Iterable[str]], Iterator[T]]
+"""What is kept of a search: of a memory, a source, the kind of a text, the text, and the ids of messages that answer it."""
 
 
 def asked(
@@ -120,9 +126,9 @@ def of_agents(
 
 
 def of_chats(
-    chats: Sequence[tuple[int, Mapping[str, Any]]], source: str, strangers: Sequence[str], embedder: Any,
+    chats: Sequence[tuple[int, Mapping[str, Any]]], source: str, strangers: Sequence[str], embedder: Any, ask: Ask[T],
     beside: Sequence[Message] = (), most: Mapping[str, int] | None = None, seed: int = 2,
-) -> Iterator[Graded]:  # fmt: skip
+) -> Iterator[T]:  # fmt: skip
     """Chats in one memory, with all of their texts or some of each kind."""
     draw = random.Random(seed)
 
@@ -134,18 +140,19 @@ def of_chats(
         memory.add(beside)
         for at, case in some("answered", [(at, case) for at, chat in chats for case in chat["questions"]]):
             gold = [f"{at}-{number}" for number in case["answers"]]
-            yield from asked(memory, source, "answered", case["text"], gold)
+            yield from ask(memory, source, "answered", case["text"], gold)
         for case in some("near", [case for _, chat in chats for case in chat["unanswered"]]):
-            yield from asked(memory, source, "near", case if isinstance(case, str) else case["text"])
+            yield from ask(memory, source, "near", case if isinstance(case, str) else case["text"], ())
         for text in some("idle", [text for _, chat in chats for text in chat["idle"]]):
-            yield from asked(memory, source, "idle", text)
+            yield from ask(memory, source, "idle", text, ())
         for text in draw.sample(strangers, min(8 if most is None else most["other"], len(strangers))):
-            yield from asked(memory, source, "other", text)
+            yield from ask(memory, source, "other", text, ())
 
 
 def together(
-    chats: Sequence[tuple[int, Mapping[str, Any]]], talks: Sequence[Mapping[str, Any]], memories: int, embedder: Any
-) -> Iterator[Graded]:
+    chats: Sequence[tuple[int, Mapping[str, Any]]], talks: Sequence[Mapping[str, Any]], memories: int, embedder: Any,
+    ask: Ask[T],
+) -> Iterator[T]:  # fmt: skip
     """Several chats of one half in one memory; the halves are sources of their own."""
     draw = random.Random(11)
     for number in range(memories):
@@ -158,7 +165,19 @@ def together(
         start = draw.randrange(len(long) - size + 1)
         most = {"answered": 14, "near": 5, "other": 7, "idle": 4}
         source, beside = f"in one memory, {number % 2}", long[start : start + size]
-        yield from of_chats(chosen, source, strangers, embedder, beside, most, seed=number)
+        yield from of_chats(chosen, source, strangers, embedder, ask, beside, most, seed=number)
+
+
+def of_all_chats(
+    most: int | None, talks: Sequence[Mapping[str, Any]], memories: int, embedder: Any, ask: Ask[T]
+) -> Iterator[T]:
+    """Both sets of chats, each chat in a memory, and several in one."""
+    small, longer = (json.loads(file.read_text(encoding="utf-8"))[:most] for file in (SMALL, LONGER))
+    for source, chats in (("small chats", small), ("longer chats", longer)):
+        for at, chat in enumerate(chats):
+            strangers = [case["text"] for other in chats if other is not chat for case in other["questions"]]
+            yield from of_chats([(at, chat)], source, strangers, embedder, ask)
+    yield from together([*enumerate([*small, *longer])], talks, memories, embedder, ask)
 
 
 def fitted(parts: Sequence[Graded]) -> np.ndarray:
@@ -209,19 +228,14 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     options = parser.parse_args(given)
     embedder = default_embedder()
     talks = [*lines(options.agents)]
-    idle = json.loads(TEXTS.read_text(encoding="utf-8"))["idle"]
-    small, longer = (json.loads(file.read_text(encoding="utf-8"))[: options.chats] for file in (SMALL, LONGER))
+    idle = idle_texts()
     parts = list[Graded]()
     for source in ("beam-100K", "realmem"):
         own = [talk for talk in talks if talk["id"].startswith(source)]
         if len(own) < 2:
             continue  # no questions of another memory
         parts += of_agents(own, source, idle, options.cases, embedder)
-    for source, chats in (("small chats", small), ("longer chats", longer)):
-        for at, chat in enumerate(chats):
-            strangers = [case["text"] for other in chats if other is not chat for case in other["questions"]]
-            parts += of_chats([(at, chat)], source, strangers, embedder)
-    parts += together([*enumerate([*small, *longer])], talks, options.memories, embedder)
+    parts += of_all_chats(options.chats, talks, options.memories, embedder, asked)
     embedder.close()
     found: dict[str, dict[str, float]] = {}
     for left_out in dict.fromkeys(part.source for part in parts):

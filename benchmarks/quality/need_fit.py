@@ -2,8 +2,9 @@
 
     python -m benchmarks.quality.need_fit [--json OUT]
 
-``texts_by_need.json`` holds 841 texts for which nothing from earlier conversations could help, and 721 for which it could, by an
-author who knew no code. The figures are those on ``small_chats_by_others.json``, which is not fitted on.
+``texts_by_need.json`` holds 1,221 texts for which something from earlier conversations could help, and 1,341 for which nothing
+could, by three authors who knew no code: chats, sessions of developers, private life and offices. The figures are those of each
+author left out, and of two sets of chats that are not fitted on.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,32 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.quality import regression
-from benchmarks.quality.chats import SMALL as CHATS
+from benchmarks.quality.chats import LONGER, SMALL, percent
 from benchmarks.quality.evidence import auroc
 from benchmarks.vectors import default_embedder
-from mnemic.recall import need
+from mnemic.vectors import LinearProbe
 
 DATA = Path(__file__).with_name("texts_by_need.json")
 RIDGE = 0.4
+LOW = -1
 DEFINITIONS = {
-    "questions": "probability that a question which a chat answers needs memory more than a text that needs none",
-    "unanswered": "the same for questions that no message answers",
-    "left_out": "of the questions that a chat answers, those with log odds below -1, in percent",
+    "auroc": "probability that a text that needs memory has higher odds than one that needs none",
+    "needs": "texts that need memory with log odds below -1, in percent",
+    "idle": "texts that need none with such odds, in percent",
 }
+
+
+def idle_texts() -> list[str]:
+    """The texts that need no memory, of all authors."""
+    return [text for author in json.loads(DATA.read_text(encoding="utf-8")) for text in author["idle"]]
+
+
+def of_chats(file: Path) -> dict[str, list[str]]:
+    """The texts of a file of chats."""
+    chats = json.loads(file.read_text(encoding="utf-8"))
+    cases = [case for chat in chats for kind in ("questions", "unanswered") for case in chat[kind]]
+    asked = [case if isinstance(case, str) else case["text"] for case in cases]
+    return {"needs": asked, "idle": [text for chat in chats for text in chat["idle"]]}
 
 
 def fitted(vectors: np.ndarray, needs: np.ndarray) -> np.ndarray:
@@ -45,30 +60,35 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.need_fit", description=__doc__)
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
-    texts, chats = json.loads(DATA.read_text(encoding="utf-8")), json.loads(CHATS.read_text(encoding="utf-8"))
+    authors = json.loads(DATA.read_text(encoding="utf-8"))
     embedder = default_embedder()
 
-    def vectors(some: Sequence[str]) -> np.ndarray:
-        return embedder.embed(some, kind="query").astype(np.float64)
+    def examples(*some: Mapping[str, Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+        texts = [(text, float(kind == "needs")) for one in some for kind in ("needs", "idle") for text in one[kind]]
+        vectors = embedder.embed([text for text, _ in texts], kind="query")
+        return vectors.astype(np.float64), np.array([need for _, need in texts])
 
-    rows = np.vstack([vectors(texts["needs"]), vectors(texts["idle"])])
-    answers = np.repeat([1.0, 0.0], [len(texts["needs"]), len(texts["idle"])])
-    weights = fitted(rows, answers)
+    def judged(weights: np.ndarray, one: Mapping[str, Sequence[str]]) -> dict[str, float]:
+        vectors, needs = examples(one)
+        odds = vectors @ weights[:-1] + weights[-1]
+        asked, idle = odds[needs > 0], odds[needs == 0]
+        return {
+            "auroc": round(auroc(asked.tolist(), idle.tolist()), 3),
+            "needs": percent(asked < LOW),
+            "idle": percent(idle < LOW),
+        }
 
-    def odds(kind: str) -> list[float]:
-        some = [text if isinstance(text, str) else text["text"] for chat in chats for text in chat[kind]]
-        return (vectors(some) @ weights[:-1] + weights[-1]).tolist()
-
-    asked, unanswered, idle = map(odds, ("questions", "unanswered", "idle"))
-    embedder.close()
+    weights = fitted(*examples(*authors))
     figures = {
-        "questions": round(auroc(asked, idle), 3),
-        "unanswered": round(auroc(unanswered, idle), 3),
-        "left_out": round(100 * float(np.mean(np.array(asked) < -1)), 1),
+        f"author {number}": judged(fitted(*examples(*(a for a in authors if a is not author))), author)
+        for number, author in enumerate(authors, 1)
     }
-    print(need.packed(weights))
-    reporting.print_table("the need of memory", ("figure", "value"), list(figures.items()))
-    data = {"sha256": {file.name: reporting.sha256(file) for file in (DATA, CHATS)}}
+    figures |= {name: judged(weights, of_chats(file)) for name, file in (("small", SMALL), ("longer", LONGER))}
+    embedder.close()
+    print(LinearProbe.pack(weights))
+    rows = [(name, *figure.values()) for name, figure in figures.items()]
+    reporting.print_table("the need of memory", ("texts", *DEFINITIONS), rows)
+    data = {"sha256": {file.name: reporting.sha256(file) for file in (DATA, SMALL, LONGER)}}
     result = reporting.document("quality.need_fit", given, data=data, definitions=DEFINITIONS, figures=figures)
     return reporting.written(result, options.json)
 

@@ -1,10 +1,11 @@
 """Fits the weights of ``mnemic.recall.evidence.relevances`` and prints them, with how they do on a source that is left out.
 
-    python -m benchmarks.quality.relevance_fit --locomo FILE --friends FILE --agents FILE [--json OUT]
+    python -m benchmarks.quality.relevance_fit --locomo FILE --friends FILE --agents FILE [--memories N] [--chats N] [--json OUT]
 
 Each question is asked of its own conversation and, with names exchanged, of another one; some small talk is added. Sources: the
-talk of LoCoMo, its observations remembered as statements, FriendsQA, RealMem, and BEAM 100K. A hit is evidence if it carries a gold
-turn. Both sources from LoCoMo are left out together.
+talk of LoCoMo, its observations remembered as statements, FriendsQA, RealMem, BEAM 100K, and the chats of
+``benchmarks.quality.grade_fit``, alone and several in one memory. A hit is evidence if it carries a gold turn. Both sources from
+LoCoMo are left out together, and a set of chats with the memories that hold several.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import Conversation, Question, lines, load, sessions
-from benchmarks.quality import regression
+from benchmarks.quality import grade_fit, regression
 from benchmarks.quality.evidence import auroc, exchanged, speakers
 from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
@@ -163,6 +164,16 @@ def friends(file: Path) -> list[Conversation]:
     return made
 
 
+def of_chats(file: Path, most: int | None, memories: int, embedder: Any) -> Iterator[Judged]:
+    """Chats, alone and several in one memory."""
+
+    def ask(memory: Memory, source: str, kind: str, text: str, gold: Iterable[str]) -> Iterator[Judged]:
+        del kind
+        return judged(memory, source, text, gold)
+
+    return grade_fit.of_all_chats(most, [*lines(file)], memories, embedder, ask)
+
+
 def fitted(parts: Sequence[Judged]) -> np.ndarray:
     """Weights of a logistic regression in which every source weighs the same."""
     rows = np.vstack([one.rows for one in parts])[:, :-1]
@@ -190,6 +201,8 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.relevance_fit", description=__doc__)
     for name in ("locomo", "friends", "agents"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--memories", type=int, default=70, help="memories of several chats")
+    parser.add_argument("--chats", type=int, help="only so many of each set of chats")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
     embedder = default_embedder()
@@ -197,12 +210,17 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         *of_talk("locomo", load(options.locomo), embedder), *of_observations(options.locomo, embedder),
         *of_talk("friends", friends(options.friends), embedder),
         *(one for source in ("realmem", "beam-100K") for one in of_agents(options.agents, source, embedder)),
+        *of_chats(options.agents, options.chats, options.memories, embedder),
     ]  # fmt: skip
     embedder.close()
     found: dict[str, dict[str, float]] = {}
-    for left_out in (("locomo", "observations"), ("friends",), ("realmem",), ("beam-100K",)):
-        weights = fitted([one for one in parts if one.source not in left_out])
-        own = {source: [one for one in parts if one.source == source] for source in left_out}
+    several = tuple(dict.fromkeys(one.source for one in parts if one.source.startswith("in one")))
+    for judged_on, beside in (
+        (("locomo", "observations"), ()), (("friends",), ()), (("realmem",), ()), (("beam-100K",), ()),
+        (("small chats",), several), (("longer chats",), several), (several, ("small chats", "longer chats")),
+    ):  # fmt: skip
+        weights = fitted([one for one in parts if one.source not in (*judged_on, *beside)])
+        own = {source: [one for one in parts if one.source == source] for source in judged_on}
         found |= {source: figures(some, weights) for source, some in own.items() if some}
     weights = dict(zip(evidence.WEIGHTS, fitted(parts).round(3).tolist(), strict=True))
     reporting.print_table(

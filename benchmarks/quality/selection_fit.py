@@ -73,7 +73,7 @@ def examples(folders: Sequence[Path]) -> list[Example]:
         for talk in _data(folder, "conversations"):
             wanted = "|".join(f"(?:{note})" for note in talk["notes"]) or r"(?!)"
             found += [
-                Example(f"{folder.name}/talk", one, matches(wanted, [_text(one)]))
+                Example(f"{folder.name}/talk", one, matches(wanted, [one.asserted]))
                 for one in selection.candidates(spoken(talk))
             ]
         for story in _data(folder, "values_that_change"):
@@ -94,10 +94,6 @@ def examples(folders: Sequence[Path]) -> list[Example]:
 def _data(folder: Path, name: str) -> list[Any]:
     file = folder / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-
-
-def _text(one: selection.Candidate) -> str:
-    return f"{one.question} - {one.text}" if one.question else one.text
 
 
 def foreign(talk: Mapping[str, Any]) -> list[Message]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
+from mnemic.knowledge.judgement import judgements
 from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import Statement, statements, worth
 from mnemic.runtime.consultant import Consultant, episode_batches
@@ -247,7 +249,8 @@ def candidates(
     """
     said = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
-    selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in statements(said)]
+    judged = statements(said, partial(judgements, runtime.indexer))
+    selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in judged]
     unrefined: frozenset[int] = frozenset()
     from_model: list[Candidate] = []
     if consultant.available:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -16,7 +16,8 @@ from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
 
 BIAS = -4.76
-THRESHOLD = 0.48
+THRESHOLD, POSSIBLE = 0.48, 0.2
+"""The probability from which a sentence is chosen, and that by its words from which it is judged."""
 WEIGHTS = {
     "size": 2.50,
     "digit": 1.72,
@@ -34,12 +35,14 @@ WEIGHTS = {
     "now": -1.27,
     "orders": -1.33,
     "only_asks": -1.19,
-    "code": -0.64,
+    "symbols": -20.5,
     "comma": -1.16,
     "answer": -0.42,
 }
 
 
+CERTAIN = 1.0
+"""Log odds from which a sentence frames the words around it, and below minus which it does not."""
 LONGEST = 800
 """Longest sentence in characters; longer text is not prose."""
 MAX_JOINED = 400
@@ -83,7 +86,9 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts without spaces between words."""
 _CLOSING = " \t\r\n\"'”’»)]*_"
 """What may follow the mark of a question."""
-_CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
+_SYMBOL = re.compile(r"[=<>{}\[\]|\\/_#$%^&*~`@+;()]|(?<!\d):")
+ORDINARY_SYMBOLS, MOST_SYMBOLS = 0.02, 0.2
+"""Share of characters that are symbols in nearly all prose, and the largest that counts: code, logs and tables have more."""
 
 _RETRACTION = re.compile(
     r"\W*(?:(?:ha){2,}\W+)?(?:(?:just |only )?(?:kidding|joking)|april fools|not really)\b", re.IGNORECASE
@@ -141,26 +146,54 @@ class Candidate:
         text: one sentence, or neighbouring sentences on one subject.
         place: position of its message.
         question: the preceding question, for a short answer.
-        frame: what opens and what ends its message and may say whose words these are, such as "Translate this:"; each
-            empty for none.
+        ends: what opens and what ends its message; each empty for none.
+        frame: those of them that may say whose words these are, such as "Translate this:"; the others empty.
     """
 
     text: str
     place: int = 0
     question: str | None = None
+    ends: tuple[str, str] = ("", "")
     frame: tuple[str, str] = ("", "")
+
+    @property
+    def asserted(self) -> str:
+        """The text after what it answers."""
+        return f"{self.question} - {self.text}" if self.question else self.text
 
     @property
     def whole(self) -> str:
         """The text after what it answers, or within its frame."""
         if self.question:
-            return f"{self.question} - {self.text}"
+            return self.asserted
         opening, ending = self.frame
         parts = (opening * (not self.text.startswith(opening)), self.text, ending * (not self.text.endswith(ending)))
         return " ".join(part for part in parts if part)
 
 
-def statements(messages: Sequence[Message]) -> list[Statement]:
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What is known of a sentence beyond its words.
+
+    Attributes:
+        worth: the log odds, added to those of its words, that a person would note it.
+        frame: the log odds that it says of the words around it that they are another's, or not real.
+    """
+
+    worth: float
+    frame: float
+
+
+Judge = Callable[[Sequence[str]], Mapping[str, Judgement]]
+"""Judges sentences; those that it cannot judge are missing."""
+
+
+def _by_words_alone(texts: Sequence[str]) -> Mapping[str, Judgement]:
+    del texts
+    return {}
+
+
+def statements(messages: Sequence[Message], judge: Judge = _by_words_alone) -> list[Statement]:
     """Select statements worth a memory; deterministic.
 
     Only persons make statements: users, and speakers with a name. From an assistant, a tool or a document nothing is
@@ -168,18 +201,49 @@ def statements(messages: Sequence[Message]) -> list[Statement]:
 
     Args:
         messages: of one or several episodes, in order. Those without an id or a time cannot be cited and are skipped.
+        judge: judges the sentences that are possible by their words, and those that open or end their messages.
 
     Returns:
         Statements in the order of their messages.
     """
     known = [message for message in messages if message.id and message.sent_at]
-    scored = ((one, _probability(features(one))) for one in candidates(known))
-    return [_statement(one, known, worth) for one, worth in scored if worth >= THRESHOLD]
+    scored = [(one, _log_odds(features(one))) for one in candidates(known)]
+    possible = [(one, odds) for one, odds in scored if _probability(odds) >= POSSIBLE]
+    judged = judge([*dict.fromkeys(text for one, _ in possible for text in (one.asserted, *one.ends) if text)])
+    worths = [(one, _probability(odds + _worth_of(one, judged))) for one, odds in possible]
+    chosen = [(one, worth) for one, worth in worths if worth >= THRESHOLD]
+    stated = [(one.place, one.text) for one, _ in chosen if one.asserted in judged]
+    framed = ((_in_frame(one, stated, judged), worth) for one, worth in chosen)
+    return [_statement(one, known, worth) for one, worth in framed if one]
+
+
+def _worth_of(one: Candidate, judged: Mapping[str, Judgement]) -> float:
+    judgement = judged.get(one.asserted)
+    return judgement.worth if judgement else 0.0
+
+
+def _in_frame(one: Candidate, stated: Sequence[tuple[int, str]], judged: Mapping[str, Judgement]) -> Candidate | None:
+    """The candidate with what may say whose words it is; None if that is certain.
+
+    What is a statement itself frames nothing; a line with a colon is none.
+    """
+    frame: list[str] = []
+    for end, by_words in zip(one.ends, one.frame, strict=True):
+        judgement = judged.get(end)
+        if judgement is None:
+            frame.append(by_words)
+        elif not end.endswith(":") and any(place == one.place and end in text for place, text in stated):
+            frame.append("")
+        elif judgement.frame >= CERTAIN:
+            return None
+        else:
+            frame.append(by_words if judgement.frame > -CERTAIN else "")
+    return replace(one, frame=(frame[0], frame[1]))
 
 
 def worth(text: str) -> float:
     """The worth of a single statement by the selection model, 0 to 1."""
-    return round(_probability(features(Candidate(" ".join(text[:READ_CHARS].split())))), 3)
+    return round(_probability(_log_odds(features(Candidate(" ".join(text[:READ_CHARS].split()))))), 3)
 
 
 def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
@@ -190,30 +254,34 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         pieces = _prose(message.content)
         texts = _merge_dependent(pieces)
         question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
-        frame = _opening(pieces), _ending(pieces)
+        ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
+        frame = _frames(ends[0]) * ends[0], _refers(ends[1]) * ends[1]
         whole = (text for text in texts if not (_asks(text) or text.endswith(":")))
-        yield from (Candidate(text, place, question, frame) for text in whole)
+        yield from (Candidate(text, place, question, ends, frame) for text in whole)
 
 
 def _opening(pieces: Sequence[str]) -> str:
-    """What a message opens with, if it may say whose the words after it are; empty for a statement of the speaker.
+    """The first sentence that is no small talk; its part up to a colon before words in the first person."""
+    opening = next((piece for piece in pieces if not SMALL_TALK.issuperset(bare_words(piece))), "")
+    introduced = _INTRODUCED.search(opening)
+    return opening[: introduced.end()] if introduced and _is_own(opening[introduced.end() :]) else opening
+
+
+def _frames(opening: str) -> bool:
+    """Whether an opening may say whose words those after it are.
 
     A line with a colon introduces what follows. Any other sentence that does not open in the first person may hand over a
     text ("Translate into German."), a question or an exclamation only with a word that points at it.
     """
-    opening = next((piece for piece in pieces if not SMALL_TALK.issuperset(bare_words(piece))), "")
-    if introduced := _INTRODUCED.search(opening):
-        rest = opening[introduced.end() :]
-        return opening[: introduced.end()] if _is_own(rest) else opening
-    return "" if _is_own(opening) or (opening.rstrip(_CLOSING)[-1:] in _CALLS and not _points(opening)) else opening
+    calls = opening.rstrip(_CLOSING)[-1:] in _CALLS and not _points(opening)
+    return bool(_INTRODUCED.search(opening)) or not (_is_own(opening) or calls)
 
 
-def _ending(pieces: Sequence[str]) -> str:
-    """A question or request at the end of a message that points at the words before it: "Can you translate this?"."""
-    ending = pieces[-1] if len(pieces) > 1 else ""
+def _refers(ending: str) -> bool:
+    """Whether an ending is a question or request that points at the words before it: "Can you translate this?"."""
     words = bare_words(ending)
     asks = bool(words) and (_asks(ending) or "please" in words or words[0] in REQUEST_WORDS or is_verb(words[0]))
-    return ending if asks and _points(ending) and not _is_own(ending) else ""
+    return asks and _points(ending) and not _is_own(ending)
 
 
 def _is_own(text: str) -> bool:
@@ -309,7 +377,7 @@ def _size(text: str) -> float:
 
 def features(one: Candidate) -> dict[str, float]:
     """The features of the model, by name."""
-    text = f"{one.question} - {one.text}" if one.question else one.text
+    text = one.asserted
     words = bare_words(one.text)
     known = set(words)
     opens = words[0] if words else ""
@@ -340,7 +408,7 @@ def features(one: Candidate) -> dict[str, float]:
         "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
         "orders": float(orders),
         "only_asks": float((question or second or orders) and not first),
-        "code": float(bool(_CODE.search(text))),
+        "symbols": max(0.0, min(len(_SYMBOL.findall(text)) / max(len(text), 1), MOST_SYMBOLS) - ORDINARY_SYMBOLS) * 10,
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "answer": float(one.question is not None),
     }  # fmt: skip
@@ -353,8 +421,12 @@ def _is_name(token: str, before: str) -> bool:
     return word[:1].isupper() and not ended and word.replace("\u2019", "'").partition("'")[0] != "I"
 
 
-def _probability(values: Mapping[str, float]) -> float:
-    return 1 / (1 + math.exp(-BIAS - sum(WEIGHTS[name] * value for name, value in values.items())))
+def _log_odds(values: Mapping[str, float]) -> float:
+    return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
+
+
+def _probability(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
 
 
 def _statement(one: Candidate, messages: Sequence[Message], worth: float) -> Statement:

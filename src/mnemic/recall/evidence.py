@@ -59,8 +59,8 @@ class Grade:
 NOTHING = Grade("none", 0.0)
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "merit": 0.564, "best": -0.206, "rank": -0.576, "rarest": 0.985, "searched": -0.366, "assisted": 1.541, "need": 0.232,
-    "bias": -3.659,
+    "merit": 0.56, "best": -0.192, "rank": -0.694, "rarest": 0.654, "searched": -0.25, "assisted": 1.508, "need": 0.397,
+    "bias": -4.006,
 })  # fmt: skip
 """Weight of each feature in the log odds that a hit is evidence; fitted by ``benchmarks.quality.relevance_fit``."""
 

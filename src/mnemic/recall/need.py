@@ -1,41 +1,24 @@
 """Whether a text needs memory: "go on", "tell me a joke" and "translate this" do not.
 
-A logistic regression on the vector of the default embedder. Fitted on 1,562 texts to an assistant, written by an author who
-knew no code (``python -m benchmarks.quality.need_fit``).
+A logistic regression on the vector of the default embedder. Fitted on 2,562 texts to an assistant, written by three authors
+who knew no code (``python -m benchmarks.quality.need_fit``).
 """
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from functools import cache
+from mnemic.vectors import Floats, LinearProbe
 
-import numpy as np
-
-from mnemic.vectors import DEFAULT_MODELS, Floats, dot
-
-_WEIGHTS = (
-    "/6TbJdCxnzxuPR0+LDxXPQW4uLEOvpAtablnu94+tLh/QM6+aToxMRDBaj6Ds8Gm7DJDQU45A7FWuI+/cD00vTa5mbFDqTK7a0Bltky0AbfcMri3"
-    "xDnHurq2XbnrOH28N0HvQQJAw76OPbqzWLx+PBc93jkSvaCq7DXSuK80IUB6vgC+LLmJOQJBTLy4Ki63JEAPsdkxYaw3QN84oDyIwx03cMC/udE4"
-    "Rj1BP564jz9rOIY04EBdwMy+Vzjwtf486rxwMko2zLwSudo74rGTuCg1n7ekPLyyij4ntSc4MK39LYg/Nji2wAxAWCvBNYSslzzZNVe0PbHfvM1A"
-    "ei8AgBS8mT/0LSg+Xz/HN1Q+abimu5nBcTVZOKu5775ywls5P7zBu1K9UjWnJhO8O61gO+85qD3xMY0rVLR8Jrq+tT20PEm+dLeBtza8Cb0PM6Ox"
-    "HD5wM7Y7CbukNYi8nDwuQNM8vblHvPu+tjW+Kru8ArjetLO95jwmvaE8vrhOvs+2sr3dwOG/0zIMsjSqgL8ZvUe7lLqrPb0rhLzvO9W/gr1ZPu89"
-    "Bq5pQIs4wTx/MmY+V7YYPUG5IzAOJ/q1Kj8AAIq5G7kvPnHD50APN0W8TjlLsl+x+0BfPAw4aTp+NSY1ArurudI9hbH8tW48ODgFOmU+AzQlPr05"
-    "qrw+t9m697w/ua45SjYZvd+9EjdRvws7VDc0vMm5tzu6uGo6QrNXvYJA07FsOCW5NrwHt9c4ky1JO3e9n6YYOz++uz5bvae42jgpt/Y55cLcN/g3"
-    "ocAuthyztbYqOrk7G7zMuXu5STUUOSy+K8D6OaNAYDqVP7W2/TmKPeg7+bDNwQaw4zwGAKUyJi0LuWA8jjeHvLi/4S+8vXJASL4NO2Y9q7dQMEW8"
-    "bKpyuHG6yrf/oyi1qjnLvGmwurrJPJs//bp2QVU5zDnbpRW42r4iuVK/77U9OZM9fatkwEk5SxcRub827L1ROhc6vLs2vfO4wzhIPSw+vDwPvIS1"
-    "7btpObu++7+PxDG0RLw="
+PROBE = LinearProbe(
+    "3L5wOce56jbnPec/mDzaPTe85zhwwEw85rjhvcJCDbwtQR6/4TplnNzAEzzDHQ84sbvnPrkytSv3NsK8SD2/vhK6ZjSyqNm8F0LWtbi8LryzOnC3j7WEth"
+    "QuRbvsOjO+40BmQYE/ycDYP3u5/bzwObg9PTuwwCC47jiQvQQ5HUDxvw66zrxeNtBB8LyVuf296kBWKFEzyzTHQPo4/zy8w6U0UMC5vHqosj+xPny1YkB5"
+    "OTsu8kH/wIq+/jhAthE98Ly8NUVAP79NtEQ9AjiptE067rbBPCm0ukCYPYI0nS79uHixGDw+wYo/j7lwMz+2w6yvNwe7KbuHugJD6zQAgFu5AkGsMXM8Nk"
+    "E3OAk9Wrf0unjCUTVzsDq7M8CjwIw4iLyQvTS8ITnDOBG+k6cLPXs7JDgSuNY0wrSbt1XBszsSQCm/5rzCuHnA6bgrNEu5iz5zNi49M7tNPnS8dj6+P3U8"
+    "wr/nuHa+T6uKruq5/bshMOi/bzwtwDk5Zb3Fv306p730vmXAdLg6uugyCb5pufO9rbzmPGM0nLyJPqi+T72LQF89VjSHP848ljWDtSBAKbz4Oxm2fS+gMM"
+    "g4m0AAAIS4872cO53DAUG/NFm6ChUVu+e8WkAcPK484Tc5u0M64b4ctmM9wyx8u+w79Dg8OrxAw7HXOGY0Lrm4vDu91r9QNN83a7IGvP7Aoz2cvxg6Mj8x"
+    "uTEsMKzgsZI5QLA+vPg/0bYdOm20Q7zNuwI8dTQXNwy+47IKPuK0CD1Hvku0jDgquIkzG8PTtng7A78juugq+7whPrY+Dr7nuu66vzS/Ose8asAuPRRBPj"
+    "xqQDI22DmXPfY8VLDuwgS5gSwNAP06WrhVuAU+VjSXu8+8ZT55unhAtr6PNKQ6TrwiNs+4Azw6ugLA1rpDJZcxPT+/veaz5rGRQGQ+a7aqQTM2fzsWPGq5"
+    "d7/othHC6rMtOdA/RLU+vnM9BbgCuFw3iMG9ONQ5YLy3vcC3PTqWQOw9Gzq0voWtIjCNOg3Bdb++xHC5vbc="
 )
-"""385 numbers in half precision: the weights of the vector, and the intercept."""
-
-
-def packed(weights: Floats) -> str:
-    """The form in which the weights stand here."""
-    return b64encode(np.asarray(weights, "<f2").tobytes()).decode()
-
-
-@cache
-def _weights() -> Floats:
-    return np.frombuffer(b64decode(_WEIGHTS), "<f2").astype(np.float32)
 
 
 def need(vector: Floats, model: str | None) -> float:
@@ -45,7 +28,4 @@ def need(vector: Floats, model: str | None) -> float:
         vector: of the text as a query, shape (384,).
         model: id of its embedder; 0 with one that the weights were not fitted on.
     """
-    weights = _weights()
-    if model not in DEFAULT_MODELS or len(vector) != len(weights) - 1:
-        return 0.0
-    return min(0.0, float(dot(weights[:-1], vector) + weights[-1]))
+    return min(0.0, float(PROBE.log_odds(vector[None], model)[0]))

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, documents
-from mnemic.recall.need import _weights as weights
-from mnemic.recall.need import need, packed
-from mnemic.vectors import DEFAULT_MODELS
+from mnemic.recall.need import PROBE, need
+from mnemic.vectors import DEFAULT_MODELS, LinearProbe
 
 FACTS = {
     "How much did the bike cost?": "I bought a road bike, a Canyon Endurace, for 2,300 dollars.",
@@ -40,8 +39,8 @@ def test_it_is_never_above_even_odds_and_unknown_for_other_models(model):
 
 
 def test_the_weights_are_what_was_packed():
-    assert weights().shape == (385,)
-    assert packed(weights()) == packed(np.float16(weights()))
+    assert PROBE.weights.shape == (385,)
+    assert LinearProbe.pack(PROBE.weights) == LinearProbe.pack(np.float16(PROBE.weights))
 
 
 @pytest.mark.parametrize("text", ["ok", "yes", "go on", "lol", "tell me a joke"])
