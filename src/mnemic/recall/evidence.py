@@ -1,7 +1,8 @@
 """Evidence: how likely each hit bears on the question, and how likely a result holds the answer.
 
 The relevance of a hit is a logistic regression on eight features of the hit and its pool, fitted on questions to their
-own and to another conversation: LoCoMo, its observations as remembered statements, FriendsQA, RealMem and BEAM.
+own and to another conversation: LoCoMo, its observations as remembered statements, FriendsQA, RealMem, BEAM, and chats with an
+assistant, alone and several in one memory.
 
 The grade says whether a result holds the answer, rather than only the best of what is there.
 
