@@ -315,11 +315,13 @@ class Described:
         clear: receipts of what clearly bears on it and says nothing else.
         spared: ``rejected`` receipts of what resembles it and stays.
         bearing: ids of all that clearly bears on it, whatever else it says, nearest first.
+        beside: ids of what else may be meant, nearest first.
     """
 
     clear: tuple[Receipt, ...]
     spared: tuple[Receipt, ...]
     bearing: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
@@ -359,8 +361,12 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    bearing = tuple(_id(found.records[at]) for at in bears)
-    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear), bearing)
+    return Described(
+        clear=_taken(runtime, scope, clear),
+        spared=_spared(found, order, kept, clear),
+        bearing=tuple(_id(found.records[at]) for at in bears),
+        beside=tuple(_id(found.records[at]) for at in order if found.own[at] and at not in bears),
+    )
 
 
 def _checked(runtime: Runtime, scope: Scope, description: object) -> str:

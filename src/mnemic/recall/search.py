@@ -203,8 +203,8 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
     found = tuple(hits.values())
     places = {hit.id: place for place, hit in enumerate(found)}
     successors = {places[hit.id]: [places[id_] for id_ in hit.superseded_by if id_ in places] for hit in found}
-    order = current_first(np.arange(len(found)), successors)[: query.k]
-    return replace(best, hits=tuple(found[place] for place in order.tolist()))
+    order: list[int] = current_first(np.arange(len(found)), successors).tolist()
+    return replace(best, hits=tuple(found[place] for place in order[: query.k]))
 
 
 def _probability(result: SearchResult) -> float:
