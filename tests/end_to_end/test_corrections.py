@@ -89,6 +89,14 @@ def test_a_value_that_comes_back_ends_the_one_between(memory):
     assert [hit.current for hit in memory.search("therapist") if "Lindqvist" in hit.text] == [False]
 
 
+@pytest.mark.parametrize("old", ["Mein Arzt ist Dr. Weber.", "Bei meinem Arzt Dr. Weber war ich gestern."])
+def test_a_german_description_means_what_has_its_noun(memory, old):
+    memory.add(old, id="old")
+    memory.add("Mein Nachbar ist Dr. Kern.")
+    assert memory.correct("mein Arzt", "Mein Arzt ist Dr. Schulz.")[0].outcome == "superseded"
+    assert [record.source_ids for record in ended(memory).values()] == [("old",)]
+
+
 @pytest.mark.parametrize("statement", ["My dentist is Dr. Rossi.", "The user's dentist is Dr. Rossi."])
 def test_nothing_is_wrong_where_all_says_the_same(memory, statement):
     memory.add("My dentist is Dr. Rossi now.")
