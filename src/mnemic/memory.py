@@ -471,17 +471,17 @@ class Memory:
         Raises:
             InvalidInput: an argument is not valid.
         """
-        from mnemic.lifecycle import edits
+        from mnemic.lifecycle import corrections
 
-        meant = edits.meant(self._runtime, self._scope, wrong)
+        meant = corrections.meant(self._runtime, self._scope, wrong, statement)
         if dry_run or not meant.ids:
-            validation.text("statement", statement, validation.MAX_CONTENT)
             return meant.receipts()
         from mnemic.knowledge import remember
 
         one = remember.correct(
-            self._runtime, self._scope, statement, meant.ids, self._zone, key=meant.key, source=source
-        )
+            self._runtime, self._scope, statement, meant.ids, self._zone,
+            matter=meant.matter, key=meant.key, source=source,
+        )  # fmt: skip
         return meant.receipts(one)
 
     @overload

@@ -160,6 +160,19 @@ def test_an_edit_of_what_was_said_reaches_recall(memory, recipe):
     assert memory.list(include_expired=True) == []
 
 
+@pytest.mark.parametrize("question", ["Does {} live in {}?", "{} in {}", "What did {} say of {} and of 12 Park Lane?"])
+@pytest.mark.parametrize("reach", ["user", "auto"])
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_no_question_puts_what_has_ended_before_what_took_its_place(memory, recipe, reach, question):
+    visit = memory.scoped(session="visit")
+    for name, old, new in (("Anna", "Bristol", "York"), ("Tom", "Leeds", "Bath"), ("Eva", "12 Park Lane", "Kent")):
+        visit.add([Message(role="user", content=f"My friend {name} lives in {old}.", id=name, sent_at=BEGAN)])
+        visit.add([Message(role="user", content=f"I saw {old} from the train.", sent_at=BEGAN)])
+        corrected = memory.correct(name, f"My friend {name} lives in {new}.")[0].id
+        hits = [hit.id for hit in visit.search(question.format(name, old), recipe=recipe, reach=reach)]
+        assert hits.index(corrected) < hits.index(name)
+
+
 def test_a_correction_keeps_the_key_and_leaves_what_says_something_else(memory):
     memory.remember("My dentist is Dr. Rossi.", key="dentist")
     memory.remember("My dentist's practice is in Via Roma.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -296,10 +297,9 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
     )
 
 
-def sentence_about(text: str, subject: str) -> str:
-    """The sentence of a text that shares most terms with another text; the first of several."""
-    terms = set(content_terms(subject))
-    return max(sentences(text) or [text], key=lambda one: len(terms & set(content_terms(one))))
+def sentence_about(text: str, terms: AbstractSet[str]) -> str:
+    """The sentence of a text that has most of some terms; the first of several."""
+    return max(sentences(text) or [text], key=lambda one: len(terms & {*content_terms(one)}))
 
 
 def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
@@ -76,14 +77,18 @@ def correct(
     wrong: Sequence[str],
     zone: tzinfo,
     *,
+    matter: AbstractSet[str],
     key: str | None,
     source: Source,
 ) -> Receipt:
-    """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds."""
+    """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds.
+
+    ``matter``: the terms that tell which sentence of a message is wrong.
+    """
     options: dict[str, Any] = dict.fromkeys(("category", "metadata", "importance", "valid_at", "level", "id")) | {
         "key": key, "replaces": wrong, "type": "semantic", "tags": (), "source_ids": (), "source": source, "description": {},
     }  # fmt: skip
-    return remember(runtime, scope, statement, options, zone, with_successors=True)
+    return remember(runtime, scope, statement, options, zone, matter=matter)
 
 
 def remember(
@@ -93,9 +98,9 @@ def remember(
     options: Mapping[str, Any],
     zone: tzinfo,
     *,
-    with_successors: bool = False,
+    matter: AbstractSet[str] | None = None,
 ) -> Receipt:
-    """Store one statement, unless it is known at this level."""
+    """Store one statement, unless it is known at this level; ``matter`` is that of a correction."""
     text = validation.text("content", content, validation.MAX_CONTENT)
     if options["level"] not in (None, "session"):
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
@@ -117,15 +122,16 @@ def remember(
     if any(is_trusted(other.value.trust) and not is_trusted(record.trust) for other in replaced):
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
-    ended = [statement_of(runtime, scope, other, record) for other in replaced]
-    return with_redactions(store(runtime, scope, record, ended, with_successors=with_successors), one.kinds)
+    terms = {*content_terms(record.content)} if matter is None else matter
+    ended = [statement_of(runtime, scope, other, terms) for other in replaced]
+    return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), one.kinds)
 
 
-def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRecord) -> MemoryRecord:
+def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str]) -> MemoryRecord:
     """The memory that a new statement replaces: itself, or what a message says of the matter.
 
-    A message is evidence and never ends. What it says is the nearest in words of the memories derived from it, else of its
-    sentences, which becomes such a memory.
+    A message is evidence and never ends. What it says is that of the memories derived from it, or of its sentences, which
+    becomes such a memory, that has most terms of the matter.
 
     Raises:
         InvalidInput: it is an episode.
@@ -139,10 +145,8 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRec
     derived = [
         one for one in runtime.store.knowledge.records(scope.user, made).values() if isinstance(one, MemoryRecord)
     ]
-    terms = set(content_terms(by.content))
-    if derived:
-        return max(derived, key=lambda one: len(terms & set(content_terms(one.content))))
-    return stated(value, sentence_about(value.content, by.content), replaced.project)
+    said = stated(value, sentence_about(value.content, terms), replaced.project)
+    return max((*derived, said), key=lambda one: len(terms & {*content_terms(one.content)}))
 
 
 def store(
@@ -184,15 +188,20 @@ def store(
 def _replacing(
     runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, with_successors: bool
 ) -> list[Change]:
-    """Changes that end the memories which a caller says the new one replaces; what only a message said is stored first."""
+    """Changes that end the memories which a caller says the new one replaces; what only a message said is stored before.
+
+    Of several that say the same, each is stored after the last has ended: else it would be known already.
+    """
     known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
-    changes: list[Change] = [AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)]
-    at = since(record)
-    return changes + [
-        Supersede(id=o.id, by=record.id, at=at, reason=REPLACED, with_successors=with_successors) for o in replaced
-    ]
+    added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
+    changes: list[Change] = []
+    for other in sorted(replaced, key=lambda one: one.id in added):
+        changes += [added[other.id]] if other.id in added else []
+        ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)
+        changes.append(ends)
+    return changes
 
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:

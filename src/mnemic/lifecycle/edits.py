@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
@@ -11,15 +11,12 @@ from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest.add import new_id, storable, unstored
-from mnemic.knowledge.candidates import sentence_about, with_new_description
-from mnemic.lifecycle import forgetting
+from mnemic.knowledge.candidates import with_new_description
 from mnemic.lifecycle.revision import update_derived
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
-from mnemic.text.differences import differs
 from mnemic.text.markup import is_blank
-from mnemic.text.sentences import sentences
 from mnemic.text.values import now, shown
 from mnemic.types import (
     UNSET,
@@ -164,66 +161,3 @@ def _apply_each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Call
             reason = runtime.secrets.redacted(str(error))[0]
             receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
     return Receipts(receipts)
-
-
-NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
-
-
-@dataclass(frozen=True, slots=True)
-class Meant:
-    """What a correction concerns.
-
-    Attributes:
-        ids: the records that are wrong; empty if none clearly is.
-        text: what the first of them says.
-        key: the key of a memory among them, which the new statement gets.
-        near: ``rejected`` receipts of records that are near the description and stay as they are.
-    """
-
-    ids: tuple[str, ...]
-    text: str = ""
-    key: str | None = None
-    near: tuple[Receipt, ...] = ()
-
-    def receipts(self, statement: Receipt | None = None) -> Receipts:
-        """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
-        if statement is None:
-            would = f"would replace {', '.join(map(repr, self.ids))}: {self.text}"
-            statement = Receipt(id="", outcome="superseded", reason=would)
-        return Receipts([statement if self.ids else Receipt(id="", outcome="rejected", reason=NOTHING), *self.near])
-
-
-def meant(runtime: Runtime, scope: Scope, wrong: object) -> Meant:
-    """The records that ``wrong`` names: one by its id, or the first that a description fits, with those that say the same.
-
-    Raises:
-        InvalidInput: it is no string, or says nothing in particular.
-    """
-    text = validation.text("wrong", wrong, validation.MAX_CONTENT)
-    records = runtime.store.knowledge.records(scope.user, [text])
-    if records:
-        return Meant((text,), records[text].content, _key(records[text]))
-    found = forgetting.described(runtime, scope, text)
-    held = runtime.store.knowledge.records(scope.user, found.bearing)
-    about = (sentence_about(record.content, text) for record in held.values())
-    said = next(
-        (sentence for sentence in about if not sentence.rstrip().endswith("?")), None
-    )  # a question is never wrong
-    if said is None:
-        return Meant((), near=found.spared)
-    same = tuple(id_ for id_, record in held.items() if _says(record.content, said))
-    others = tuple(
-        replace(one, outcome="rejected", reason=f"says something else, and stays: {one.reason}")
-        for one in (*found.clear, *found.spared)
-        if one.id not in same
-    )
-    return Meant(same, said, next(filter(None, (_key(held[id_]) for id_ in same)), None), others)
-
-
-def _says(text: str, sentence: str) -> bool:
-    """Whether a text has a sentence that says the same."""
-    return any(differs(sentence, one) is None for one in sentences(text) or [text])
-
-
-def _key(record: object) -> str | None:
-    return record.key if isinstance(record, MemoryRecord) else None

@@ -9,6 +9,7 @@ kept record is named in the receipts and can be forgotten by its id, an erased o
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,12 +29,12 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.english import names
+from mnemic.text.english import is_english, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
 from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
-from mnemic.vectors import Floats, Rows, ascending, top
+from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending, top
 
 HARD = 5
 """Most records that a description alone may erase."""
@@ -72,7 +73,12 @@ _GENERIC = frozenset(
 )
 """Words of a request for the action, and empty ones."""
 _BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
-_FIRST = frozenset("i me my mine myself we us our ours".split())
+_FIRST = frozenset(
+    """i me my mine myself we us our ours mein meine meinem meinen meiner meines unser unsere unserem unseren unserer
+    unseres mi mis nuestro nuestra mon ma mes notre nos meu minha meus minhas nosso nossa mio mia miei mie nostro nostra mijn
+    onze""".split()
+)
+"""Words for the speaker, some in other languages: whose it is says nothing of the matter."""
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
 _WORD = re.compile(r"[\w'\u2019+#-]+|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
@@ -90,6 +96,7 @@ class _Request:
     Attributes:
         text: its words without those around them: "my salary" of "please forget what I said about my salary".
         topic: from the first word that says what is meant: "salary".
+        english: whether it is English, as far as can be told.
         terms: of the words that say what is meant.
         names: the terms of the names among them.
         own: whether it is the speaker's own.
@@ -98,6 +105,7 @@ class _Request:
 
     text: str
     topic: str
+    english: bool
     terms: tuple[str, ...]
     names: frozenset[str]
     own: bool
@@ -115,13 +123,16 @@ def _request(description: str) -> _Request:
         words = words[1:]
     begin = next((at for at, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
-    terms = tuple(dict.fromkeys(content_terms(text)))
+    terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
+    english = is_english(description)
+    named = names(text) if english else ()  # elsewhere a capital is no sign of a name
     return _Request(
-        text=text,
+        text=text if english else topic,
         topic=topic,
+        english=english,
         terms=terms,
-        names=frozenset(chain.from_iterable(map(content_terms, names(text)))).intersection(terms),
-        own=any(map(_is_first, words)),
+        names=frozenset(chain.from_iterable(map(content_terms, named))).intersection(terms),
+        own=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
     )
 
@@ -139,7 +150,7 @@ def _runs(sentence: str) -> list[list[str]]:
 
 
 def _names_topic(word: str) -> bool:
-    return not _GENERIC.issuperset(content_terms(word))
+    return not _is_first(word) and not _GENERIC.issuperset(content_terms(word))
 
 
 def _is_first(word: str) -> bool:
@@ -240,13 +251,16 @@ def _terms_of(record: Stored) -> set[str]:
     return {*content_terms(value.content), *content_terms(" ".join(beside))}
 
 
-def _bearing(request: _Request, found: _Candidates) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both."""
+def _bearing(request: _Request, found: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both.
+
+    ``alone`` is the closeness needed without shared words.
+    """
     if not found.own.any():
         return found.own, found.own
     worth = found.close + WORDS * found.share
     words = found.share >= ALL - 1e-6
-    needed = np.where(found.share > 0, PARTLY, MEANT)
+    needed = np.where(found.share > 0, PARTLY, alone)
     beside = BROAD if request.broad else BESIDE
     by_meaning = (found.close >= needed) & (worth >= beside * worth[found.own].max())
     by_words = words & (request.broad | (found.close >= BESIDE_WORDS * found.close[found.own].max()))
@@ -315,11 +329,13 @@ class Described:
         clear: receipts of what clearly bears on it and says nothing else.
         spared: ``rejected`` receipts of what resembles it and stays.
         bearing: ids of all that clearly bears on it, whatever else it says, nearest first.
+        beside: ids of what else may be meant, nearest first.
     """
 
     clear: tuple[Receipt, ...]
     spared: tuple[Receipt, ...]
     bearing: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
@@ -347,7 +363,10 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
     found = _candidates(runtime, view, view.columns.mask(filters), request)
-    by_rule, certain = _bearing(request, found)
+    told = (
+        request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
+    )  # these know the meaning of English only
+    by_rule, certain = _bearing(request, found, MEANT if told else math.inf)
     order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
     if runtime.llm is None:
         bears = [at for at in order if by_rule[at]]
@@ -359,8 +378,12 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    bearing = tuple(_id(found.records[at]) for at in bears)
-    return Described(_taken(runtime, scope, clear), _spared(found, order, kept, clear), bearing)
+    return Described(
+        clear=_taken(runtime, scope, clear),
+        spared=_spared(found, order, kept, clear),
+        bearing=tuple(_id(found.records[at]) for at in bears),
+        beside=tuple(_id(found.records[at]) for at in order if found.own[at] and at not in bears),
+    )
 
 
 def _checked(runtime: Runtime, scope: Scope, description: object) -> str:

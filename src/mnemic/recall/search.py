@@ -186,7 +186,7 @@ def _embedded(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
 
 
 def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
-    """Search session, then project, then user, until there are k hits; narrower levels come first."""
+    """Search session, then project, then user, until there are k hits; narrower levels come first, but for what has ended."""
     query = embedded_query.query
     hits: dict[str, Hit] = {}
     best = SearchResult()
@@ -200,7 +200,11 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
             hits.setdefault(hit.id, hit)
         if len(hits) >= query.k:
             break
-    return replace(best, hits=tuple(hits.values())[: query.k])
+    found = tuple(hits.values())
+    places = {hit.id: place for place, hit in enumerate(found)}
+    successors = {places[hit.id]: [places[id_] for id_ in hit.superseded_by if id_ in places] for hit in found}
+    order: list[int] = current_first(np.arange(len(found)), successors).tolist()
+    return replace(best, hits=tuple(found[place] for place in order[: query.k]))
 
 
 def _probability(result: SearchResult) -> float:
@@ -284,12 +288,15 @@ def _result(
     searched = _searched(view, found.visible_records.visible)
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
     first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
-    first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
-    first = replace(first, order=named_first(query.text, found.question.terms, pool, first.order))
+    order = named_first(query.text, found.question.terms, pool, first.order)
+    order = current_first(
+        order, _positions(pool.rows, found.provenance.successors)
+    )  # last: nothing puts it first again
+    first = replace(first, order=order)
     left_out = 0
     if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
         kept = first.relevance[first.order] >= least

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import MONTHS
+from mnemic.text.english import MONTHS, TITLES
+from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 
@@ -72,6 +74,10 @@ one side only adds detail.
 _PERSONS = frozenset(word for cases in _CASES for case in cases for word in case.split())
 _MAX_ORDERED = 40
 """Most shared terms compared in order."""
+_USER = re.compile(r"\bthe user(['\u2019]s)?(?!\w)", re.IGNORECASE)
+"""How a language model calls the speaker."""
+_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:and|but|while)\s+")
+"""Where another clause may begin."""
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
@@ -218,6 +224,59 @@ def differs(first: str, second: str) -> Difference | None:
     if sets[0] & _PLACES != sets[1] & _PLACES or directions[0] * directions[1] < 0:
         return "value"
     return "value" if _replaces_words(*terms) else None
+
+
+def values(text: str) -> frozenset[str]:
+    """What tells a statement from a like one: the terms of its names, its numbers, days and months."""
+    words = WORDS.findall(text.lower().replace("\u2019", "'"))
+    named = {term for name in names_in(text) for term in content_terms(name)}
+    return frozenset(named - TITLES) | _numbers(words, text) | _times(set(words))
+
+
+def agrees(text: str, statement: str, matter: str = "") -> bool:
+    """Whether a text says what a statement says, in other words, and with more beside it.
+
+    Its values are in one clause that tells of the same: "I've moved, I live in York now" agrees with "The user lives in York".
+    Of a statement without values, the other words count.
+
+    Args:
+        text: of one or several sentences.
+        statement: what may be in it.
+        matter: what both are about; its words distinguish nothing.
+    """
+    statement = _USER.sub(lambda found: "my" if found[1] else "I", statement)
+    about, said = {*content_terms(matter)}, {*content_terms(statement)}
+    wanted = values(statement) - about or values(statement)
+    own = wanted or said - about or said
+    units = _units(text, wanted | about)
+    return any(
+        _is_denied(unit) == _is_denied(statement)
+        and (len(units) == 1 or not (terms := {*content_terms(unit)} - own) or not terms.isdisjoint(said | about))
+        and _has(unit, own, statement if not wanted else None)
+        for unit in units
+    )
+
+
+def _units(text: str, known: AbstractSet[str]) -> list[str]:
+    """The clauses of a text, and its sentences that have values in one clause only, or none but those known."""
+    found: dict[str, None] = {}
+    for sentence in sentences(text) or [text]:
+        clauses = _CLAUSE.split(sentence)
+        whole = sum(map(bool, map(values, clauses))) <= 1 or values(sentence) <= known
+        found |= dict.fromkeys([*clauses, *([sentence] if whole else [])])
+    return list(found)
+
+
+def _is_denied(text: str) -> bool:
+    return _negations(WORDS.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
+
+
+def _has(unit: str, own: AbstractSet[str], statement: str | None) -> bool:
+    """Whether a clause has all words of its own that a statement has, or half of them and no other in place of the rest."""
+    shared = own & (values(unit) | {*content_terms(unit)})
+    if shared == own or statement is None:
+        return shared == own
+    return 2 * len(shared) >= len(own) and differs(unit, statement) is None
 
 
 def restates(first: str, second: str) -> bool:

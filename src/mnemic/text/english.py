@@ -87,9 +87,7 @@ _MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
 """Capitals or digits inside a word mark a name anywhere: iPhone, GitHub, GPT-4."""
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
 _INSIDE = frozenset("of the de la le di da del van von der du y &".split())
-_TITLES = frozenset(
-    "mr mrs ms dr prof professor sir lady saint st aunt uncle grandma grandpa captain president".split()
-)
+TITLES = frozenset("mr mrs ms dr prof professor sir lady saint st aunt uncle grandma grandpa captain president".split())
 _CALENDAR = frozenset((*MONTHS, *"monday tuesday wednesday thursday friday saturday sunday".split()))
 _NEVER = frozenset(
     "i ok tv diy asap fyi btw lol omg id vs pm am etc eta imo idk tbh ps mom dad mum god mb gb kb tb eur usd".split()
@@ -127,7 +125,7 @@ def names(text: str) -> list[str]:
             end = _end(tokens, place, text)
             last, start = tokens[end - 1]
             name = _unpossessed(text[at : start + len(last)])
-            if end - place > 1 or name.lower() not in _TITLES:
+            if end - place > 1 or name.lower() not in TITLES:
                 found.append((at, name))
             place = end
         else:
@@ -172,7 +170,7 @@ def _starts_name(tokens: Sequence[tuple[str, int]], place: int, text: str, insid
         return True
     if bare in STOP_WORDS or bare in _ORDINARY:
         return False
-    if bare in _TITLES or word in inside or bare != word.lower():
+    if bare in TITLES or word in inside or bare != word.lower():
         return True
     if bare.endswith(_NOUN_ENDINGS) or is_verb(bare) or place + 1 == len(tokens):
         return False
@@ -192,7 +190,7 @@ def _is_sentence_start(text: str, at: int) -> bool:
         return True
     if bare[-1] == ".":
         last = bare.rsplit(None, 1)[-1].lower().rstrip(".")
-        return last not in _TITLES and len(last) != 1
+        return last not in TITLES and len(last) != 1
     return bare[-1] == "-" and before[-1] in " \t"
 
 
@@ -202,7 +200,7 @@ def _end(tokens: Sequence[tuple[str, int]], place: int, text: str) -> int:
     while ahead < len(tokens):
         (last, at), (word, start) = tokens[ahead - 1], tokens[ahead]
         gap = text[at + len(last) : start]
-        if word == "." and not gap and (last.lower() in _TITLES or (len(last) == 1 and last.isupper())):
+        if word == "." and not gap and (last.lower() in TITLES or (len(last) == 1 and last.isupper())):
             end = ahead + 1
         elif gap != " " or (ahead == end and _unpossessed(last) != last):
             break

@@ -90,6 +90,17 @@ def test_other_languages_by_shared_words(memory):
     assert taken(memory.forget("alérgica a los cacahuetes", dry_run=True)) == {"nuts"}
 
 
+@pytest.mark.parametrize("noun", ["Arzt", "Vater", "Hund", "Chef", "Vertrag"])
+@pytest.mark.parametrize("request_", ["mein {}", "alles \u00fcber meinen {}"])
+def test_a_capital_names_nobody_in_other_languages_and_whose_it_is_is_no_matter(memory, of_a_model, noun, request_):
+    of_german = memory, of_a_model.scoped(user=noun)
+    for german in of_german:
+        german.remember(f"Mit meinem {noun} gibt es wieder \u00c4rger.", id="meant")
+        german.remember("Mein Nachbar ist sehr streng.", id="neighbour")
+        german.remember("Meine Tante wohnt in Bremen.", id="aunt")
+        assert taken(german.forget(request_.format(noun), dry_run=True)) == {"meant"}
+
+
 @pytest.mark.parametrize(
     "more",
     [

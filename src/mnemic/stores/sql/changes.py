@@ -684,9 +684,7 @@ def supersede(t: Transaction, change: types.Supersede) -> Receipt:
 
 def _successors(t: Transaction, doc: int, but: int) -> list[Found]:
     """The memories that hold in place of an ended one and give way to another, if that holds."""
-    sql = f"""WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
-        UNION SELECT source FROM links JOIN later ON target = later.doc AND type = 'supersedes')
-        SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc
+    sql = f"""{queries.LATER} SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc
             JOIN memories own ON own.doc = ?2 AND own.expired_at IS NULL
         WHERE m.{LIVE} AND m.expired_at IS NULL AND m.doc != own.doc AND (own.trust >= {UNTRUSTED} OR m.trust < {UNTRUSTED})
         ORDER BY m.doc"""

@@ -783,6 +783,11 @@ def _without_forgotten(db: Connection, user: int, messages: Sequence[Message], *
     return [replace(m, content=without_sentences(m.content, said[m.id])) if m.id in said else m for m in messages]
 
 
+LATER = """WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
+    UNION SELECT source FROM links JOIN later ON target = later.doc AND type = 'supersedes')"""
+"""All that took the place of a memory, and of that in turn."""
+
+
 class Relations(Reader[Database]):
     """Queries on links, lineage and supersession."""
 
@@ -793,6 +798,14 @@ class Relations(Reader[Database]):
         """
         with self._snapshot(user) as (db, number):
             return _without_forgotten(db, number, messages, retracted=retracted)
+
+    def successors(self, user: str, id: str) -> list[MemoryRecord]:
+        """The memories that hold in place of an ended one."""
+        named = LATER.replace("?1", "(SELECT doc FROM memories WHERE user_id = ?1 AND id = ?2)")
+        sql = f"{named} SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc WHERE m.{LIVE} AND m.expired_at IS NULL"
+        with self._snapshot(user) as (db, number):
+            held = fetch(db, number, [doc for (doc,) in db.execute(sql, (number, id)).fetchall()]).values()
+            return [one.value for one in held if isinstance(one.value, MemoryRecord)]
 
     def predecessors(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
         """The memories that each memory superseded, by the id of the latter."""

@@ -1,0 +1,159 @@
+"""Corrections: which statements a new one takes the place of.
+
+Only what holds can be wrong: what has ended stands for what took its place, and a message for what it says of the matter.
+What agrees with the new statement is not wrong, however near the description is to it: adapters store what a user says before
+the model corrects what was said earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mnemic import validation
+from mnemic.knowledge.remember import statement_of
+from mnemic.lifecycle import forgetting
+from mnemic.runtime.runtime import Runtime
+from mnemic.text.differences import agrees, values
+from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms, index_terms
+from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
+
+NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
+KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a correction concerns.
+
+    Attributes:
+        wrong: the statements that end, by the id of the memory, or of the message that alone says it.
+        matter: the terms that tell which sentence of a message is wrong.
+        near: ``rejected`` receipts of records that are near the description and stay as they are.
+        why: the reason if nothing is wrong.
+    """
+
+    wrong: Mapping[str, MemoryRecord]
+    matter: frozenset[str]
+    near: tuple[Receipt, ...] = ()
+    why: str = NOTHING
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of what is wrong."""
+        return tuple(self.wrong)
+
+    @property
+    def key(self) -> str | None:
+        """The key of a memory among them, which the new statement gets."""
+        return next((one.key for one in self.wrong.values() if one.key), None)
+
+    def receipts(self, statement: Receipt | None = None) -> Receipts:
+        """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
+        if not self.wrong:
+            statement = Receipt(id="", outcome="rejected", reason=self.why)
+        elif statement is None:
+            first = next(iter(self.wrong.values())).content
+            would = f"would replace {', '.join(map(repr, self.wrong))}: {first}"
+            statement = Receipt(id="", outcome="superseded", reason=would)
+        return Receipts([statement, *self.near])
+
+
+def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> Meant:
+    """What a new statement takes the place of, named by an id or a description.
+
+    A description means the first statement clearly about it that says something else, and those that say the same.
+
+    Raises:
+        InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
+    """
+    text = validation.text("wrong", wrong, validation.MAX_CONTENT)
+    said = validation.text("statement", statement, validation.MAX_CONTENT)
+    if runtime.store.knowledge.records(scope.user, [text]):
+        terms = frozenset(content_terms(said))
+        found = _Statements(runtime, scope, terms)
+        return Meant(found.holding(text) or {text: found.own(text)}, terms)
+    # a wrong statement has the words of the matter, and other values than the right one
+    terms = frozenset(content_terms(f"{text}\n{said}")) - (values(said) - {*content_terms(text)})
+    return _described(_Statements(runtime, scope, terms), text, said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The statements that records make on a matter, given by its terms."""
+
+    runtime: Runtime
+    scope: Scope
+    terms: frozenset[str]
+
+    def own(self, id: str) -> MemoryRecord:
+        """What one record says of the matter, whether it holds or not."""
+        return statement_of(self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms)
+
+    def holding(self, id: str) -> dict[str, MemoryRecord]:
+        """What holds of it: this, or what took its place."""
+        one = self.own(id)
+        if one.expired_at is not None:
+            return {later.id: later for later in self.runtime.store.relations.successors(self.scope.user, one.id)}
+        is_stored = one.id == id or self.runtime.store.docs_of(self.scope.user, [one.id])
+        return {one.id if is_stored else id: one}
+
+    def of(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
+        """What holds of several, without questions."""
+        found = {name: one for id_ in ids for name, one in self.holding(id_).items()}
+        return {name: one for name, one in found.items() if not one.content.rstrip().endswith("?")}
+
+
+def _described(held: _Statements, text: str, said: str) -> Meant:
+    found = forgetting.described(held.runtime, held.scope, text)
+    about = held.of(found.bearing)
+    right = {name: words for name in about if agrees(words := _words(held, name), said, text)}
+    wrong = {name: one for name, one in about.items() if name not in right}
+    if right and values(said):  # what is right has a value, and so has what is wrong
+        wrong = {name: one for name, one in wrong.items() if values(one.content)}
+        wrong = wrong or held.of(_with_other_values(held, found.beside, right.values(), said))
+    if wrong:
+        first = next(iter(wrong.values())).content
+        wrong = {name: one for name, one in wrong.items() if one.content == first or agrees(one.content, first, text)}
+    near = tuple(_staying(held, (*found.clear, *found.spared), wrong, said, text))
+    return Meant(wrong, held.terms, near, KNOWN if right else NOTHING)
+
+
+def _words(held: _Statements, name: str) -> str:
+    """All that a record says."""
+    return held.runtime.store.knowledge.records(held.scope.user, [name])[name].content
+
+
+def _with_other_values(held: _Statements, ids: Sequence[str], right: Iterable[str], said: str) -> list[str]:
+    """Records that say what one that agrees says, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now"."""
+    wanted = values(said)
+    known = {*content_terms(said)}
+    frames = [frame for text in right if (frame := known.intersection(content_terms(text)) - wanted)]
+    records = held.runtime.store.knowledge.records(held.scope.user, ids)
+    return [
+        id_
+        for id_, record in records.items()
+        if any(_has_another_value(one, frame, known, wanted) for frame in frames for one in sentences(record.content))
+    ]
+
+
+def _has_another_value(text: str, frame: set[str], known: set[str], wanted: frozenset[str]) -> bool:
+    """Whether a text has the words of a matter and, of its own, no more than another value, with which it does not begin."""
+    terms = content_terms(text)
+    other = {*terms} - known
+    begins = index_terms(text)[:1]
+    return (
+        frame.issubset(terms) and other <= values(text) and 0 < len(other) <= len(wanted) and other.isdisjoint(begins)
+    )
+
+
+def _staying(
+    held: _Statements, receipts: Iterable[Receipt], wrong: Mapping[str, MemoryRecord], said: str, text: str
+) -> Iterator[Receipt]:
+    """Receipts of what is near and stays: of nothing that has ended, or ends."""
+    for one in receipts:
+        own = held.own(one.id)
+        if own.expired_at is None and wrong.keys().isdisjoint((one.id, own.id)):
+            how = "says the same" if agrees(_words(held, one.id), said, text) else "says something else"
+            yield replace(one, outcome="rejected", reason=f"{how}, and stays: {one.reason}")

@@ -1,0 +1,166 @@
+"""What a correction by description ends: what says something else and holds, and exactly what its preview names."""
+
+import re
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic import Memory
+
+# the description, what was said before, what is said now, what a model makes of it, and two values
+FAMILIES = (
+    ("where I live", ("I live in {0}.", "I live in {0} these days."),
+     ("I've moved, I live in {1} now.", "I no longer live in {0}, I live in {1} now.", "I've moved from {0}. I live in {1}."),
+     ("The user lives in {1}.", "I live in {1}."), ("Leeds", "York")),
+    ("my therapist", ("My therapist is Dr. {0}.",),
+     ("My therapist is now Dr. {1}.", "I'm back with Dr. {1} as my therapist.", "I left Dr. {0}, Dr. {1} is my therapist."),
+     ("The user's therapist is Dr. {1}.", "My therapist is {1}."), ("Okafor", "Lindqvist")),
+    ("my dose", ("I'm on {0} mg of sertraline.", "My dose is {0} mg of sertraline."),
+     ("My dose went up, I'm on {1} mg of sertraline now.", "My dose of sertraline was raised from {0} to {1} mg."),
+     ("The user takes {1} mg of sertraline.",), ("50", "100")),
+    ("my diet", ("My diet is {0}.", "I eat a {0} diet."), ("I changed my diet, it's {1} now.", "I'm on a {1} diet now."),
+     ("The user is on a {1} diet.", "The user's diet is {1}."), ("vegan", "keto")),
+    ("the release day", ("The release day is {0}.",), ("We moved the release day to {1}.", "The release day is {1} now."),
+     ("The release day is {1}.",), ("Monday", "Thursday")),
+)  # fmt: skip
+TOLD = [
+    (wrong, *(form.format(*pair) for form in forms))
+    for wrong, *families, values in FAMILIES
+    for forms in product(*families)
+    for pair in (values, values[::-1])
+]
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def ended(memory):
+    return {record.id: record for record in memory.list(limit=None, include_expired=True) if record.expired_at}
+
+
+def named(receipt):
+    """The ids that a receipt says would be, or are, replaced."""
+    return set(re.findall(r"'(\w+)'", receipt.reason))
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(("wrong", "old", "new", "statement"), TOLD)
+def test_what_agrees_with_the_statement_is_never_wrong(memory, wrong, old, new, statement, processed):
+    memory.add("My brother Tom lives in Oslo and works at a bank.", session="first")
+    memory.add(old, id="old", session="first")
+    memory.add(new, id="new", session="now")
+    if processed:
+        memory.process()
+    corrected = memory.correct(wrong, statement)
+    assert not [record for record in ended(memory).values() if "old" not in record.source_ids]
+    assert corrected[0].changed == bool(ended(memory))
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "old", "new", "statement"), [told for told in TOLD if told[1].startswith(("I live", "My", "The"))]
+)
+def test_the_outdated_one_is(memory, wrong, old, new, statement, processed):
+    memory.add(old, id="old", session="first")
+    memory.add(new, id="new", session="now")
+    if processed:
+        memory.process()
+    memory.correct(wrong, statement)
+    assert {id_ for record in ended(memory).values() for id_ in record.source_ids} == {"old"}
+
+
+def test_a_value_that_comes_back_ends_the_one_between(memory):
+    for session, (text, name) in enumerate([
+        ("My therapist is Dr. {}.", "Okafor"),
+        ("My therapist is now Dr. {}.", "Lindqvist"),
+        ("I'm back with Dr. {} as my therapist.", "Okafor"),
+    ]):  # fmt: skip
+        memory.add(text.format(name), session=str(session))
+        if session:
+            memory.correct("my therapist", f"The user's therapist is Dr. {name}.")
+    assert [record.content for record in memory.list()] == ["The user's therapist is Dr. Okafor."]
+    assert "I'm back with Dr. Okafor as my therapist." not in {one.content for one in ended(memory).values()}
+    assert [hit.current for hit in memory.search("therapist") if "Lindqvist" in hit.text] == [False]
+
+
+@pytest.mark.parametrize("old", ["Mein Arzt ist Dr. Weber.", "Bei meinem Arzt Dr. Weber war ich gestern."])
+def test_a_german_description_means_what_has_its_noun(memory, old):
+    memory.add(old, id="old")
+    memory.add("Mein Nachbar ist Dr. Kern.")
+    assert memory.correct("mein Arzt", "Mein Arzt ist Dr. Schulz.")[0].outcome == "superseded"
+    assert [record.source_ids for record in ended(memory).values()] == [("old",)]
+
+
+@pytest.mark.parametrize("statement", ["My dentist is Dr. Rossi.", "The user's dentist is Dr. Rossi."])
+def test_nothing_is_wrong_where_all_says_the_same(memory, statement):
+    memory.add("My dentist is Dr. Rossi now.")
+    for receipts in (memory.correct("my dentist", statement, dry_run=True), memory.correct("my dentist", statement)):
+        assert [receipt.outcome for receipt in receipts] == ["rejected", "rejected"]
+        assert receipts[0].reason.startswith("nothing says something else")
+        assert receipts[1].reason == "says the same, and stays: My dentist is Dr. Rossi now."
+    assert memory.list() == []
+
+
+@pytest.mark.parametrize("first", ["my dentist", "my cat"])
+def test_a_correction_of_one_sentence_leaves_that_of_another(memory, first):
+    statements = {"my dentist": "My dentist is Dr. Bianchi.", "my cat": "My cat is called Momo."}
+    memory.add("My dentist is Dr. Rossi. My cat is called Miso.", id="m")
+    for wrong in (first, *statements.keys() - {first}):
+        memory.correct(wrong, statements[wrong])
+    assert {record.content for record in memory.list()} == {*statements.values()}
+
+
+PORTS = st.integers(9000, 9009)
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(["say", "remember", "key", "replace", "correct", "restore", "forget"]), PORTS),
+    st.tuples(st.just("process"), st.just(0)),
+)
+
+
+def take(memory, step, port):
+    text, held = f"Staging runs on port {port}.", [record.id for record in memory.list()]
+    match step:
+        case "say":
+            memory.add(text)
+        case "remember":
+            memory.remember(text)
+        case "key":
+            memory.remember(text, key="staging.port")
+        case "replace" if held:
+            memory.remember(text, replaces=held[0])
+        case "correct":
+            memory.correct("staging port", text)
+        case "restore" if ended(memory):
+            memory.restore(min(ended(memory)))
+        case "forget" if held:
+            memory.forget(ids=held[:1])
+        case "process":
+            memory.process()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(STEPS, min_size=1, max_size=6), st.integers(9000, 9012))
+def test_a_preview_names_what_the_call_ends(steps, port):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for step in steps:
+            take(memory, *step)
+        known = {record.id for record in memory.list(limit=None, include_expired=True)}
+        before, statement = ended(memory), f"Staging runs on port {port}."
+        preview = memory.correct("staging port", statement, dry_run=True)
+        assert ended(memory) == before
+        done = memory.correct("staging port", statement)
+        gone = {id_: record for id_, record in ended(memory).items() if id_ not in before}
+        would = named(preview[0]) if preview[0].changed else set()
+        wrong = {id_: record for id_, record in gone.items() if record.content != statement}  # others get its key
+        assert would == {id_ if id_ in known else record.source_ids[0] for id_, record in wrong.items()}
+        assert preview[1:] == done[1:]
+        assert done[0].changed == bool(gone)
+        assert not gone or named(done[0]) == gone.keys()
+        assert {receipt.id for receipt in done[1:]}.isdisjoint(ended(memory))
+        assert memory.admin.verify().ok
