@@ -16,7 +16,7 @@ from mnemic.recall.candidates import AnalysedQuery
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
-from mnemic.vectors import Mask, Rows, ascending, dot, top
+from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
 
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
@@ -285,6 +285,21 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
     for position in order.tolist():
         _append_after_successors(position, successors, found, set())
     return np.array(list(found), np.intp)
+
+
+def as_relevant(relevance: Floats, successors: Mapping[int, Sequence[int]]) -> Floats:
+    """The relevances, where a successor bears on the query at least as much as what it superseded.
+
+    Otherwise a limit could keep what is outdated and leave out what holds.
+
+    Args:
+        relevance: (m,) of the positions in a pool, 0 to 1.
+        successors: positions of the successors of superseded positions.
+    """
+    found = relevance.copy()
+    for position, later in successors.items():
+        found[later] = np.maximum(found[later], relevance[position])
+    return found
 
 
 def _append_after_successors(

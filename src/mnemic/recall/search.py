@@ -38,6 +38,7 @@ from mnemic.recall.results import (
     FoldedHits,
     Provenance,
     Visibility,
+    as_relevant,
     current_first,
     descending_scores,
     hit_from,
@@ -283,8 +284,9 @@ def _result(
     query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
     searched = _searched(view, found.visible_records.visible)
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
-    first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
-    first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
+    successors = _positions(pool.rows, found.provenance.successors)
+    relevance = as_relevant(relevances(pool, first.order, model=found.model, searched=searched), successors)
+    first = replace(first, relevance=relevance, order=current_first(first.order, successors))
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
