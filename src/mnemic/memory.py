@@ -377,7 +377,8 @@ class Memory:
             tags: words to filter by; they are searched too.
             metadata: any JSON object.
             importance: 0 to 1; pinned if given.
-            source_ids: messages or memories it is derived from; its trust is at most theirs.
+            source_ids: messages or memories it is derived from; its trust is at most theirs. A search shows a message in its
+                place only if the messages say it.
             valid_at: when it became true; default now.
             delete_after: expiry time: later searches do not find it, and ``retire`` and idle work archive it.
             source: its origin, which sets its trust.

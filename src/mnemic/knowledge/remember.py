@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from mnemic import validation
@@ -19,6 +19,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place
+from mnemic.text.differences import says
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
@@ -114,11 +115,21 @@ def remember(
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: admin.release() them first"
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
+    if said_at := _said_at(record.content, [source.value for source in sources]):
+        record = replace(record, said_at=said_at, valid_at=record.valid_at or record.created_at)
     if any(is_trusted(other.value.trust) and not is_trusted(record.trust) for other in replaced):
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
     ended = [statement_of(runtime, scope, other, record) for other in replaced]
     return with_redactions(store(runtime, scope, record, ended, with_successors=with_successors), one.kinds)
+
+
+def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
+    """When the messages among the sources of a statement said it; None if it only follows from them."""
+    messages = [source for source in sources if isinstance(source, Message)]
+    if not says("\n\n".join(message.content for message in messages), content):
+        return None
+    return max(filter(None, (message.sent_at for message in messages)), default=None)
 
 
 def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRecord) -> MemoryRecord:
@@ -137,7 +148,9 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, by: MemoryRec
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
     made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
     derived = [
-        one for one in runtime.store.knowledge.records(scope.user, made).values() if isinstance(one, MemoryRecord)
+        one
+        for one in runtime.store.knowledge.records(scope.user, made).values()
+        if isinstance(one, MemoryRecord) and one.said_at
     ]
     terms = set(content_terms(by.content))
     if derived:
