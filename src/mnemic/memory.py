@@ -399,8 +399,11 @@ class Memory:
         }  # fmt: skip
         check_names(Memory.remember, description, Description.__annotations__)
         from mnemic.knowledge import remember
+        from mnemic.lifecycle import revision
 
-        return remember.remember(self._runtime, self._scope, content, options, self._zone)
+        receipt = remember.remember(self._runtime, self._scope, content, options, self._zone)
+        revision.summarise_superseded(self._runtime, self._scope, receipt, self._zone)
+        return receipt
 
     def update(
         self,
@@ -479,10 +482,12 @@ class Memory:
             validation.text("statement", statement, validation.MAX_CONTENT)
             return meant.receipts()
         from mnemic.knowledge import remember
+        from mnemic.lifecycle import revision
 
         one = remember.correct(
             self._runtime, self._scope, statement, meant.ids, self._zone, key=meant.key, source=source
         )
+        revision.summarise_superseded(self._runtime, self._scope, one, self._zone)
         return meant.receipts(one)
 
     @overload
