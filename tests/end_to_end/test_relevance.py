@@ -129,6 +129,19 @@ def test_the_words_of_an_edit_are_searched():
         assert (first.id, first.relevance) == (made.id, 1)
 
 
+def test_an_edit_is_a_hit_of_its_own_behind_what_it_was_made_from_too():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(
+            "My flight to Oslo leaves at 9 in the morning. I love listening to jazz music in the evening.", id="m"
+        )
+        memory.process()
+        (made,) = (one.id for one in memory.list() if "Oslo" in one.content)
+        memory.update(made, content="We take the train to Bergen instead.")
+        source, edit = memory.search("jazz music")
+        assert (source.id, edit.id) == ("m", made)
+        assert made not in source.via
+
+
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, "much", True, float("nan")])
 def test_a_limit_is_a_number_from_0_to_1(facts, wrong):
     with pytest.raises(InvalidInput, match="min_relevance must be a number from 0 to 1"):

@@ -83,20 +83,16 @@ SAME = 0.9
 class FoldedHits:
     """Collects hits in order of rank and folds redundant ones.
 
-    A memory whose sources are all hits is listed in the ``via`` of the first; a restatement of a hit by the same
-    speaker in its ``similar``, and as evidence (``message_ids``) when the words are the same.
+    A restatement of a hit by the same speaker is listed in its ``similar``, and as evidence (``message_ids``) when the words
+    are the same.
     """
 
     def __init__(self) -> None:
         self.hits: dict[str, Hit] = {}
         self._vectors = np.empty((0, 0), np.float32)
 
-    def add(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> str:
+    def add(self, hit: Hit, vector: NDArray[np.float32]) -> str:
         """Add a hit, or fold it into another one; returns the id of the hit that holds it."""
-        if sources and all(source in self.hits for source in sources):
-            carrier = self.hits[sources[0]]
-            self.hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
-            return carrier.id
         if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids

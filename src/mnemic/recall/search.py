@@ -440,9 +440,7 @@ class _HitCollector:
         if not self.quota.admits(source, len(self.folded.hits)):
             self.waiting.append((source, stored, hit, vector, doc))
             return
-        value = stored.value
-        sources = value.source_ids if isinstance(value, MemoryRecord) and value.said_at else ()
-        if (carrier := self.folded.add(hit, vector, sources)) != hit.id:
+        if (carrier := self.folded.add(hit, vector)) != hit.id:
             self.folded_docs.setdefault(carrier, []).append(doc)
             return
         self.docs[hit.id] = doc, stored.episode
