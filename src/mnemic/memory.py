@@ -377,7 +377,8 @@ class Memory:
             tags: words to filter by; they are searched too.
             metadata: any JSON object.
             importance: 0 to 1; pinned if given.
-            source_ids: messages or memories it is derived from; its trust is at most theirs.
+            source_ids: messages or memories it is derived from; its trust is at most theirs. A search shows a message in its
+                place only if the messages say it.
             valid_at: when it became true; default now.
             delete_after: expiry time: later searches do not find it, and ``retire`` and idle work archive it.
             source: its origin, which sets its trust.
@@ -398,8 +399,11 @@ class Memory:
         }  # fmt: skip
         check_names(Memory.remember, description, Description.__annotations__)
         from mnemic.knowledge import remember
+        from mnemic.lifecycle import revision
 
-        return remember.remember(self._runtime, self._scope, content, options, self._zone)
+        receipt = remember.remember(self._runtime, self._scope, content, options, self._zone)
+        revision.summarise_superseded(self._runtime, self._scope, receipt, self._zone)
+        return receipt
 
     def update(
         self,
@@ -477,11 +481,13 @@ class Memory:
         if dry_run or not meant.ids:
             return meant.receipts()
         from mnemic.knowledge import remember
+        from mnemic.lifecycle import revision
 
         one = remember.correct(
             self._runtime, self._scope, statement, meant.ids, self._zone,
             matter=meant.matter, key=meant.key, source=source,
         )  # fmt: skip
+        revision.summarise_superseded(self._runtime, self._scope, one, self._zone)
         return meant.receipts(one)
 
     @overload

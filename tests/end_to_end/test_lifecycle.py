@@ -720,6 +720,44 @@ class TestSessions:
         assert memory.get(first.id).metadata["message_count"] == 2
         assert len(memory.list(category="session_summary")) == 1
 
+    @pytest.mark.parametrize("summarised", ["before", "after"])
+    @pytest.mark.parametrize("way", ["correct", "update", "replace"])
+    def test_a_summary_states_nothing_that_was_corrected(self, memory, way, summarised):
+        here = memory.scoped(session="s")
+        here.add_exchange("My dentist is Dr. Rossi and my appointment is on Tuesday.", "Noted.")
+        here.add_exchange("We plan the garden with roses.", "Lovely.")
+        memory.process()
+        (wrong,) = (record.id for record in memory.list() if "Rossi" in record.content)
+        if summarised == "before":
+            assert "Rossi" in memory.get(here.sessions.end().id).content
+        right = "My dentist is Dr. Bianchi."
+        if way == "correct":
+            memory.correct(wrong, right)
+        elif way == "update":
+            memory.update(wrong, content=right)
+        else:
+            memory.remember(right, replaces=wrong)
+        if summarised == "after":
+            here.sessions.end()
+        (summary,) = memory.list(category="session_summary")
+        assert "Rossi" not in summary.content
+        assert "garden" in summary.content
+        assert "Rossi" not in memory.get_memory_context(kinds=["memory"]).text
+        if way == "correct":
+            memory.restore(wrong)
+            assert "Rossi" in memory.get(summary.id).content
+
+    @pytest.mark.parametrize("gone", ["forgotten", "over"])
+    def test_a_correction_brings_no_summary_back(self, opened, gone):
+        week = RetentionPolicy() if gone == "forgotten" else RetentionPolicy(session_summary_days=1e-9)
+        memory = opened(user="ana", retention=week)
+        here = memory.scoped(session="s")
+        here.add("My dentist is Dr. Rossi.", id="m")
+        summary = here.sessions.end().id
+        memory.forget(ids=[summary]) if gone == "forgotten" else memory.admin.retire()
+        memory.correct("m", "My dentist is Dr. Bianchi.")
+        assert memory.get(summary).status == "archived"
+
     def test_a_session_of_the_same_name_in_another_project_is_another(self, memory):
         for project in (None, "garden", "house"):
             memory.scoped(project=project, session="s").add(f"We plan {project or 'nothing'}.")

@@ -221,6 +221,31 @@ class TestRemembering:
         if hits[0].id == "m":
             assert hits[0].via == (made.id,)
 
+    def test_a_source_stands_for_a_memory_only_if_it_says_it(self, memory):
+        _, answer = memory.add_exchange("Can you sort out the parcel thing?", "Done, I called them.")
+        code = "The parcel from Zalando waits at the Hermes shop, pickup code QX-4471."
+        held = memory.remember(code, source_ids=answer.id)
+        copy = memory.remember("I called them", source_ids=answer.id)
+        follows = memory.remember("Nothing is left to do for QX-4471.", source_ids=held.id)
+        for kinds in (["message", "memory"], ["memory"]):
+            assert {held.id, follows.id} <= {hit.id for hit in memory.search("QX-4471", k=5, kinds=kinds)}
+        hits = memory.search("Who called them?")
+        assert hits[0].id == answer.id
+        assert copy.id in hits[0].via
+        assert copy.id not in {hit.id for hit in hits}
+        assert memory.get(copy.id).said_at == memory.get(answer.id).sent_at
+        assert code in memory.get_memory_context("What is the pickup code?", min_relevance=0).text
+
+    def test_what_ends_a_memory_does_not_end_a_source_that_does_not_say_it(self, memory):
+        memory.add("I called them about the parcel.", id="m")
+        held = memory.remember("The pickup code of the parcel is QX-4471.", source_ids="m")
+        later = memory.remember("The pickup code of the parcel is RZ-9.", replaces=held.id)
+        (source,) = (hit for hit in memory.search("parcel", k=9) if hit.id == "m")
+        assert (source.superseded_by, source.via) == ((), ())
+        memory.correct("m", "I wrote to them about the parcel.")
+        assert memory.get(later.id).expired_at is None
+        assert later.id in {hit.id for hit in memory.search("pickup code", k=9)}
+
     def test_listing(self, memory):
         for n, importance in enumerate((0.2, 0.9, 0.5)):
             memory.remember(f"fact {n}", importance=importance, type=("semantic", "procedural")[n % 2])

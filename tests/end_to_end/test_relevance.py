@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic import InvalidInput, Memory
+from mnemic import InvalidInput, Memory, Message
 
 FILE = Path(__file__).parents[2] / "benchmarks/quality/facts_that_change.json"
 FACTS = [*{fact["question"]: fact for fact in json.loads(FILE.read_text("utf-8"))}.values()]
@@ -99,6 +99,47 @@ def test_a_question_in_a_language_that_the_default_model_does_not_know_cuts_no_c
         memory.remember("Die Katze von Ana ist sehr verfressen.")
         context = memory.get_memory_context("Wie hieß denn noch mal der Arzt für die Zähne?")
         assert len(context.hits) == 2
+
+
+@pytest.mark.parametrize("later", ["My flight to Oslo leaves at 11 in the morning.", "The whole trip is off."])
+@pytest.mark.parametrize("way", ["update", "correct"])
+def test_no_limit_keeps_what_is_outdated_without_what_holds(later, way):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add([Message(role="user", content=f"I bought a bicycle for {price} euros.") for price in range(40)])
+        outdated = "My flight to Oslo leaves at 9 in the morning."
+        memory.add(outdated)
+        memory.process()
+        (made,) = (one for one in memory.list() if "Oslo" in one.content)
+        memory.update(made.id, content=later) if way == "update" else memory.correct(made.id, later)
+        question = "When does my flight to Oslo leave?"
+        everything = memory.search(question, k=50)
+        for limit in (hit.relevance for hit in everything):
+            texts = [hit.text for hit in memory.search(question, k=50, min_relevance=limit)]
+            assert outdated not in texts or later in texts[: texts.index(outdated)]
+
+
+def test_the_words_of_an_edit_are_searched():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add([Message(role="user", content=f"I bought a bicycle for {price} euros.") for price in range(40)])
+        memory.add("My flight to Oslo leaves at 9 in the morning.")
+        memory.process()
+        (made,) = (one for one in memory.list() if "Oslo" in one.content)
+        memory.update(made.id, content="My ferry to Bergen leaves at 11 in the evening.")
+        first = memory.search("Bergen ferry", k=1)[0]
+        assert (first.id, first.relevance) == (made.id, 1)
+
+
+def test_an_edit_is_a_hit_of_its_own_behind_what_it_was_made_from_too():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(
+            "My flight to Oslo leaves at 9 in the morning. I love listening to jazz music in the evening.", id="m"
+        )
+        memory.process()
+        (made,) = (one.id for one in memory.list() if "Oslo" in one.content)
+        memory.update(made, content="We take the train to Bergen instead.")
+        source, edit = memory.search("jazz music")
+        assert (source.id, edit.id) == ("m", made)
+        assert made not in source.via
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, "much", True, float("nan")])

@@ -164,6 +164,47 @@ def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
         assert memory.admin.erase_user().purge == Purge(), "there is no file that could be searched"
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("again", ["user", "ids", "others", "opened"])
+@pytest.mark.parametrize("reader", [False, True])
+def test_what_is_left_in_another_file_is_told_until_the_file_is_gone_or_changed(tmp_path, monkeypatch, again, reader):
+    monkeypatch.setattr("mnemic.lifecycle.erasure.PATIENCE", 0.05)
+    folder = tmp_path / "memory"
+    copies = [folder / "backups" / day / "mnemic.db" for day in ("monday", "tuesday")]
+    with Memory(folder, user="ana", embedder="hashing") as memory, Memory(folder, embedder="hashing") as other:
+        memory.remember("Ana lives in Lisbon with her cat Miso.", id="victim")
+        for copy in copies:
+            memory.admin.backup(tmp_path / copy.parent.name)
+            copy.parent.mkdir(parents=True)
+            shutil.copy(tmp_path / copy.parent.name / "mnemic.db", copy)
+        with database_of(other).read() as db, db:
+            if reader:
+                db.execute("SELECT count(*) FROM messages").fetchall()
+            erasure = memory.forget(ids=["victim"], hard=True)
+        assert ("reader" in erasure.purge.pending) is reader
+        assert "backups/monday/mnemic.db, backups/tuesday/mnemic.db" in erasure.purge.pending
+        memory.admin.flush()
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        memory.remember("Ana works as a nurse in a hospital.", id="other")
+
+        def told():
+            if again == "user":
+                return memory.scoped(user="nobody").admin.erase_user()
+            if again == "opened":
+                return memory.admin.erase_user()
+            return memory.forget(ids=["other" if again == "others" else "victim"], hard=True)
+
+        erasure = told()
+        assert not erasure.clean
+        assert "earlier may still be in backups/monday/mnemic.db, backups/tuesday/mnemic.db:" in erasure.purge.pending
+        assert not store_of(memory).erasure.unfinished(), "the record itself is rewritten once"
+        copies[0].unlink()
+        assert "in backups/tuesday/mnemic.db:" in told().purge.pending
+        copies[1].write_bytes(b"replaced")
+        assert told().clean
+        assert told().clean
+
+
 def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
     opened = Path.open
 

@@ -57,7 +57,7 @@ def forget(given: Namespace) -> Answer:
     """Remove records from search and listings: those that clearly match a description, by words or meaning, or those
     named by --id. Records that only resemble the description, or say something else as well, are printed and kept.
     mnemic restore undoes it. --hard with a description erases at most 5 records. Exit code 1 if nothing was
-    forgotten.
+    forgotten, or bytes of what was erased may still be on disk.
 
     examples:
       mnemic forget "my schedule preferences"
@@ -116,7 +116,8 @@ def _erase(given: Namespace) -> Answer:
     ]
     rows = sum(erasure.counts.values())
     note = f"{rows} rows erased." if rows else "nothing matches; nothing went."
-    return Answer({"erasure": erasure}, lines, [note], fine=bool(erasure.counts))
+    document = {"clean": erasure.clean, "erasure": erasure}
+    return Answer(document, lines, [note], fine=erasure.clean and bool(erasure.counts))
 
 
 def _kept_line(receipt: Receipt) -> str:

@@ -33,8 +33,8 @@ class Validity:
     """Valid time and transaction time of memories: a snapshot, one entry per memory, ascending by doc.
 
     Times are microseconds since 1970, ``FOREVER`` for an open end. ``origins`` maps a memory to the docs it was derived from,
-    ``made`` a doc to those derived from it; ``pairs`` has both as (2, n) columns of memory and origin. ``successors`` maps a
-    memory to the one that superseded it.
+    ``made`` a doc to those derived from it; ``pairs`` has both as (2, n) columns of memory and origin. ``unsaid`` are memories
+    that no origin says. ``successors`` maps a memory to the one that superseded it.
     """
 
     doc: Times = field(default_factory=_no_times)
@@ -45,6 +45,7 @@ class Validity:
     begins: Times = field(default_factory=_no_times)
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    unsaid: frozenset[int] = frozenset()
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
     pairs: Times = field(default_factory=lambda: _no_times().reshape(2, 0))
 
@@ -98,7 +99,7 @@ class Validity:
 
     def ended(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
         """Whether a memory, or all memories derived from a message, ended for what is erased: they have no successor."""
-        own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
+        own = [doc] if self._is_memory(doc) else [m for m in self._said(doc) if len(self.origins[m]) <= OWN]
         alone = [m for m in own if m not in self.successors]
         places = np.searchsorted(self.doc, alone)
         known = FOREVER - 1 if known_at is None else known_at
@@ -110,9 +111,13 @@ class Validity:
 
         One with a lifetime, such as the summary of a session, is not what somebody said.
         """
-        made = self.made.get(doc, ())
+        made = self._said(doc)
         corrections = {self.successors[one] for one in made if one in self.successors}
         return [one for one in made if one not in corrections and (one in self.successors or self._lasts(one))]
+
+    def _said(self, doc: int) -> list[int]:
+        """The memories derived from a record that do not only follow from it."""
+        return [one for one in self.made.get(doc, ()) if one not in self.unsaid]
 
     def _lasts(self, doc: int) -> bool:
         place = int(np.searchsorted(self.doc, doc))
@@ -138,10 +143,12 @@ class Validity:
             successors.pop(one, None)
         successors |= {row[0]: row[6] for row in delta.validity if row[6] is not None}
         origins = {row[0]: tuple(json.loads(row[5])) for row in delta.validity}
+        unsaid = (self.unsaid - touched) | {row[0] for row in delta.validity if row[8] and origins[row[0]]}
         changed = {one for one in touched if self.origins.get(one, ()) != origins.get(one, ())}
         validity = replace(
-            self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors
-        )
+            self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors,
+            unsaid=unsaid,
+        )  # fmt: skip
         return validity._with_origins(changed, origins) if changed else validity  # noqa: SLF001 - our own class
 
     def _with_origins(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Validity:
@@ -351,8 +358,9 @@ class Columns:
         return self.cached("derived", self._derived)
 
     def _derived(self) -> NDArray[np.intp]:
-        docs = self.validity.pairs
-        origins = self.validity.origins
+        docs, origins, unsaid = self.validity.pairs, self.validity.origins, self.validity.unsaid
+        if unsaid:
+            docs = docs[:, ~np.isin(docs[0], sorted(unsaid))]
         corrected = {(new, parent) for old, new in self.validity.successors.items() for parent in origins.get(old, ())}
         if corrected:
             docs = docs[:, [(child, parent) not in corrected for child, parent in docs.T.tolist()]]

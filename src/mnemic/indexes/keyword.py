@@ -94,7 +94,7 @@ class Corpus:
 def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
     """The records for BM25 statistics: all live ones of these kinds, whatever else the query filters.
 
-    Next to messages, records derived from them do not count: processing must not change the ranking of messages.
+    Next to messages, memories that say the same do not count: processing must not change the ranking of messages.
     """
     return columns.cached(("corpus", *kinds), lambda: _corpus(columns, kinds))
 
@@ -102,7 +102,7 @@ def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
 def _corpus(columns: Columns, kinds: Sequence[str]) -> Corpus:
     rows = (columns.status != STATUSES["archived"]) & np.isin(columns.kind, [KINDS[kind] for kind in kinds])
     if "message" in kinds:
-        rows[columns.rows_of(columns.validity.pairs[0])] = False
+        rows[columns.derived()[0]] = False
     size = int(np.count_nonzero(rows))
     return Corpus(rows, size, float(dot(columns.length, rows)) / size if size else 0.0)
 

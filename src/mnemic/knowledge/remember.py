@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from mnemic import validation
@@ -20,6 +20,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place
+from mnemic.text.differences import says
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
@@ -119,12 +120,22 @@ def remember(
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: admin.release() them first"
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
+    if said_at := _said_at(record.content, [source.value for source in sources]):
+        record = replace(record, said_at=said_at, valid_at=record.valid_at or record.created_at)
     if any(is_trusted(other.value.trust) and not is_trusted(record.trust) for other in replaced):
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
     terms = {*content_terms(record.content)} if matter is None else matter
     ended = [statement_of(runtime, scope, other, terms) for other in replaced]
     return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), one.kinds)
+
+
+def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
+    """When the messages among the sources of a statement said it; None if it only follows from them."""
+    messages = [source for source in sources if isinstance(source, Message)]
+    if not says("\n\n".join(message.content for message in messages), content):
+        return None
+    return max(filter(None, (message.sent_at for message in messages)), default=None)
 
 
 def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str]) -> MemoryRecord:
@@ -143,7 +154,9 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: Abstra
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
     made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
     derived = [
-        one for one in runtime.store.knowledge.records(scope.user, made).values() if isinstance(one, MemoryRecord)
+        one
+        for one in runtime.store.knowledge.records(scope.user, made).values()
+        if isinstance(one, MemoryRecord) and one.said_at
     ]
     said = stated(value, sentence_about(value.content, terms), replaced.project)
     return max((*derived, said), key=lambda one: len(terms & {*content_terms(one.content)}))

@@ -121,7 +121,7 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
             family = _family(runtime, scope, named)
             missing = tuple(id_ for id_ in named if id_ not in family.nodes)
             if len(missing) == len(named):
-                return Erasure(missing=missing)
+                return Erasure(missing=missing, purge=_left(runtime))
             plan, change = _plan(runtime, scope, family, named)
             records = runtime.store.knowledge.records(scope.user, change.ids)
             needles = _searchable(_needles(runtime, scope.user, records.values()))
@@ -169,7 +169,7 @@ def erase_user(runtime: Runtime, scope: Scope) -> Erasure:
     """Erase all records of a user, at every level, and the user's name."""
     number = runtime.store.user(scope.user)
     if number is None:
-        return Erasure()
+        return Erasure(purge=_left(runtime))
     with runtime.processing:
         needles = _needles_of_user(runtime, scope.user, number)
         counts = runtime.store.erasure.erase(scope.user, EraseUser())
@@ -184,6 +184,11 @@ def _purge(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
     )
     purge = runtime.store.erasure.purge(needles, patience=PATIENCE)
     return replace(purge, pending="; ".join(part for part in (purge.pending, remaining) if part))
+
+
+def _left(runtime: Runtime) -> Purge:
+    """What earlier erasures left, where there is nothing more to erase."""
+    return finish(runtime) or Purge(pending=runtime.store.erasure.left())
 
 
 def finish(runtime: Runtime, *, patience: float = PATIENCE) -> Purge | None:

@@ -109,6 +109,22 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
             "The records are changed, but other writers kept changing the episodes that contain them, which were not "
             "rewritten. Call this again when the writers are idle."
         )
+    _summaries(runtime, scope, messages, zone)
+
+
+def summarise_superseded(runtime: Runtime, scope: Scope, receipt: Receipt, zone: tzinfo) -> None:
+    """Rewrite the summaries of the sessions in which what a new memory superseded was said."""
+    if receipt.outcome == "superseded":
+        before = runtime.store.relations.predecessors(scope.user, [receipt.id]).get(receipt.id, ())
+        sources = {id_ for record in before for id_ in record.source_ids}
+        docs = runtime.store.docs_of(scope.user, sorted(sources), kind="message").values()
+        number = runtime.store.user(scope.user)
+        assert number is not None
+        _summaries(runtime, scope, runtime.store.fetch(number, [*docs]).values(), zone)
+
+
+def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
+    """Rewrite the summaries of the sessions of messages."""
     for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
         _summarise_again(runtime, Scope(user=scope.user, project=project, session=session), zone)
 
@@ -143,7 +159,9 @@ def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
     held = runtime.store.knowledge.records(place.user, [id_]).get(id_)
     if not isinstance(held, MemoryRecord):
         return
-    if held.status == "archived" and _archived_as(runtime, place, id_, EMPTY):
+    if held.status == "archived":
+        if not _archived_as(runtime, place, id_, EMPTY):
+            return  # forgotten, or its time is over
         runtime.store.apply(place.user, [Restore(id=id_)])
     if sessions.summarise(runtime, place, zone) is None and held.status != "archived":
         runtime.store.apply(place.user, [Archive(id=id_, reason=EMPTY)])

@@ -16,7 +16,7 @@ from mnemic.recall.candidates import AnalysedQuery
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
-from mnemic.vectors import Mask, Rows, ascending, dot, top
+from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
 
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
@@ -83,20 +83,16 @@ SAME = 0.9
 class FoldedHits:
     """Collects hits in order of rank and folds redundant ones.
 
-    A memory whose sources are all hits is listed in the ``via`` of the first; a restatement of a hit by the same
-    speaker in its ``similar``, and as evidence (``message_ids``) when the words are the same.
+    A restatement of a hit by the same speaker is listed in its ``similar``, and as evidence (``message_ids``) when the words
+    are the same.
     """
 
     def __init__(self) -> None:
         self.hits: dict[str, Hit] = {}
         self._vectors = np.empty((0, 0), np.float32)
 
-    def add(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> str:
+    def add(self, hit: Hit, vector: NDArray[np.float32]) -> str:
         """Add a hit, or fold it into another one; returns the id of the hit that holds it."""
-        if sources and all(source in self.hits for source in sources):
-            carrier = self.hits[sources[0]]
-            self.hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
-            return carrier.id
         if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
@@ -285,6 +281,21 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
     for position in order.tolist():
         _append_after_successors(position, successors, found, set())
     return np.array(list(found), np.intp)
+
+
+def as_relevant(relevance: Floats, successors: Mapping[int, Sequence[int]]) -> Floats:
+    """The relevances, where a successor bears on the query at least as much as what it superseded.
+
+    Otherwise a limit could keep what is outdated and leave out what holds.
+
+    Args:
+        relevance: (m,) of the positions in a pool, 0 to 1.
+        successors: positions of the successors of superseded positions.
+    """
+    found = relevance.copy()
+    for position, later in successors.items():
+        found[later] = np.maximum(found[later], relevance[position])
+    return found
 
 
 def _append_after_successors(

@@ -38,6 +38,7 @@ from mnemic.recall.results import (
     FoldedHits,
     Provenance,
     Visibility,
+    as_relevant,
     current_first,
     descending_scores,
     hit_from,
@@ -287,16 +288,15 @@ def _result(
     query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
     searched = _searched(view, found.visible_records.visible)
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
-    first = replace(first, relevance=relevances(pool, first.order, model=found.model, searched=searched))
+    successors = _positions(pool.rows, found.provenance.successors)
+    relevance = as_relevant(relevances(pool, first.order, model=found.model, searched=searched), successors)
+    first = replace(first, relevance=relevance)
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     order = named_first(query.text, found.question.terms, pool, first.order)
-    order = current_first(
-        order, _positions(pool.rows, found.provenance.successors)
-    )  # last: nothing puts it first again
-    first = replace(first, order=order)
+    first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
     left_out = 0
     if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
         kept = first.relevance[first.order] >= least
@@ -445,8 +445,7 @@ class _HitCollector:
         if not self.quota.admits(source, len(self.folded.hits)):
             self.waiting.append((source, stored, hit, vector, doc))
             return
-        sources = stored.value.source_ids if isinstance(stored.value, MemoryRecord) else ()
-        if (carrier := self.folded.add(hit, vector, sources)) != hit.id:
+        if (carrier := self.folded.add(hit, vector)) != hit.id:
             self.folded_docs.setdefault(carrier, []).append(doc)
             return
         self.docs[hit.id] = doc, stored.episode

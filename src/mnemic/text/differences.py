@@ -284,6 +284,23 @@ def restates(first: str, second: str) -> bool:
     return _counted(first) == _counted(second) and differs(first, second) is None
 
 
+def says(text: str, statement: str) -> bool:
+    """Whether a text says a statement: no sentence of it differs from one of the text, or has a word that this one has not."""
+    said = sentences(text)
+    with_word: dict[str, set[int]] = {}
+    for place, sentence in enumerate(said):
+        for word in _counted(sentence):
+            with_word.setdefault(word, set()).add(place)
+    wanted = [(sentence, words) for sentence in sentences(statement) if (words := _counted(sentence))]
+    return bool(wanted) and all(
+        any(
+            differs(sentence, said[place]) is None
+            for place in set[int].intersection(*(with_word.get(word, set()) for word in words))
+        )
+        for sentence, words in wanted
+    )
+
+
 CUT = "[...]"
 """Stands for sentences that are left out of a text."""
 MATTER = 2

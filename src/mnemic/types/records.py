@@ -65,9 +65,10 @@ class MemoryRecord:
     the record. ``salience`` is its initial worth; ``importance`` is what it is worth when it is read: it starts there and
     changes with use, emotion and time, unless it is ``pinned``. ``access_count`` and ``last_accessed_at`` are its uses:
     found by a search, or cited in a reply. ``superseded_by`` are the ids of the memories that superseded it.
-    ``said_at`` is when its source said it (``None``: when it was created). ``source_ids`` are the records it was derived from.
-    ``project`` is its level (``None``: the user's own). ``speaker`` is the name of the speaker (``None``: the user, or an
-    unnamed one). ``key`` is an attribute such as ``meetings.time``: per key and level only the latest value is current.
+    ``said_at`` is when its source said it (``None``: none did; it counts from when it was created). ``source_ids`` are the
+    records it was derived from. ``project`` is its level (``None``: the user's own). ``speaker`` is the name of the speaker
+    (``None``: the user, or an unnamed one). ``key`` is an attribute such as ``meetings.time``: per key and level only the
+    latest value is current.
     """
 
     id: str
@@ -368,8 +369,8 @@ class CatalogDelta:
 
     ``rows`` and ``vectors`` are those of new and touched docs; None if there are none. A touched doc without a row was erased.
     ``validity`` are (doc, valid from, valid until or None, expired at or None, created at, JSON list of source docs, successor
-    doc or None, given ``valid_at`` or None) of memories. ``kept`` are docs with an unchanged text, and so unchanged terms and
-    vector: their vectors are left out. An empty ``kept`` is always correct, but slower.
+    doc or None, given ``valid_at`` or None, whether no source said it) of memories. ``kept`` are docs with an unchanged text,
+    and so unchanged terms and vector: their vectors are left out. An empty ``kept`` is always correct, but slower.
     """
 
     event: int

@@ -319,9 +319,10 @@ class Lineage:
 class Purge:
     """The purge of the bytes of erased rows.
 
-    ``pending`` says why some may still be on disk (empty: none are); the purge is retried when the record is opened, flushed
-    or closed. ``bytes_scanned`` bytes were searched for ``needles`` erased texts and vectors, of which ``found`` were there.
-    All are 0 if nothing was searched: a record in RAM has no files, and those of a server are not accessible.
+    ``pending`` says why some may still be on disk (empty: none are), also those of earlier erasures in files that have not
+    changed since; the purge is retried when the record is opened, flushed or closed. ``bytes_scanned`` bytes were searched
+    for ``needles`` erased texts and vectors, of which ``found`` were there. All are 0 if nothing was searched: a record in
+    RAM has no files, and those of a server are not accessible.
     """
 
     bytes_scanned: int = 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -16,9 +17,11 @@ from tests.stores.suite.links import LinkPromises, WorkPromises
 from tests.stores.suite.quarantine import QuarantinePromises, WordingPromises
 
 from mnemic import errors
+from mnemic.admin import CountedField
 from mnemic.stores.sql import changes
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.types import Archive, Emotion, MemoryRecord, Message, RecordFilter, Restore, Revise
+from mnemic.text.values import LATEST
+from mnemic.types import Archive, Emotion, Kind, MemoryRecord, Message, RecordFilter, Restore, Revise
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
@@ -297,6 +300,34 @@ class _Walls:
         assert counts("tag", tags=("y",)) == [("x", 1), ("y", 1)]
         assert counts("tag", "message") == counts("session", "message") == []
         assert store.statistics.counts("bo", "memory", "tag", ALL, limit=5) == []
+
+    def test_every_count_takes_every_filter(self, store: Store) -> None:
+        held: dict[str, Any] = {"project": "p", "session": "s", "metadata": {"path": 1}}
+        own: dict[str, Any] = {
+            "speaker": "Ana",
+            "tags": ("x", "y"),
+            "category": "work",
+            "importance": 0.5,
+            "trust": 1.0,
+        }
+        said = add_message("m", name="Ana", **held)
+        store.apply("ana", [said, add_memory("a", **held, **own), add_memory("b", **held, **own)])
+        always: dict[str, Any] = {  # what all of the above match
+            "reach": "user", "project": "p", "session": "s", "in_session": "s", "types": ("semantic",),
+            "category": ("work",), "tags": ("y",), "metadata": {"path": 1}, "status": ("short_term",), "role": "user",
+            "speaker": "Ana", "since": 0, "until": LATEST, "at": LATEST - 1, "known_at": LATEST - 1, "expired": True,
+            "min_trust": 0.1, "min_importance": 0.1, "exclude": ("other",),
+        }  # fmt: skip
+        assert {"kinds", *always} == {field.name for field in fields(RecordFilter)}
+        foreign: dict[Kind, set[str]] = {"memory": {"role"}, "message": {"types", "category", "tags", "min_importance"}}
+        of_session = replace(ALL, reach="user", session="s")
+        for kind, by, name in product(foreign, get_args(CountedField), always):
+
+            def counts(filters: RecordFilter, kind: Kind = kind, by: str = by) -> list[Any]:
+                return store.statistics.counts("ana", kind, by, filters, limit=None)
+
+            expected = [] if name in foreign[kind] else counts(of_session)
+            assert counts(replace(of_session, **{name: always[name]})) == expected, (kind, by, name)
 
 
 class _Caches:

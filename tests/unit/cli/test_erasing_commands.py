@@ -35,6 +35,7 @@ def test_hard_by_description_and_as_json(known):
     run = known("forget", "--hard", "my schedule preferences", "--json")
     assert run.json["erasure"]["ids"] == ["m1", "p1"], "nothing else was made of the message"
     assert run.json["erasure"]["purge"]["pending"] == ""
+    assert run.json["clean"]
     assert known("show", "a1").code == 0
 
 
@@ -63,9 +64,16 @@ def test_everything_wants_to_be_meant(known):
 def test_what_is_left_of_everything_is_told(known, folder):
     known("export", folder / "ana.jsonl")
     run = known("forget", "--hard", "--everything", "--yes", "--json")
+    assert (run.code, run.json["clean"]) == (1, False)
     assert run.json["erasure"]["purge"]["found"] > 0
     assert "may still be on disk" in run.err
     assert "ana.jsonl" in run.err
+    again = known("forget", "--hard", "--id", "m1")
+    assert again.code == 1
+    assert "ana.jsonl" in again.err
+    (folder / "ana.jsonl").unlink()
+    known("add", "I live in Porto.", "--id", "m2")
+    assert known("forget", "--hard", "--id", "m2").code == 0
 
 
 def test_backup_and_back(known, tmp_path, folder):

@@ -14,7 +14,7 @@ TIMES = st.integers(0, 12)
 MAYBE = st.one_of(st.none(), TIMES)
 ROWS = st.dictionaries(
     st.integers(1, 9),
-    st.tuples(TIMES, MAYBE, MAYBE, TIMES, st.lists(st.integers(20, 24), max_size=3, unique=True), st.one_of(st.none(), st.integers(1, 9)), MAYBE),
+    st.tuples(TIMES, MAYBE, MAYBE, TIMES, st.lists(st.integers(20, 24), max_size=3, unique=True), st.one_of(st.none(), st.integers(1, 9)), MAYBE, st.booleans()),
     max_size=9,
 )  # fmt: skip
 FILTERS = st.builds(RecordFilter, at=MAYBE, known_at=MAYBE, expired=st.booleans())
@@ -25,13 +25,13 @@ def validity(rows):
 
 
 def delta(rows, touched=()):
-    told = [(doc, since, until, expired, known, json.dumps(parents), by, begins) for doc, (since, until, expired, known, parents, by, begins) in rows.items()]  # fmt: skip
+    told = [(doc, since, until, expired, known, json.dumps(parents), by, begins, unsaid) for doc, (since, until, expired, known, parents, by, begins, unsaid) in rows.items()]  # fmt: skip
     return CatalogDelta(event=1, validity=sorted(told), touched=touched)
 
 
 def shown(row, filters, now):
     """One memory, as the words of ``RecordFilter`` put it."""
-    since, until, expired, known, *_, begins = row
+    since, until, expired, known, *_, begins, _ = row
     if filters.expired:
         return True
     moment = None if filters.known_at is None else filters.known_at
@@ -56,7 +56,7 @@ def test_what_is_hidden_is_what_a_loop_would_hide(rows, filters, now):
 
 def test_an_end_that_was_given_holds_whatever_was_known_when():
     """The end of what is still believed is part of the row: asking with known_at does not take it away."""
-    rows = {1: (0, 5, None, 0, [], None, 0)}
+    rows = {1: (0, 5, None, 0, [], None, 0, False)}
     for filters in (RecordFilter(), RecordFilter(known_at=8), RecordFilter(at=7), RecordFilter(at=7, known_at=8)):
         assert validity(rows).hidden(filters, 9).tolist() == [1]
     for filters in (RecordFilter(at=3), RecordFilter(at=3, known_at=8), RecordFilter(expired=True)):
@@ -74,6 +74,7 @@ def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone,
     for name in ("since", "until", "expired", "known", "begins"):
         assert getattr(followed, name).tolist() == getattr(anew, name).tolist()
     assert followed.successors == anew.successors
+    assert followed.unsaid == anew.unsaid == {doc for doc, row in after.items() if row[7] and row[4]}
     assert {doc: tuple(parents) for doc, parents in followed.origins.items()} == {
         doc: tuple(parents) for doc, parents in anew.origins.items()
     }
@@ -93,7 +94,7 @@ def test_made_is_origins_turned_round(rows):
 
 
 def test_nothing_changed_is_the_same_snapshot():
-    held = validity({1: (0, None, None, 0, [], None, None)})
+    held = validity({1: (0, None, None, 0, [], None, None, False)})
     assert held.apply(CatalogDelta(event=2)) is held
     assert len(Validity()) == 0
     assert Validity().hidden(RecordFilter(at=1), 1).tolist() == []
@@ -103,7 +104,7 @@ def test_nothing_changed_is_the_same_snapshot():
 @given(st.dictionaries(st.integers(1, 9), st.tuples(TIMES, st.one_of(st.none(), st.integers(1, 9))), min_size=1), MAYBE)
 def test_the_end_of_a_chain_whatever_circles_it_has(links, at):
     rows = {
-        doc: (links.get(doc, (0, None))[0], None, None, 0, [], links.get(doc, (0, None))[1], None)
+        doc: (links.get(doc, (0, None))[0], None, None, 0, [], links.get(doc, (0, None))[1], None, False)
         for doc in range(1, 10)
     }
     held = validity(rows)
@@ -152,7 +153,7 @@ def test_the_arrays_and_the_database_hide_the_same():
 
 def test_origins_follow_step_by_step():
     def row(doc, parents):
-        return (doc, 1, None, None, 1, json.dumps(parents), None, None)
+        return (doc, 1, None, None, 1, json.dumps(parents), None, None, False)
 
     def delta(event, *rows, touched=()):
         return CatalogDelta(event=event, validity=rows, touched=touched)

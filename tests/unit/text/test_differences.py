@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import CUT, differs, restates, without_sentences
+from mnemic.text.differences import CUT, differs, restates, says, without_sentences
 from mnemic.text.sentences import sentences as sentences_of
 
 DIFFERENT = [
@@ -169,3 +169,27 @@ def test_a_sentence_is_left_out_of_its_text_and_the_rest_stays(text, data):
     rest = [sentence for sentence in found if not any(restates(sentence, one) for one in same)]
     assert left == "" or all("".join(sentence.split()) in "".join(left.split()) for sentence in rest)
     assert not gone or CUT in left or not left
+
+
+@given(st.lists(sentences.map("Cats know {}".format), min_size=1, max_size=5), st.data())
+def test_a_text_says_its_sentences_and_nothing_beyond_their_words(said, data):
+    text = ". ".join(said) + "."
+    taken = data.draw(st.lists(st.sampled_from(said), min_size=1))
+    assert says(text, ". ".join(taken))
+    beyond = [". ".join((*taken, "it smells")), f"{taken[0]} again", f"{taken[0]} 7", f"{taken[0]} in Porto"]
+    assert not any(says(text, statement) for statement in beyond)
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "said"),
+    [
+        ("I bought a red bike in Porto. It cost 300 euros.", "Bought a red bike in Porto", True),
+        ("Done, I called them.", "The parcel waits, pickup code QX-4471.", False),
+        ("I never said I like it.", "I like it.", False),
+        ("Ana calls Bo.", "Bo calls Ana.", False),
+        ("", "Done.", False),
+        ("Done!", "!!!", False),
+    ],
+)
+def test_what_a_text_says(text, statement, said):
+    assert says(text, statement) is said

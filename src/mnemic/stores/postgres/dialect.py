@@ -260,9 +260,11 @@ class PostgresDialect:
         """A condition on any of the hashes of the tags."""
         return _with(table, [_facet(user, "tag", tag) for tag in tags])
 
-    def each_tag(self, table: str) -> str:
+    def each_tag(self, selected: str) -> str:
         """By the JSON functions of PostgreSQL."""
-        return f"{table} CROSS JOIN LATERAL jsonb_array_elements_text({table}.tags::jsonb) AS tag(value)"
+        return (
+            f"({selected}) AS selected CROSS JOIN LATERAL jsonb_array_elements_text(selected.tags::jsonb) AS tag(value)"
+        )
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
         """A condition on the hash of key and value."""

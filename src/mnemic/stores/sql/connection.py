@@ -100,8 +100,8 @@ class Dialect(Protocol):
         """A condition on rows of a table that have at least one of the tags."""
         ...
 
-    def each_tag(self, table: str) -> str:
-        """A table joined with its tags: a row for each tag, with the column ``value``."""
+    def each_tag(self, selected: str) -> str:
+        """The rows of a SELECT of ``tags`` as a FROM clause: a row for each tag, with the column ``value``."""
         ...
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:

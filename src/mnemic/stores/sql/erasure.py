@@ -367,6 +367,10 @@ class ErasedRows(Reader[D]):
         with self._db.read() as db:
             return self._mark(db) is not None
 
+    def left(self) -> str:
+        """Where earlier erasures left bytes, as far as that is known; empty for nowhere."""
+        return ""
+
     @staticmethod
     def _mark(db: Connection) -> object:
         """The mark, by the time of the last erasure; None without one."""

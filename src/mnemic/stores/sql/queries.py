@@ -198,7 +198,8 @@ _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user_id = ?"""
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at, said_at IS NULL
+    FROM memories WHERE user_id = ?"""
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 

@@ -70,10 +70,10 @@ class Statistics(Reader[Database]):
             return []
         with self._snapshot(user) as (db, number):
             where, values = filtered(db.dialect, number, view, filters)
-            source = view.name
-            if by == "tag":
-                source, column = db.dialect.each_tag(view.name), "value"
-            sql = f"SELECT {column}, count(*) FROM {source} {where} GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"
+            source = f"{view.name} {where}"
+            if by == "tag":  # filtered before the join, whose columns have names of their own
+                source, column = db.dialect.each_tag(f"SELECT tags FROM {source}"), "value"
+            sql = f"SELECT {column}, count(*) FROM {source} GROUP BY {column} ORDER BY 2 DESC, 1 LIMIT ?"
             return db.execute(sql, (*values, ALL if limit is None else limit)).fetchall()
 
     def period(self, user: str, kind: Kind, filters: RecordFilter) -> tuple[int, int] | None:

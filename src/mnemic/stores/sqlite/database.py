@@ -152,9 +152,9 @@ class SqliteDialect:
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
         return f"({among or 1}) AND {sql}", [*map(to_json, tags), tags]
 
-    def each_tag(self, table: str) -> str:
+    def each_tag(self, selected: str) -> str:
         """By the JSON functions of SQLite."""
-        return f"{table}, json_each({table}.tags)"
+        return f"({selected}) AS selected, json_each(selected.tags)"
 
     def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -14,11 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import StoreError
+from mnemic.stores.sql.changes import set_header
 from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.stores.sqlite.cipher import is_encrypted
 from mnemic.stores.sqlite.database import Connection, Database, SqliteConnection
+from mnemic.text.values import to_json
 from mnemic.types import Purge
 
+LEFT = "left_in"
+"""The header key of the files that may hold erased bytes: their state by path in the folder, as JSON."""
 KEY = 8
 """Bytes of a needle that are hashed; the minimum length of a needle."""
 FEW = 16
@@ -131,6 +136,9 @@ DATABASES = {".db", ".sqlite", ".sqlite3"}
 """Suffixes of SQLite files: other components may keep one in the folder."""
 
 
+BLOCKED = "a reader still uses the old state: tried again when the record is opened or closed"
+
+
 class Erasure(ErasedRows[Database]):
     """Erasure for an SQLite record."""
 
@@ -144,23 +152,45 @@ class Erasure(ErasedRows[Database]):
             with self._db.exclusive() as db:
                 mark = self._mark(db)
                 self._rewrite(db)
-            if not self._db.checkpoint(patience):
-                return Purge(
-                    pending="a reader still uses the old state: tried again when the record is opened or closed"
-                )
+            blocked = [] if self._db.checkpoint(patience) else [BLOCKED]
         except StoreError as error:
             return Purge(pending=f"{error} Tried again when the record is opened or closed.")
-        if self._db.path is None or not needles:
+        path = self._db.path
+        searched = self._search(path.parent, needles) if path and needles else _SearchReport()
+        found, where = searched.found, {name for names in searched.found.values() for name in names}
+        earlier = self._left_in({*where, *searched.unread}) if path else ""
+        if not blocked and not (path and where.intersection((path.name, f"{path.name}-wal"))):
             self._finish(mark)
-            return Purge()
-        searched = self._search(self._db.path.parent, needles)
-        found = searched.found
-        if not found:
-            self._finish(mark)
-        where = ", ".join(sorted({name for names in found.values() for name in names}))
-        left = [f"{len(found)} of {len(needles)} texts and vectors are still in {where}"] if found else []
-        left += [f"{', '.join(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
-        return Purge(bytes_scanned=searched.size, needles=len(needles), found=len(found), pending="; ".join(left))
+        left = [f"{len(found)} of {len(needles)} texts and vectors are still in {_listed(where)}"] if found else []
+        left += [f"{_listed(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
+        return Purge(
+            bytes_scanned=searched.size,
+            needles=len(needles) if path else 0,
+            found=len(found),
+            pending="; ".join(filter(None, (*blocked, *left, earlier))),
+        )
+
+    def left(self) -> str:
+        """By what the searches of earlier erasures found."""
+        return "" if self._db.path is None else self._left_in(set())
+
+    def _left_in(self, names: set[str]) -> str:
+        """Note files that may hold erased bytes, and tell those noted earlier that have not changed since.
+
+        The texts are gone, so that these files cannot be searched again.
+        """
+        assert self._db.path is not None
+        with self._db.read() as db:
+            row = db.execute("SELECT value FROM header WHERE key = ?", (LEFT,)).fetchone()
+        before: dict[str, list[int]] = json.loads(row[0]) if row else {}
+        folder = self._db.path.parent
+        kept = {name: state for name, state in before.items() if _state(folder / name) == state}
+        noted = kept | {name: state for name in names if (state := _state(folder / name)) is not None}
+        if noted != before:
+            with suppress(StoreError), self._db.write() as db:
+                set_header(db, **{LEFT: to_json(noted)})
+        earlier = kept.keys() - names
+        return f"texts erased earlier may still be in {_listed(earlier)}: delete or replace it" if earlier else ""
 
     def _rewrite(self, db: SqliteConnection) -> None:
         db.execute("INSERT INTO fulltext(fulltext) VALUES('optimize')")
@@ -184,10 +214,10 @@ class Erasure(ErasedRows[Database]):
             try:
                 hits, size = wanted.found_in(self._parts(path))
             except (OSError, apsw.Error, StoreError):
-                searched.unread.append(path.name)
+                searched.unread.append(_relative(path, folder))
                 continue
             for needle in hits:
-                searched.found.setdefault(needle, []).append(path.name)
+                searched.found.setdefault(needle, []).append(_relative(path, folder))
             searched.size += size
         with self._db.read() as db, db:
             for needle in still_stored(db, list(searched.found)):
@@ -211,18 +241,39 @@ class Erasure(ErasedRows[Database]):
 
 @dataclass(slots=True)
 class _SearchReport:
-    """The files that contain each needle, the bytes read, and the files that could not be read."""
+    """The files that contain each needle, the bytes read, and the files that could not be read; by path in the folder."""
 
     found: dict[bytes, list[str]] = field(default_factory=dict[bytes, list[str]])
     size: int = 0
     unread: list[str] = field(default_factory=list[str])
 
 
+def _relative(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _state(path: Path) -> list[int] | None:
+    """What changes with the content of a file; None if it is gone, empty if that cannot be told."""
+    try:
+        stat = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return []
+    return [stat.st_mtime_ns, stat.st_size]
+
+
 def _files(folder: Path, unread: list[str]) -> list[Path]:
     """All files except the -shm index, which holds no text. Unreadable folders are added to ``unread``."""
     found = [
         Path(place, name)
-        for place, _, names in os.walk(folder, onerror=lambda error: unread.append(Path(error.filename).name))
+        for place, _, names in os.walk(
+            folder, onerror=lambda error: unread.append(_relative(Path(error.filename), folder))
+        )
         for name in names
         if not name.endswith("-shm")
     ]
