@@ -157,7 +157,7 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
 
 
 def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[str]:
-    """The titles of a session's episodes, then those of what is in none yet."""
+    """The titles of a session's episodes, then those of what is in none yet; none of small talk."""
     found = runtime.store.knowledge.episodes(scope.user, _of_session(scope, "episode"), limit=None, newest=False)
     told = {id_ for episode in found for id_ in episode.message_ids}
     rest = [m for m in messages[-READ:] if m.id not in told and m.role not in SILENT_ROLES]
@@ -165,7 +165,7 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
     if rest:
         starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
         titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
-    return titles
+    return [title for title in titles if not episodes.is_small_talk(title)]
 
 
 def summary_id(scope: Scope) -> str:
