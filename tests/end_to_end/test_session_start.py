@@ -74,7 +74,7 @@ def test_a_long_message_is_cut_rather_than_left_out(memory):
 @pytest.mark.parametrize("question", [None, ABOUT_ME])
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("often", [False, True], ids=["equal", "the old ones matter more"])
-def test_what_a_later_statement_overtakes_stands_behind_it(memory, question, budget, often):
+def test_a_statement_ranks_after_a_later_one_that_updates_it(memory, question, budget, often):
     for fact in FACTS:
         memory.remember(fact, **({"importance": 0.9} if often and fact in LATER else {}))
     for later in LATER.values():

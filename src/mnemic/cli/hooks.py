@@ -207,11 +207,13 @@ def _session_start(given: Namespace) -> Answer:
 
 def _process(memory: Memory, seconds: float) -> None:
     """Process waiting messages for some seconds; each step is stored, and what is left waits for the next hook."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        done = memory.process(limit=STEP)
-        if not done.waiting or not done.messages:
-            return
+    until, left = time.monotonic() + seconds, True
+    try:
+        while left and time.monotonic() < until:
+            done = memory.process(limit=STEP)
+            left = bool(done.waiting and done.messages)
+    except MnemicError as error:  # the hook has more to do
+        warn(f"processing is left to the next hook: {error}")
 
 
 def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:

@@ -53,7 +53,7 @@ LOOKED_AT = 8
 OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 ALIKE = 0.4
-"""The least cosine of two statements on the same matter."""
+"""The least cosine of a statement with one that updates it."""
 _SMOOTHING = 0.05
 _LEAST = 0.005
 """The least relevance that counts."""
@@ -350,7 +350,7 @@ def _first_hits(
 
 
 def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Floats, most: int) -> list[int]:
-    """The places of the first statements, each behind the later ones that say what now holds of its matter.
+    """The places of the first statements, each after the later ones that update it.
 
     A statement is read as a question: a later one that answers it has a new value.
 
@@ -358,7 +358,7 @@ def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Flo
         texts: (n,) statements, best first.
         times: (n,) their rank in time.
         alike: (n, n) their cosines, on the scale of the default embedder.
-        most: how many of the first are wanted; later ones on their matters are added to them.
+        most: how many of the first are wanted; those that update them are added.
     """
     first = range(min(most, len(texts)))
     pairs = [(old, new) for old in first for new in _later(old, texts, times, alike)]
@@ -368,7 +368,7 @@ def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Flo
 
 
 def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats) -> list[int]:
-    """The later statements on the matter of one."""
+    """The later statements that update one."""
     near = np.argsort(-alike[place], kind="stable")
     near = near[(times[near] > times[place]) & (alike[place, near] >= ALIKE)][: LOOKED_AT - 1]
     if not len(near):

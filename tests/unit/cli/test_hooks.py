@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mnemic import Memory
+from mnemic import Memory, StoreUnavailable
 from mnemic.cli import hooks
 from mnemic.cli.hooks import MOMENTS
 from mnemic.runtime.projects import project
@@ -193,6 +193,18 @@ def test_what_was_said_is_processed_with_hooks_alone(mnemic, say, folder, tmp_pa
     records, waiting = known(folder)
     assert waiting == 0
     assert RULE in records
+
+
+def test_a_session_starts_though_processing_fails(mnemic, say, folder, tmp_path, monkeypatch):
+    payload = sessions(tmp_path)[0]
+    say(payload)
+    mnemic("hook", "pre-compact")
+    error = StoreUnavailable("The record is busy.")
+    monkeypatch.setattr(Memory, "process", lambda *_, **__: (_ for _ in ()).throw(error))
+    say(payload)
+    run = mnemic("hook", "session-start")
+    assert RULE in run.out
+    assert "The record is busy." in run.err
 
 
 def test_what_the_time_does_not_suffice_for_is_done_next_time(mnemic, say, folder, tmp_path, monkeypatch):

@@ -73,7 +73,7 @@ def preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[M
 def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> SearchResult:
     """The user's preferences, then statements about the user, then other memories, each by importance.
 
-    What a later one says anew stands behind it.
+    A memory that a later one updates ranks after it.
 
     The evidence is strong if there is one of the first two kinds, weak if there are only others, and none without memories.
     """
@@ -321,7 +321,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
 
 
 def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord], most: int) -> list[MemoryRecord]:
-    """The first memories, each behind the later ones that say what now holds of its matter."""
+    """The first memories, each after the later ones that update it."""
     docs = runtime.store.docs_of(scope.user, [record.id for record in records])
     view = runtime.views.of(scope.user)
     if view is None or not view.vectors.dimension:
