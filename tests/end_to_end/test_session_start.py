@@ -1,5 +1,7 @@
 """What stands in a prompt before anything is asked: the latest is there, and nothing old passes for what holds now."""
 
+from itertools import product
+
 import pytest
 
 from mnemic import Memory
@@ -38,28 +40,27 @@ def texts(context, kind):
     return [hit.text for hit in context.hits if hit.kind == kind]
 
 
-@pytest.mark.parametrize("known", [40, 200])
-@pytest.mark.parametrize("budget", [200, *BUDGETS])
-def test_the_latest_messages_have_a_share_whatever_is_known(memory, known, budget):
-    for n in range(known):
+def test_the_latest_messages_have_a_share_whatever_is_known(memory):
+    for n in range(60):
         memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
     memory.add_exchange("The train was late again.", "That is a pity.", session="s1")
     memory.add_exchange("Mum died last night.", "I am so sorry.", session="s2")
-    found = memory.get_memory_context(max_tokens=budget)
-    assert {"Mum died last night.", "I am so sorry."} <= {*texts(found, "message")}
-    assert found.token_count <= budget
+    for budget in (200, *BUDGETS):
+        found = memory.get_memory_context(max_tokens=budget)
+        assert {"Mum died last night.", "I am so sorry."} <= {*texts(found, "message")}
+        assert found.token_count <= budget
 
 
-@pytest.mark.parametrize("budget", [120, 300, 900])
-def test_the_messages_take_a_share_not_the_whole(budget):
+def test_the_messages_take_a_share_not_the_whole():
     with Memory(":memory:", user="ana", tokenizer=lambda text: len(text.split())) as memory:
-        for n in range(120):
+        for n in range(60):
             memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
             memory.add(f"Step {n} of the long talk of this Monday evening.")
-        found = memory.get_memory_context(max_tokens=budget)
-    words = {kind: sum(len(text.split()) for text in texts(found, kind)) for kind in ("message", "memory")}
-    assert words["memory"] > budget / 3
-    assert words["message"] > budget / 5
+        for budget in (120, 300, 500):
+            found = memory.get_memory_context(max_tokens=budget)
+            words = {kind: sum(len(text.split()) for text in texts(found, kind)) for kind in ("message", "memory")}
+            assert words["memory"] > budget / 3
+            assert words["message"] > budget / 5
 
 
 def test_a_long_message_is_cut_rather_than_left_out(memory):
@@ -71,18 +72,27 @@ def test_a_long_message_is_cut_rather_than_left_out(memory):
     assert texts(found, "memory")
 
 
-@pytest.mark.parametrize("question", [None, ABOUT_ME])
-@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_long_memory_is_whole_where_it_fits(memory):
+    long = "The move is on Friday. " + "The flat has a small kitchen and a view of the park. " * 20
+    memory.remember(long, importance=0.9)
+    for n in range(60):
+        memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
+    found = memory.get_memory_context(max_tokens=800)
+    assert found.truncated
+    assert long.strip() in found.text
+
+
 @pytest.mark.parametrize("often", [False, True], ids=["equal", "the old ones matter more"])
-def test_a_statement_ranks_after_a_later_one_that_updates_it(memory, question, budget, often):
+def test_a_statement_ranks_after_a_later_one_that_updates_it(memory, often):
     for fact in FACTS:
         memory.remember(fact, **({"importance": 0.9} if often and fact in LATER else {}))
     for later in LATER.values():
         memory.remember(later)
-    found = texts(memory.get_memory_context(question, max_tokens=budget), "memory")
-    for old, new in LATER.items():
-        assert new in found
-        assert old not in found[: found.index(new)]
+    for question, budget in product((None, ABOUT_ME), BUDGETS):
+        found = texts(memory.get_memory_context(question, max_tokens=budget), "memory")
+        for old, new in LATER.items():
+            assert new in found
+            assert old not in found[: found.index(new)]
 
 
 @pytest.mark.parametrize("question", [None, ABOUT_ME])

@@ -194,7 +194,7 @@ def build_context(
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
-    hits = context.with_excerpts(result.hits, "" if query is None else query.text, max_tokens)
+    hits = _cut(result.hits, query, max_tokens)
     packed = context.pack(hits, frame)
     found = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
@@ -316,8 +316,17 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
         memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
     if "message" in filters.kinds:
         messages = _latest_messages(runtime, scope, filters, most)
-    shown = [line_of(hit, frame.fence) for hit in context.with_excerpts(messages, "", frame.max_tokens)]
+    shown = [line_of(hit, frame.fence) for hit in _cut(messages, None, frame.max_tokens)]
     return _distinct((*_fitting(messages, shown, frame, LATEST_SHARE), *memories, *messages), filters)
+
+
+def _cut(hits: Sequence[Hit], query: Query | None, max_tokens: int) -> list[Hit]:
+    """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
+    if query is not None:
+        return context.with_excerpts(hits, query.text, max_tokens)
+    cut = context.with_excerpts([hit for hit in hits if hit.kind == "message"], "", max_tokens)
+    beginnings = {hit.id: hit for hit in cut}
+    return [beginnings.get(hit.id, hit) for hit in hits]
 
 
 def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord], most: int) -> list[MemoryRecord]:
