@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.knowledge.metadata import CATEGORIES, Description, describe, keyphrases
@@ -145,6 +145,7 @@ def test_words_that_software_shares_with_life_count_only_together(text, category
     assert describe(text).category == category
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from("cried felt treated smelled looks sounds acted work sang Felt Nothing People Things Dogs".split()),
     st.sampled_from(["like a baby", "like flying", "like dirt all day", "like that"]),
@@ -156,6 +157,7 @@ def test_a_comparison_is_no_preference(word, comparison, subject, adverb):
         assert describe(text).category != "preference", text
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(
         ["I {}like", "We don't {}like", "She {}likes", "Marcus {}hates", "my sister {}loves", "They {}enjoy"]

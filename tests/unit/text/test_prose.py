@@ -1,7 +1,7 @@
 """What a person wrote stays; what a program printed goes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.text.prose import without_output
@@ -29,12 +29,14 @@ PRINTED = [
 ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PROSE), min_size=1))
 def test_prose_stays_as_it_is(lines):
     text = "\n".join(lines)
     assert without_output(text) == text
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(PRINTED), st.lists(st.sampled_from(PROSE), max_size=3), st.lists(st.sampled_from(PROSE), max_size=3)
 )
@@ -43,6 +45,7 @@ def test_what_was_printed_goes_and_only_that(printed, before, after):
     assert [line for line in found.splitlines() if line] == [*before, *after]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_each_line_stays_or_is_empty(text):
     lines = text.splitlines()
