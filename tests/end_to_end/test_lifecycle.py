@@ -710,6 +710,20 @@ class TestSessions:
             summarise_quiet(runtime_of(memory), memory.scope, UTC)
             assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
 
+    @pytest.mark.parametrize("way", ["summarise", "end"])
+    def test_topics_are_no_output_of_programs_and_no_small_talk(self, memory, way):
+        here = memory.scoped(session="s1")
+        trace = (
+            'Traceback (most recent call last):\n  File "/srv/ledger/.venv/lib/app.py", line 12, in run\nKeyError: 7'
+        )
+        day = datetime(2026, 5, 8, 9, tzinfo=UTC)
+        for hours, text in enumerate(
+            [f"{trace}\nThe ledger cannot be closed since Monday.", "Thanks.", "Thank you so much!"]
+        ):
+            here.add(text, sent_at=day + timedelta(hours=6 * hours))
+        summary = memory.get(getattr(here.sessions, way)().id)
+        assert summary.metadata["topics"] == ["The ledger cannot be closed since Monday"]
+
     def test_a_summary_without_processing_has_topics_and_a_better_one_follows(self, memory):
         here = talk(memory)
         first = memory.get(here.sessions.summarise().id)

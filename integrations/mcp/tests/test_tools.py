@@ -380,6 +380,7 @@ async def test_quiet_moments_are_used_unless_they_are_not_to_be(memory, served):
         await call("recall", query="x")
         assert memory.idle.wait() is None
     async with served(memory) as call:
+        assert memory.idle.wait() > 0  # what hooks stored waits, before any call
         await call("recall", query="x")
         assert memory.idle.wait() > 0
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -41,6 +42,13 @@ GIT_PATIENCE = 10.0
 MOST_FILES = 100
 SHOWN_FILES = 12
 BATCH = 64
+
+STEP = 50
+"""Messages processed between two looks at the clock."""
+END_SHARE = 0.5
+"""Share of --timeout after which session-end begins no other step."""
+START_PATIENCE = 3.0
+"""Seconds after which session-start begins no other step: the user waits for it."""
 
 IMPORTANCE = 0.3
 """The importance of commits, low because there are many."""
@@ -78,9 +86,9 @@ def hook(given: Namespace) -> Answer:
     printed on stderr, and the exit code is 0: a hook never stops its caller.
 
     moments:
-      session-start  print the context for a new session
+      session-start  process what waits, and print the context for a new session
       pre-compact    store the new messages of the transcript
-      session-end    the same, and keep a summary of the session for a week
+      session-end    the same, keep a summary of the session for a week, and process what waits
       post-commit    remember the last commit
       instructions   print instructions for CLAUDE.md or AGENTS.md
 
@@ -187,6 +195,8 @@ def _session_start(given: Namespace) -> Answer:
     if has_record(given.dir):
         here = _project(given, payload)
         with _open(given, payload, here) as memory:
+            if given.llm is None:  # a language model may take longer than the user would wait
+                _process(memory, START_PATIENCE)
             known = memory.get_memory_context(max_tokens=given.max_tokens).to_prompt()
         name = here.name if here else given.project if given.project != "off" else None
         about = f"Project: {name}{f': {here.description}' if here and here.description else ''}\n\n" if name else ""
@@ -195,12 +205,23 @@ def _session_start(given: Namespace) -> Answer:
     return Answer({"hookSpecificOutput": output}, [text] if text else [])
 
 
+def _process(memory: Memory, seconds: float) -> None:
+    """Process waiting messages for some seconds; each step is stored, and what is left waits for the next hook."""
+    until, left = time.monotonic() + seconds, True
+    try:
+        while left and time.monotonic() < until:
+            done = memory.process(limit=STEP)
+            left = bool(done.waiting and done.messages)
+    except MnemicError as error:  # the hook has more to do
+        warn(f"processing is left to the next hook: {error}")
+
+
 def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
-    """Store the new messages of the transcript, and a summary of a session that ended.
+    """Store the new messages of the transcript; of a session that ended store a summary too, and process what waits.
 
     stdout stays empty: agents interpret it as instructions.
     """
-    payload = _payload()
+    began, payload = time.monotonic(), _payload()
     path = _word(payload, "transcript_path")
     if path is None:
         raise InvalidInput('the JSON on stdin has no "transcript_path". Agents that compact pass one.')
@@ -213,6 +234,8 @@ def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
         counts = [_store(memory, batch) for batch in batches]
         summary = memory.sessions.summarise() if ended else None
+        if ended:
+            _process(memory, began + END_SHARE * given.timeout - time.monotonic())
     stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
     if refused:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")

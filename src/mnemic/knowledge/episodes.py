@@ -15,11 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.knowledge import segmentation
+from mnemic.knowledge.selection import SMALL_TALK
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
+from mnemic.text.english import bare_words
+from mnemic.text.prose import without_output
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms
+from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.text.values import now
 from mnemic.types import Episode, Message, RecordFilter, Source
 
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
 
 TITLE, SENTENCE, EXCERPT = 64, 200, 300
 """Characters of a title, of a sentence of an excerpt, and of an excerpt."""
-READ_CHARS, MOST_SENTENCES = 1_000, 12
-"""Characters and sentences read of a message."""
+SCANNED_CHARS, READ_CHARS, MOST_SENTENCES = 10_000, 1_000, 12
+"""Characters of a message in which code and output are looked for; characters and sentences that are read of the rest."""
 CLAUSES = 12
 """First clauses of a sentence at which a title may start."""
 MIN_SHARE = 3
@@ -53,14 +56,22 @@ _LEAD = re.compile(
     r"(?:(?:and|but|so|or|also|oh|ok|okay|yeah|yes|well|hi|hey|hello|thanks|btw)\b['\u2019]?[\s,!.]+)+", re.IGNORECASE
 )
 """English discourse markers before a clause."""
+_COURTESIES = (
+    SMALL_TALK | STOP_WORDS | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot".split())
+)
 
 
 def frequencies(messages: Iterable[Message]) -> Counter[str]:
     """Message counts by term, and the number of messages under the empty term."""
     found: Counter[str] = Counter()
     for message in messages:
-        found.update({"", *content_terms(message.content[:READ_CHARS])})
+        found.update({"", *content_terms(_prose(message))})
     return found
+
+
+def _prose(message: Message) -> str:
+    """The beginning of a message without code, markup and what a program printed."""
+    return without_output(_MARKUP.sub("", message.content[:SCANNED_CHARS])).strip()[:READ_CHARS]
 
 
 def describe(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> tuple[str, str]:
@@ -163,12 +174,18 @@ def _share(message: Message, sentence: str) -> float:
 
 
 def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
-    """The sentences of messages without code and markup, each with the position of its message."""
+    """The sentences of the prose of messages, each with the position of its message."""
     return [
         (at, " ".join(sentence.split()))
         for at, message in enumerate(messages)
-        for sentence in sentences(_MARKUP.sub("", message.content[:READ_CHARS]))[:MOST_SENTENCES]
+        for sentence in sentences(_prose(message))[:MOST_SENTENCES]
+        if not is_small_talk(sentence)
     ]
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text is only a greeting, thanks or assent, in English."""
+    return _COURTESIES.issuperset(bare_words(text))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:

@@ -409,12 +409,16 @@ _CUES = {
 }
 """Cues of each category of software statements, tried in this order."""
 _FIX_WORDS = frozenset("fix fixed fixes fixing patched resolved solved corrected removed gone caused came".split())
+_ADVERBS = r"(?:\w+ly |also |always |still )*"
 _PREFERS = re.compile(
-    r"\b(?:prefer|favou?rite|dislike|(?:fan|fond) of|keen on|any day|can(?:['\u2019]|no)t stand|rather (?:have|get|not))|"
-    r"\b(?:i|he|she|they|we|you|[A-Z]\w+) (?:\w+ly |also |always |still |do(?:es)?(?:n['\u2019]t| not) )*"
-    r"(?:like|love|enjoy|hate)s?\b",
+    r"\b(?:prefer|favou?rite|dislike|(?:fan|fond) of|keen on|any day|can(?:['\u2019]|no)t stand)|"
+    r"(?:['\u2019]d|\bwould|\bhad) (?:\w+ )?rather\b|"
+    rf"\b(?:i|we|they) {_ADVERBS}(?:like|love|enjoy|hate)\b|"
+    rf"\bdo(?:es)?(?:n['\u2019]t| not) {_ADVERBS}(?:like|love|enjoy|hate)\b|"
+    rf"\b(?!(?:the|an?|my|your|his|her|its|our|their|of|and|no|\d+) )\w+ {_ADVERBS}(?:like|love|enjoy|hate)s\b",
     re.IGNORECASE,
 )
+"""Without a subject that settles it, "like" is a verb only in a form that a preposition has not: "Felt like flying"."""
 _IS_A = re.compile(
     r"\b(?:is|are) (?:an?|the) (?:\w+[- ]){0,2}(?:class|module|function|service|component|library|package|table|tool|script|"
     r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s (?:an?|the|all|every|each)\b"

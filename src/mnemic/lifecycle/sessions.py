@@ -158,7 +158,10 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
 
 
 def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[str]:
-    """The titles of a session's episodes, then those of what is in none yet; new ones where something was superseded."""
+    """The titles of a session's episodes, then those of what is in none yet; none of small talk.
+
+    Where something was superseded, the title is a new one.
+    """
     found = runtime.store.knowledge.episodes(scope.user, _of_session(scope, "episode"), limit=None, newest=False)
     told = {id_ for episode in found for id_ in episode.message_ids}
     said, current = ({m.id: m for m in some} for some in (messages, _current(runtime, scope, messages)))
@@ -171,7 +174,7 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
     if rest:
         starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
         titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
-    return [title for title in titles if title]
+    return [title for title in titles if title and not episodes.is_small_talk(title)]
 
 
 def _current(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[Message]:

@@ -52,6 +52,8 @@ LOOKED_AT = 8
 """First hits whose order may change."""
 OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
+ALIKE = 0.4
+"""The least cosine of a statement with one that updates it."""
 _SMOOTHING = 0.05
 _LEAST = 0.005
 """The least relevance that counts."""
@@ -146,10 +148,15 @@ def latest_first(question: str, said: FirstHits, *, at_a_time: bool = False) -> 
     """
     if _asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(said.texts)))
+    return ordered(len(said.texts), _superseding(question, said, at_a_time=at_a_time))
+
+
+def _superseding(question: str, said: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
+    """The pairs (earlier, later) of hits of which the later one moves before the earlier one."""
     pairs, values = features(question, said, at_a_time=at_a_time)
     weights = np.array([WEIGHTS[name] for name in values], np.float32)
     sums = dot(np.stack([*values.values()], axis=1), weights)
-    return ordered(len(said.texts), [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0])
+    return [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0]
 
 
 def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
@@ -329,18 +336,66 @@ def _first_hits(
     texts = [value.content for value in values if not isinstance(value, Episode)]
     if len(texts) < len(docs):
         return None
-    base = view.base if view.vectors.centre is None else 0.0
     return FirstHits(
         texts=texts,
         times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
-        cosines=_eased(pool.dense[first], base),
-        alike=_eased(dot(vectors, vectors.T), base),
+        cosines=_eased(pool.dense[first], _base(view)),
+        alike=_alike(view, vectors),
         terms=terms,
         held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
         relevance=relevance,
     )
+
+
+def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Floats, most: int) -> list[int]:
+    """The places of the first statements, each after the later ones that update it.
+
+    A statement is read as a question: a later one that answers it has a new value.
+
+    Args:
+        texts: (n,) statements, best first.
+        times: (n,) their rank in time.
+        alike: (n, n) their cosines, on the scale of the default embedder.
+        most: how many of the first are wanted; those that update them are added.
+    """
+    first = range(min(most, len(texts)))
+    pairs = [(old, new) for old in first for new in _later(old, texts, times, alike)]
+    places = sorted({*first, *(new for _, new in pairs)})
+    at = {place: n for n, place in enumerate(places)}
+    return [places[n] for n in ordered(len(places), [(at[old], at[new]) for old, new in pairs])]
+
+
+def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats) -> list[int]:
+    """The later statements that update one."""
+    near = np.argsort(-alike[place], kind="stable")
+    near = near[(times[near] > times[place]) & (alike[place, near] >= ALIKE)][: LOOKED_AT - 1]
+    if not len(near):
+        return []
+    first = [place, *near.tolist()]
+    read, terms = [texts[n] for n in first], tuple(dict.fromkeys(content_terms(texts[place])))
+    held = [[term in spoken for term in terms] for spoken in ({*content_terms(text)} for text in read)]
+    said = FirstHits(
+        texts=read, times=times[first], cosines=alike[place, first], alike=alike[np.ix_(first, first)], terms=terms,
+        held=np.array(held, np.bool_), idf=np.ones(len(terms), np.float32), people=np.zeros(len(first), np.bool_),
+        relevance=np.ones(len(first), np.float32),
+    )  # fmt: skip
+    return [first[new] for old, new in _superseding(read[0], said, at_a_time=True) if old == 0]
+
+
+def cosines_of(view: View, rows: Rows) -> Floats:
+    """(n, n) cosines of records with each other, on the scale of the default embedder."""
+    vectors, centre = view.vectors.of(rows), view.vectors.centre
+    return _alike(view, vectors if centre is None else centre.apart(vectors))
+
+
+def _alike(view: View, vectors: Floats) -> Floats:
+    return _eased(dot(vectors, vectors.T), _base(view))
+
+
+def _base(view: View) -> float:
+    return view.base if view.vectors.centre is None else 0.0
 
 
 def _eased(cosines: Floats, base: float) -> Floats:

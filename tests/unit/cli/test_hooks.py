@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from mnemic import Memory
+from mnemic import Memory, StoreUnavailable
 from mnemic.cli import hooks
 from mnemic.cli.hooks import MOMENTS
 from mnemic.runtime.projects import project
@@ -158,6 +160,67 @@ def test_a_session_that_ends_has_one_summary(mnemic, say, atlas, folder, tmp_pat
     assert mnemic("hook", "session-end", "--json").json == {"session": "s2", "stored": 0, "known": 0, "summary": None}
 
 
+RULE = "Always use uv instead of pip in this repository."
+
+
+def sessions(tmp_path: Path) -> list[dict]:
+    """Sessions of three messages each, the first with a standing instruction."""
+    said = [
+        [RULE, f"The release of version {n} is on Friday.", f"Tiles of zoom level {n} are cached."] for n in range(3)
+    ]
+    made = []
+    for n, texts in enumerate(said):
+        lines = [line("user", text, f"s{n}u{at}") for at, text in enumerate(texts[bool(n) :])]
+        path = transcript(tmp_path / f"{n}.jsonl", *lines)
+        made.append({"session_id": f"s{n}", "transcript_path": str(path)})
+    return made
+
+
+def known(folder: Path) -> tuple[set[str], int]:
+    """The memories, and how many messages wait to be processed."""
+    with Memory(folder, embedder="hashing") as memory:
+        return {record.content for record in memory.list()}, memory.stats().pending.get("process", 0)
+
+
+@pytest.mark.parametrize("moment", ["session-end", "session-start"])
+def test_what_was_said_is_processed_with_hooks_alone(mnemic, say, folder, tmp_path, moment):
+    for payload in sessions(tmp_path):
+        say(payload)
+        mnemic("hook", "pre-compact")
+    assert known(folder)[1] == 7
+    say(payload)
+    mnemic("hook", moment)
+    records, waiting = known(folder)
+    assert waiting == 0
+    assert RULE in records
+
+
+def test_a_session_starts_though_processing_fails(mnemic, say, folder, tmp_path, monkeypatch):
+    payload = sessions(tmp_path)[0]
+    say(payload)
+    mnemic("hook", "pre-compact")
+    error = StoreUnavailable("The record is busy.")
+    monkeypatch.setattr(Memory, "process", lambda *_, **__: (_ for _ in ()).throw(error))
+    say(payload)
+    run = mnemic("hook", "session-start")
+    assert RULE in run.out
+    assert "The record is busy." in run.err
+
+
+def test_what_the_time_does_not_suffice_for_is_done_next_time(mnemic, say, folder, tmp_path, monkeypatch):
+    for payload in sessions(tmp_path):
+        say(payload)
+        mnemic("hook", "pre-compact")
+    monkeypatch.setattr(hooks, "STEP", 1)
+    for moment in ("session-end", "session-start"):
+        clock = count(step=2)  # each look at it is two seconds later
+        monkeypatch.setattr(hooks, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock)))
+        before = known(folder)[1]
+        say(payload)
+        assert mnemic("hook", moment, "--timeout", "10").code == 0
+        assert 0 < known(folder)[1] < before
+
+
 def test_transcripts_of_other_agents(mnemic, say, folder, tmp_path):
     path = transcript(
         tmp_path / "t.jsonl",
@@ -205,6 +268,11 @@ TYPED = [
     (COMMAND.format("Invoices must be kept for ten years, so never hard-delete them."),
      "Invoices must be kept for ten years, so never hard-delete them."),
     (COMMAND.format(""), None),
+    ("<bash-input>uv run pytest -q</bash-input>", None),
+    ("<bash-stdout>3 passed</bash-stdout><bash-stderr></bash-stderr>", None),
+    ("<user_shell_command>\n<command>\nls\n</command>\n<result>\nExit code: 0\n</result>\n</user_shell_command>", None),
+    ("<turn_aborted>\nThe turn was stopped.\n</turn_aborted>", None),
+    ("# AGENTS.md instructions for /srv/atlas\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>", None),
     (DONE, None),
     (f"{DONE}\nThank you.", "Thank you."),
     ("<user-prompt-submit-hook>Put in.</user-prompt-submit-hook>", None),

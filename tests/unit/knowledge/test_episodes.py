@@ -77,6 +77,36 @@ def test_code_addresses_and_markup_are_left_out():
         assert "example" not in found
 
 
+TRACES = [
+    'Traceback (most recent call last):\n  File "/srv/ledger/.venv/lib/app.py", line 12, in run\n    return ledger[key]\nKeyError: 7',
+    "TypeError: entries is not iterable\n    at Ledger.close (/srv/ledger/close.js:31:7)\n    at node:internal/main:23",
+    "java.lang.IllegalStateException: no ledger\n\tat com.ledger.Closing.run(Closing.java:31)\nCaused by: java.io.IOException: lost",
+    "2026-05-08 09:12:44,120 ERROR ledger could not reach the database\n2026-05-08 09:12:45,001 INFO ledger stops",
+    '{"ledger": {"entries": 31, "closed": false}}',
+]
+QUESTION = "The ledger cannot be closed since Monday."
+
+
+@settings(deadline=None)
+@given(st.sampled_from(TRACES), st.sampled_from(["\n", "\n\n"]), st.booleans(), st.integers(1, 12))
+def test_titles_and_excerpts_are_of_what_a_person_wrote(trace, gap, first, times):
+    trace = "\n".join([trace] * times)
+    text = f"{trace}{gap}{QUESTION}" if first else f"{QUESTION}{gap}{trace}"
+    messages = talk("Hello!", "Hi, how are you?", text, "I see.", "Thanks.", "You are welcome!")
+    assert title(messages) == QUESTION.rstrip(".")
+    assert excerpt(messages).split("\n")[0] == f"Ana: {QUESTION}"
+    assert "lib" not in excerpt(messages)
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks.", "Thank you so much!", "ok, great", "Yes, please.", "Hi!", "Perfect, thanks a lot."]
+)
+def test_small_talk_is_no_title_where_there_is_another(text):
+    assert title(talk(text, "", "My landlady raised the rent again.")) == "My landlady raised the rent again"
+    assert title(talk("I see Ben.", "", text)) == "I see Ben"
+    assert title(talk(text)).casefold() == text.casefold()
+
+
 @pytest.mark.parametrize(
     ("messages", "wanted"),
     [

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.knowledge.metadata import CATEGORIES, Description, describe, keyphrases
@@ -143,6 +143,37 @@ def test_tags_are_topics_and_subjects(text, tag):
 )
 def test_words_that_software_shares_with_life_count_only_together(text, category):
     assert describe(text).category == category
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from("cried felt treated smelled looks sounds acted work sang Felt Nothing People Things Dogs".split()),
+    st.sampled_from(["like a baby", "like flying", "like dirt all day", "like that"]),
+    st.sampled_from(["I", "She", "Marcus", "My sister", "It"]),
+    st.sampled_from(["", "still ", "really "]),
+)
+def test_a_comparison_is_no_preference(word, comparison, subject, adverb):
+    for text in (f"{subject} {word} {adverb}{comparison}.", f"{word} {adverb}{comparison}."):
+        assert describe(text).category != "preference", text
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(
+        ["I {}like", "We don't {}like", "She {}likes", "Marcus {}hates", "my sister {}loves", "They {}enjoy"]
+    ),
+    st.sampled_from(["", "still ", "really "]),
+    st.sampled_from(["coriander", "long trips", "being called Sam"]),
+)
+def test_likes_and_dislikes_are_preferences(form, adverb, thing):
+    assert describe(f"{form.format(adverb)} {thing}.").category == "preference"
+
+
+@pytest.mark.parametrize(
+    "text", ["I'd rather you don't mention Marcus.", "She would much rather walk.", "I\u2019d rather not fly."]
+)
+def test_what_one_would_rather_have_is_a_preference(text):
+    assert describe(text).category == "preference"
 
 
 def test_a_short_text_is_its_own_summary():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
@@ -78,6 +78,12 @@ def memory_server(
     do = Tools(memory=handle, project=project, min_evidence=min_evidence, recipe=recipe, tenths=profile == "ooda")
     tools = tools_of(profile, do)
 
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[None]:
+        if consolidate:  # what hooks have stored may wait, though no tool is ever called
+            handle.idle.arm()
+        yield
+
     async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
             return await _called(tools, do, params.name, params.arguments or {})
@@ -95,7 +101,7 @@ def memory_server(
         return types.GetPromptResult(messages=[said])
 
     return Server(
-        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE,
+        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, lifespan=lifespan,
         on_list_tools=_always(types.ListToolsResult(tools=[_entry(tool, do) for tool in tools.values()])),
         on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
         on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),

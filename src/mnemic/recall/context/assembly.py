@@ -11,7 +11,8 @@ import numpy as np
 
 from mnemic.recall import context
 from mnemic.recall.context import Background, Frame, StyledPrompt
-from mnemic.recall.context.packing import cannot_fit, preference_text, procedure_text, summary_of
+from mnemic.recall.context.packing import cannot_fit, line_of, preference_text, procedure_text, summary_of
+from mnemic.recall.order import cosines_of, latest_statements
 from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
@@ -72,6 +73,8 @@ def preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[M
 def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> SearchResult:
     """The user's preferences, then statements about the user, then other memories, each by importance.
 
+    A memory that a later one updates ranks after it.
+
     The evidence is strong if there is one of the first two kinds, weak if there are only others, and none without memories.
     """
     if "memory" not in filters.kinds:
@@ -82,11 +85,12 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
     found += most_important(runtime, scope, filters, max(READ, most))
     ranked = [(_rank(record, scope.user), -record.importance, record) for record in found]
     ranked.sort(key=lambda one: one[:2])
-    hits = {hit.id: hit for hit in memory_hits(record for *_, record in ranked) if hit.id not in filters.exclude}
-    if not hits:
+    records = {record.id: record for *_, record in ranked if record.id not in filters.exclude}
+    if not records:
         return SearchResult()
-    about = any(rank <= _ABOUT for rank, _, record in ranked if record.id in hits)
-    return SearchResult(tuple(hits.values())[:most], *(("strong", 1.0) if about else ("weak", 0.5)))
+    about = any(rank <= _ABOUT for rank, _, record in ranked if record.id in records)
+    hits = memory_hits(_latest_first(runtime, scope, [*records.values()], most))[:most]
+    return SearchResult(tuple(hits), *(("strong", 1.0) if about else ("weak", 0.5)))
 
 
 def most_important(
@@ -150,6 +154,8 @@ PREFERENCE_SHARE = 0.1
 """Share of the budget that preferences may take."""
 PROCEDURE_SHARE = 0.2
 """Share of the budget that procedures may take."""
+LATEST_SHARE = 1 / 3
+"""Share of the budget that the latest messages may take at the start of a session, whatever else is known."""
 RECENT = 10
 """Newest memories at the start of a session, session summaries among them."""
 
@@ -178,9 +184,9 @@ def build_context(
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     frame = Frame(max_tokens, runtime.count_tokens, runtime.fence)
     if query is None:
-        result = SearchResult(_session_start(runtime, scope, trusted, max_tokens), "strong", 1.0)
+        result = SearchResult(_session_start(runtime, scope, trusted, frame), "strong", 1.0)
     elif asks_for_profile(query.text):
-        result = _profile(runtime, scope, trusted, max_tokens, query.min_evidence)
+        result = _profile(runtime, scope, trusted, frame, query.min_evidence)
     else:
         result, standing = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
         frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in standing))
@@ -188,7 +194,7 @@ def build_context(
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
-    hits = result.hits if query is None else context.with_excerpts(result.hits, query.text, max_tokens)
+    hits = _cut(result.hits, query, max_tokens)
     packed = context.pack(hits, frame)
     found = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
@@ -259,11 +265,11 @@ def _fitting(items: Iterable[T], texts: Iterable[str], frame: Frame, share: floa
 
 
 def _profile(
-    runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int, min_evidence: Evidence
+    runtime: Runtime, scope: Scope, filters: RecordFilter, frame: Frame, min_evidence: Evidence
 ) -> SearchResult:
     """The profile; without memories the start of a session, which is weak evidence at most."""
-    found = profile(runtime, scope, filters, max(10, max_tokens // 20))
-    if not found.hits and (hits := _session_start(runtime, scope, filters, max_tokens)):
+    found = profile(runtime, scope, filters, max(10, frame.max_tokens // 20))
+    if not found.hits and (hits := _session_start(runtime, scope, filters, frame)):
         found = SearchResult(hits, "weak", 0.5)
     return found if GRADES.index(found.evidence) >= GRADES.index(min_evidence) else replace(found, hits=())
 
@@ -294,23 +300,57 @@ def _as_known(record: MemoryRecord, known_at: int | None) -> MemoryRecord:
     return replace(record, invalid_at=None, expired_at=None)
 
 
-def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
-    """The start of a session: preferences, memories by importance, recent session summaries, the latest messages."""
-    most = max(10, max_tokens // 20)
-    found: list[Hit] = []
+def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame: Frame) -> tuple[Hit, ...]:
+    """The start of a session: the latest messages within their share, preferences, memories, the messages before.
+
+    Memories come by importance, then the newest ones, session summaries among them.
+    """
+    most = max(10, frame.max_tokens // 20)
+    memories, messages = list[Hit](), list[Hit]()
     if "memory" in filters.kinds:
-        found += memory_hits(preferences(runtime, scope, filters))
-        found += memory_hits(most_important(runtime, scope, filters, most))
+        held = most_important(runtime, scope, filters, max(READ, most))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
-        found += memory_hits(recent)
+        first = {record.id: record for record in (*held[:most], *recent)}
+        rest = [record for record in held if record.id not in first]
+        memories = memory_hits(preferences(runtime, scope, filters))
+        memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
     if "message" in filters.kinds:
-        messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
-        told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
-        shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
-        stored = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
-        found += reversed([hit_from(one, sequence=n) for n, one in enumerate(stored)])
-        found = _mark_superseded(runtime, scope, found, filters)
-    return _distinct(found, filters)
+        messages = _latest_messages(runtime, scope, filters, most)
+    shown = [line_of(hit, frame.fence) for hit in _cut(messages, None, frame.max_tokens)]
+    return _distinct((*_fitting(messages, shown, frame, LATEST_SHARE), *memories, *messages), filters)
+
+
+def _cut(hits: Sequence[Hit], query: Query | None, max_tokens: int) -> list[Hit]:
+    """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
+    if query is not None:
+        return context.with_excerpts(hits, query.text, max_tokens)
+    cut = context.with_excerpts([hit for hit in hits if hit.kind == "message"], "", max_tokens)
+    beginnings = {hit.id: hit for hit in cut}
+    return [beginnings.get(hit.id, hit) for hit in hits]
+
+
+def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord], most: int) -> list[MemoryRecord]:
+    """The first memories, each after the later ones that update it."""
+    docs = runtime.store.docs_of(scope.user, [record.id for record in records])
+    view = runtime.views.of(scope.user)
+    if view is None or not view.vectors.dimension:
+        return [*records[:most]]
+    rows = view.columns.rows_of([docs[record.id] for record in records if record.id in docs])
+    if len(rows) < len(records):  # one was erased meanwhile
+        return [*records[:most]]
+    times = np.argsort(np.lexsort((rows, view.columns.time[rows])))
+    order = latest_statements([record.content for record in records], times, cosines_of(view, rows), most)
+    return [records[place] for place in order]
+
+
+def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> list[Hit]:
+    """The latest messages, newest first, without what was forgotten or corrected of them."""
+    messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
+    told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
+    shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
+    stored = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
+    found = [hit_from(one, sequence=n) for n, one in enumerate(stored)]
+    return _mark_superseded(runtime, scope, [*reversed(found)], filters)
 
 
 def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: RecordFilter) -> list[Hit]:

@@ -33,7 +33,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 _BLOCK = re.compile(
     r"<(?P<tag>system-reminder|user-prompt-submit-hook|task-notification|bash-notification|teammate-message|"
     r"local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message|command-args|"
-    r"bash-stdout|bash-stderr|environment_context|user_instructions|ide_opened_file|ide_selection)"
+    r"bash-input|bash-stdout|bash-stderr|environment_context|user_instructions|user_shell_command|turn_aborted|subagent_notification|ide_opened_file|ide_selection)"
     r"""(?:\s(?:"[^"]*"|[^"<>])*)?>"""
     r"(?P<body>(?:[^<]|<(?!/?(?P=tag)[\s>]))*)</(?P=tag)>"
     r"(?:\s*(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*)?"
@@ -41,7 +41,7 @@ _BLOCK = re.compile(
 _APPENDED = ("system-reminder", "user-prompt-submit-hook")
 _NOT_SAID = (
     "[Request interrupted by user", "Caveat: The messages below",
-    "This session is being continued from a previous conversation",
+    "This session is being continued from a previous conversation", "# AGENTS.md instructions for ",
 )  # fmt: skip
 
 Line = Mapping[str, object]

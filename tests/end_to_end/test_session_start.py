@@ -1,0 +1,111 @@
+"""What stands in a prompt before anything is asked: the latest is there, and nothing old passes for what holds now."""
+
+from itertools import product
+
+import pytest
+
+from mnemic import Memory
+
+ABOUT_ME = "What do you know about me?"
+FACTS = [
+    "I live in Leeds with my husband Tom.",
+    "My therapist is Dr. Okafor.",
+    "I work as a nurse at St. James hospital.",
+    "My sister Ann lives in Bristol.",
+    "I am allergic to penicillin.",
+    "Mum's birthday is on 3 May.",
+    "I play the cello in an amateur orchestra.",
+    "My dentist is Dr. Costa.",
+    "I have two daughters, Mia and Zoe.",
+    "I studied chemistry in Durham.",
+    "I hate coriander.",
+    "My cat is called Miso.",
+    "My best friend Marcus moved to Spain.",
+]
+LATER = {
+    FACTS[0]: "Tom and I separated, I live in York now.",
+    FACTS[1]: "I changed therapists, it's Dr. Lindqvist now.",
+    FACTS[2]: "I quit the hospital and work at a bakery now.",
+}
+BUDGETS = (250, 400, 700, 1_000)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana") as memory:
+        yield memory
+
+
+def texts(context, kind):
+    return [hit.text for hit in context.hits if hit.kind == kind]
+
+
+def test_the_latest_messages_have_a_share_whatever_is_known(memory):
+    for n in range(60):
+        memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
+    memory.add_exchange("The train was late again.", "That is a pity.", session="s1")
+    memory.add_exchange("Mum died last night.", "I am so sorry.", session="s2")
+    for budget in (200, *BUDGETS):
+        found = memory.get_memory_context(max_tokens=budget)
+        assert {"Mum died last night.", "I am so sorry."} <= {*texts(found, "message")}
+        assert found.token_count <= budget
+
+
+def test_the_messages_take_a_share_not_the_whole():
+    with Memory(":memory:", user="ana", tokenizer=lambda text: len(text.split())) as memory:
+        for n in range(60):
+            memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
+            memory.add(f"Step {n} of the long talk of this Monday evening.")
+        for budget in (120, 300, 500):
+            found = memory.get_memory_context(max_tokens=budget)
+            words = {kind: sum(len(text.split()) for text in texts(found, kind)) for kind in ("message", "memory")}
+            assert words["memory"] > budget / 3
+            assert words["message"] > budget / 5
+
+
+def test_a_long_message_is_cut_rather_than_left_out(memory):
+    for n in range(40):
+        memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
+    memory.add("The move is on Friday. " + "The flat has a small kitchen and a view of the park. " * 40)
+    found = memory.get_memory_context(max_tokens=500)
+    assert "The move is on Friday." in found.text
+    assert texts(found, "memory")
+
+
+def test_a_long_memory_is_whole_where_it_fits(memory):
+    long = "The move is on Friday. " + "The flat has a small kitchen and a view of the park. " * 20
+    memory.remember(long, importance=0.9)
+    for n in range(60):
+        memory.remember(f"Lasting fact number {n}: aunt {n} is called Rosa{n}.", importance=0.7)
+    found = memory.get_memory_context(max_tokens=800)
+    assert found.truncated
+    assert long.strip() in found.text
+
+
+@pytest.mark.parametrize("often", [False, True], ids=["equal", "the old ones matter more"])
+def test_a_statement_ranks_after_a_later_one_that_updates_it(memory, often):
+    for fact in FACTS:
+        memory.remember(fact, **({"importance": 0.9} if often and fact in LATER else {}))
+    for later in LATER.values():
+        memory.remember(later)
+    for question, budget in product((None, ABOUT_ME), BUDGETS):
+        found = texts(memory.get_memory_context(question, max_tokens=budget), "memory")
+        for old, new in LATER.items():
+            assert new in found
+            assert old not in found[: found.index(new)]
+
+
+@pytest.mark.parametrize("question", [None, ABOUT_ME])
+def test_a_later_statement_of_little_weight_is_found(memory, question):
+    memory.remember(FACTS[0], importance=0.9)
+    memory.remember(LATER[FACTS[0]], importance=0.1)
+    for n in range(60):
+        memory.remember(f"My neighbour {n} collects stamps of country {n}.", importance=0.5)
+    found = texts(memory.get_memory_context(question, max_tokens=250), "memory")
+    assert found.index(LATER[FACTS[0]]) < found.index(FACTS[0])
+
+
+def test_other_matters_keep_the_order_of_their_importance(memory):
+    for n, fact in enumerate(FACTS):
+        memory.remember(fact, importance=0.9 - n / 20)
+    assert texts(memory.get_memory_context(), "memory") == FACTS
