@@ -21,7 +21,7 @@ from mnemic.runtime.redaction import check_record
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
-from mnemic.transfer.importers import files, memories, sources
+from mnemic.transfer.importers import files, memories, sources, users
 from mnemic.transfer.importers.fields import LEFT_OUT, Damage, Found
 from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
 
@@ -180,6 +180,40 @@ def _is_export(content: str) -> bool:
     return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
 
 
+def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:
+    """What is taken of a file, and the part of each user; see ``users.by_user``.
+
+    Raises:
+        InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
+    """
+    if reading.export:
+        if field is not None or only is not None:
+            raise InvalidInput(
+                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
+                "that it is for."
+            )
+        return reading, {user: reading}
+    oldest_first = sorted(reading.memories, key=memories.when_changed)
+    mine, nobodys, others = users.by_user(oldest_first, reading.messages, user=user, field=field, only=only)
+    parts = {
+        owner: replace(
+            reading,
+            memories=[one for one in found if isinstance(one, Found)],
+            messages=[one for one in found if isinstance(one, Message)],
+        )
+        for owner, found in mine.items()
+    }
+    left_out = [f"{others} of other users left out"] if others else []
+    whole = replace(
+        reading,
+        memories=[one for part in parts.values() for one in part.memories],
+        messages=[one for part in parts.values() for one in part.messages],
+        damaged=[*reading.damaged, *nobodys],
+        remarks=[*reading.remarks, *left_out],
+    )
+    return whole, parts
+
+
 def store(
     runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, tally: Tally, *, dry_run: bool = False,
     progress: Progress | None = None,
@@ -263,14 +297,9 @@ def import_file(
     reading = read(
         path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
     )
-    if reading.format in files.MEMORY_FORMATS:
-        only = None if user_from in (None, memories.NOBODY) else scope.user
-        mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)
-        reading = replace(reading, memories=mine.get(scope.user, ()), damaged=[*reading.damaged, *nobodys])
-    elif user_from is not None:
-        raise InvalidInput(
-            f"user_from is for {', '.join(files.MEMORY_FORMATS)}; this file is {reading.format}. Leave it out."
-        )
+    only = None if user_from in (None, users.NOBODY) else scope.user
+    reading, parts = by_user(reading, user=scope.user, field=user_from, only=only)
     tally = Tally()
-    store(runtime, scope, reading, zone, tally, dry_run=dry_run, progress=progress)
+    mine = parts.get(scope.user, replace(reading, memories=(), messages=()))
+    store(runtime, scope, mine, zone, tally, dry_run=dry_run, progress=progress)
     return tally.report(reading, dry_run=dry_run)

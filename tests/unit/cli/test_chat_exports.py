@@ -106,6 +106,7 @@ TRANSCRIPTS = {
 CSV = (
     'Speaker,From,Text,Date\nAna,human,"I moved, at last.",2026-01-01T10:00\nBot,assistant,Where to?,2026-01-01T10:01\n'
 )
+SEMICOLONS = "sender;text;date\nhuman;I moved, at last.;1714550400\nai;Where to?;2024-11-25 10:15:00 UTC\n"
 GRAPH = "\n".join(
     map(
         json.dumps,
@@ -126,6 +127,9 @@ SAID = {
     **{f"{phone}.txt": (text, ["I moved to Lisbon,\nto Alfama", "cool"]) for phone, text in WHATSAPP.items()},
     **{f"{form}.md": (text, ["Where is the key?", "Under the mat.\n\nIt is the red one.", "Thanks."])
        for form, text in TRANSCRIPTS.items()},
+    "semicolons.csv": (SEMICOLONS, ["I moved, at last.", "Where to?"]),
+    "tabs.csv": (SEMICOLONS.replace(";", "\t"), ["I moved, at last.", "Where to?"]),
+    "spaces.csv": (SEMICOLONS.replace(";", "; "), ["I moved, at last.", "Where to?"]),
     "table.csv": (CSV, ["I moved, at last.", "Where to?"]),
 }  # fmt: skip
 
@@ -177,6 +181,21 @@ def test_what_was_understood_is_told(mnemic, written):
     assert "dates are read as day/month/year" in mnemic("import", written("w.txt", WHATSAPP["ios"])).out
     assert "dates are read as month/day/year" in mnemic("import", written("a.txt", WHATSAPP["american"])).out
     assert "role from 'From', name from 'Speaker', sent_at from 'Date'" in mnemic("import", written("t.csv", CSV)).out
+
+
+def test_of_a_table_the_damaged_rows_are_named_and_the_others_stored(mnemic, folder, written):
+    table = 'text,date\n"One,\ntwo.",2026-01-01\nThree.,soon\nFour.,2026-01-02\nFive.,99999999999999999\n'
+    run = mnemic("import", written("t.csv", table), "--json")
+    assert (run.code, run.json["stored"]) == (1, 2)
+    assert [one.partition(",")[0] for one in run.json["damaged"]] == [
+        "line 4.sent_at is 'soon'", "line 6.sent_at is '99999999999999999'",
+    ]  # fmt: skip
+    assert [message.content for message in messages(folder)] == ["One,\ntwo.", "Four."]
+    assert mnemic("import", written("t.csv", table), "--strict").code == 2
+
+
+def test_a_table_of_one_column_if_its_format_is_named(mnemic, written):
+    assert mnemic("import", written("t.csv", "text\nI bake.\n"), "--format", "csv", "--json").json["stored"] == 1
 
 
 def test_a_folder_and_an_archive(mnemic, folder, tmp_path):
@@ -326,7 +345,7 @@ def test_any_text_is_read_or_refused(text):
     for read in (
         texts.whatsapp,
         texts.transcript,
-        texts.table,
+        lambda said, session: texts.table(texts.rows(said), session),
         lambda said, _: files.read_messages(files.parse_lines(said).data),
     ):
         with suppress(InvalidInput):

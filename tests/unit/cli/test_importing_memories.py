@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemic import Memory
+from mnemic import InvalidInput, Memory
 from mnemic.knowledge import remember
 
 KAYAK = {
@@ -337,16 +337,82 @@ class TestRehearsal:
         assert "truncated or changed" in filled("import", tmp_path / "cut.jsonl", "--user", "bob", "--dry-run").err
 
 
+TURNS = {"ana": "I bake.", "bo": "I sail."}
+LINES = [{"role": "user", "content": text} for text in TURNS.values()]
+CLAUDE = [
+    {"uuid": name, "account": {"uuid": name}, "chat_messages": [{"uuid": name, "sender": "human", "text": text}]}
+    for name, text in TURNS.items()
+]
+OF_SEVERAL = {
+    "user_id": [{**line, "user_id": name} for name, line in zip(TURNS, LINES, strict=True)],
+    "userId": "userId;role;text\n" + "\n".join(f"{name};user;{text}" for name, text in TURNS.items()),
+    "User": "User,role,text\n" + "\n".join(f"{name},user,{text}" for name, text in TURNS.items()),
+    "customer_id": [{**line, "metadata": {"customer_id": n}} for n, line in zip(TURNS, LINES, strict=True)],
+    "chat_store_key": {"store": {name: [line] for name, line in zip(TURNS, LINES, strict=True)}},
+    "account_uuid": CLAUDE,
+    "group_id": [{"uuid": name, "fact": text, "group_id": name} for name, text in TURNS.items()],
+}
+
+
+class TestWhose:
+    @pytest.mark.parametrize("field", OF_SEVERAL)
+    def test_records_of_several_users_never_become_those_of_one_unasked(self, mnemic, write, folder, field):
+        path = write(OF_SEVERAL[field])
+        run = mnemic("import", path)
+        assert (run.code, folder.exists()) == (2, False)
+        assert "(ana, bo)" in run.err
+        assert f"--user-from {field} " in run.err
+        assert mnemic("import", path, "--user-from", field, "--only", "bo").code == 0
+        assert mnemic("import", path, "--user-from", field).code == 0
+        for name, text in TURNS.items():
+            with Memory(folder, user=name, embedder="hashing") as memory:
+                held = [*memory.messages(reach="user"), *memory.list()]
+                assert [(one.content, field in one.metadata) for one in held] == [(text, False)]
+        assert mnemic("import", path, "--user-from", "none", "--user", "eve", "--json").json["stored"] == 2
+        again = mnemic("import", path, "--user-from", field, "--json").json
+        assert (again["stored"], again["duplicate"]) == (0, 2)
+
+    @pytest.mark.parametrize("field", OF_SEVERAL)
+    def test_of_this_user_in_python(self, write, field):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            with pytest.raises(InvalidInput, match=f"user_from='{field}'"):
+                memory.admin.import_file(write(OF_SEVERAL[field]))
+            report = memory.admin.import_file(write(OF_SEVERAL[field]), user_from=field)
+            assert (report.stored, report.remarks[-1]) == (1, "1 of other users left out")
+
+    def test_the_keys_of_a_chat_store_may_be_sessions(self, mnemic, write, folder):
+        run = mnemic("import", write(OF_SEVERAL["chat_store_key"]))
+        assert "2 keys of a chat store, which may be users or sessions" in run.err
+        mnemic("import", write(OF_SEVERAL["chat_store_key"]), "--user-from", "none")
+        with Memory(folder, embedder="hashing") as memory:
+            assert {m.session for m in memory.messages(reach="user")} == {"ana", "bo"}
+        assert mnemic("import", write({"store": {"ana": LINES}}), "--user", "eve").code == 0
+
+    def test_the_same_words_of_two_users_are_two_messages(self, mnemic, write):
+        same = [{"role": "user", "content": "ok", "user_id": name} for name in ("ana", "bo", "ana")]
+        path = write(same)
+        assert mnemic("import", path, "--user-from", "none", "--json").json["stored"] == 3
+        mnemic("import", write(same[1:2], "bo.json"), "--user-from", "user_id", "--session", "chat")
+        assert mnemic("import", path, "--user-from", "user_id", "--json").json["duplicate"] == 1
+
+    def test_a_message_without_its_user_is_named(self, mnemic, write):
+        run = mnemic("import", write([*OF_SEVERAL["user_id"], LINES[0]]), "--user-from", "user_id")
+        assert run.code == 1
+        assert "message 3 has no user_id: its user is unknown." in run.out
+        run = mnemic("import", write(LINES), "--only", "ana")
+        assert (run.code, "Give both" in run.err) == (2, True)
+
+
 class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")
         assert (run.code, folder.exists()) == (1, False)
         assert "contains no memories" in run.err
 
-    def test_users_are_for_memories(self, chat, mnemic, write):
+    def test_a_field_that_names_no_user(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")
         assert run.code == 2
-        assert "mem0, langgraph, memory-graph" in run.err
+        assert "No record of the file has a field 'name' that names its user; its records name none." in run.err
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])

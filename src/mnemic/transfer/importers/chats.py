@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
 
 from mnemic.ingest.messages import role_of
-from mnemic.transfer.importers.fields import LEFT_OUT, Fields, mapping, objects
+from mnemic.transfer.importers.fields import ACCOUNT, LEFT_OUT, Fields, mapping, objects
 from mnemic.types import Message
 
 TITLE = "title"
@@ -27,9 +27,9 @@ def _message(
     id: str | None,
     session: str | None,
     name: str | None = None,
-    title: str | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Message:
-    metadata = {TITLE: title} if title else {}
+    metadata = {field: value for field, value in (about or {}).items() if value}
     left = sorted(left_out)
     return Message(
         role=role_of(role), content=content, name=name, sent_at=sent_at, id=id, session=session,
@@ -108,8 +108,8 @@ def _chatgpt_message(node: Fields, session: str | None, title: str | None) -> Me
     if not text and (not left_out or role == "system"):
         return None
     return _message(
-        role, text, message.moment("create_time", number=True), left_out, id=message.text("id", needed=False),
-        session=session, title=title,
+        role, text, message.moment("create_time"), left_out, id=message.text("id", needed=False),
+        session=session, about={TITLE: title},
     )  # fmt: skip
 
 
@@ -132,12 +132,13 @@ def claude(data: object, session: str | None) -> Iterable[Message]:
     """``conversations.json`` of Claude; a file that was attached leaves its name."""
     for conversation in objects(data):
         name = conversation.text("uuid", needed=False) or session
-        title = conversation.text("name", needed=False)
+        account = mapping(conversation.values.get("account")).get("uuid")
+        about = {TITLE: conversation.text("name", needed=False), ACCOUNT: account}
         listed = objects(conversation.values.get("chat_messages"), f"{conversation.place}.chat_messages")
-        yield from _in_order(_claude_message(item, name, title) for item in listed)
+        yield from _in_order(_claude_message(item, name, about) for item in listed)
 
 
-def _claude_message(item: Fields, session: str | None, title: str | None) -> Message:
+def _claude_message(item: Fields, session: str | None, about: Mapping[str, object]) -> Message:
     text, kinds = item.said("content") if item.values.get("content") else (item.text("text", needed=False) or "", ())
     files = [
         str(name)
@@ -148,7 +149,7 @@ def _claude_message(item: Fields, session: str | None, title: str | None) -> Mes
     content = "\n".join([*([text] if text else []), *(f"[file: {name}]" for name in files)])
     return _message(
         item.word("sender"), content, item.moment("created_at"), kinds, id=item.text("uuid", needed=False),
-        session=session, title=title,
+        session=session, about=about,
     )  # fmt: skip
 
 
@@ -175,12 +176,7 @@ def _telegram_message(item: Fields, chat: str, session: str | None) -> Message:
     parts = cast("list[object]", value) if isinstance(value, list) else [value]
     text = "".join(part if isinstance(part, str) else str(mapping(part).get("text", "")) for part in parts if part)
     media = {name for name in _TELEGRAM_MEDIA if item.values.get(name)}
-    seconds = item.values.get("date_unixtime")
-    sent_at = (
-        datetime.fromtimestamp(int(seconds), UTC)
-        if isinstance(seconds, str) and seconds.isdigit()
-        else item.moment("date")
-    )
+    sent_at = item.moment("date_unixtime") or item.moment("date")
     return _message(
         "user", text, sent_at, media, id=f"telegram:{chat}:{item.values.get('id')}", session=session,
         name=item.text("from", needed=False),
@@ -221,13 +217,9 @@ def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Mess
     files = [str(file["name"]) for file in map(mapping, _list(item.values.get("files"))) if file.get("name")]
     content = "\n".join([*([text] if text else []), *(f"[file: {file}]" for file in files)])
     stamp = item.word("ts")
-    try:
-        sent_at = datetime.fromtimestamp(float(stamp), UTC)
-    except (ValueError, OverflowError) as error:
-        raise item.fault("ts", f"is {stamp!r:.60}, not seconds since 1970") from error
     bot = item.values.get("bot_id") or item.values.get("subtype") == "bot_message"
     return _message(
-        "assistant" if bot else "user", content, sent_at, (), id=f"slack:{channel}:{stamp}", session=channel,
+        "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{stamp}", session=channel,
         name=name or None,
     )  # fmt: skip
 

@@ -1,100 +1,27 @@
-"""Importing the memories of a file: their users, duplicates, and storage."""
+"""Importing the memories of a file: duplicates, and storage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.errors import InvalidInput
 from mnemic.knowledge import remember
-from mnemic.runtime import redaction, scopes
+from mnemic.runtime import redaction
 from mnemic.text.values import aware, now
-from mnemic.transfer.importers.fields import Damage, Found
+from mnemic.transfer.importers.fields import Found
 from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
 
-NOBODY = "none"
-"""Value of ``user_from``: no field names the user, all memories belong to one."""
-
 TRUST = 0.7
 """The trust of imported memories, as of all records with the source ``model_inference``."""
 
-NAMED = 5
-"""Maximum number of users named in an error."""
 
-
-def by_user(
-    found: Sequence[Found], *, user: str, field: str | None, only: str | None
-) -> tuple[dict[str, list[Found]], list[Damage], int]:
-    """Memories by user, oldest first; memories without a valid user; and the number of those of other users.
-
-    Args:
-        found: the memories of the file.
-        user: the user if no field names one.
-        field: the field that names the user; ``NOBODY``: none; None: none, and the file must have a single user.
-        only: import only the memories of this user.
-
-    Raises:
-        InvalidInput: the file has several users, but no field is given.
-    """
-    if field is None:
-        _one_user(found)
-    if only is not None and field in (None, NOBODY):
-        raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
-    mine: dict[str, list[Found]] = {}
-    damaged: list[Damage] = []
-    others = 0
-    for one in sorted(found, key=_when):
-        owner = user if field in (None, NOBODY) else one.names.get(field)
-        if owner is None:
-            damaged.append(Damage(one.place, f"{one.place} has no {field}: its user is unknown."))
-        elif only is not None and owner != only:
-            others += 1
-        elif (wrong := _user_error(owner)) is not None:
-            damaged.append(Damage(one.place, f"{one.place}.{field} {owner!r:.60} cannot be a user: {wrong}"))
-        else:
-            mine.setdefault(owner, []).append(one)
-    return mine, damaged, others
-
-
-def _one_user(found: Sequence[Found]) -> None:
-    """Refuse a file with several users."""
-    names = dict.fromkeys(one.names["user_id"] for one in found if "user_id" in one.names)
-    field, what = "user_id", "users"
-    if not names:
-        names = dict.fromkeys(".".join(one.names.values()) for one in found if "namespace.0" in one.names)
-        field, what = _distinguishing_field(found), "namespaces"
-    if len(names) > 1:
-        some = ", ".join([*names][:NAMED]) + (", ..." if len(names) > NAMED else "")
-        raise InvalidInput(
-            f"The file holds memories of {len(names)} {what} ({some}). Choose by the field that names them: user_from="
-            f"{field!r} takes those of this user, {NOBODY!r} all of them for this user. On the command line "
-            f"--user-from {field} makes a user for each name, with --only NAME for one of them."
-        )
-
-
-def _distinguishing_field(found: Sequence[Found]) -> str:
-    """The first field of the namespaces that differs between memories."""
-    for place in range(max((len(one.names) for one in found), default=0)):
-        if len({one.names.get(f"namespace.{place}") for one in found}) > 1:
-            return f"namespace.{place}"
-    return "namespace.0"
-
-
-def _when(one: Found) -> datetime:
+def when_changed(one: Found) -> datetime:
     """The sort key by time of change; undated memories come last."""
     return aware(one.changed, UTC) if one.changed else datetime.max.replace(tzinfo=UTC)
-
-
-def _user_error(user: str) -> str | None:
-    try:
-        scopes.scope(user)
-    except InvalidInput as error:
-        return str(error)
-    return None
 
 
 class _Stored:
@@ -164,13 +91,8 @@ def _record(one: Found, scope: Scope, zone: tzinfo) -> MemoryRecord:
     changed = aware(one.changed, zone) if one.changed else moment
     created = aware(one.created, zone) if one.created else changed
     return MemoryRecord(
-        id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=_metadata(one, scope),
+        id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=one.metadata,
         project=scope.project, source="model_inference", trust=TRUST, said_at=changed, valid_at=changed,
         invalid_at=None if one.ended is None else aware(one.ended, zone), created_at=created, updated_at=changed,
         delete_after=None if one.until is None else aware(one.until, zone),
     )  # fmt: skip
-
-
-def _metadata(one: Found, scope: Scope) -> Mapping[str, object]:
-    """The metadata without a ``user_id`` equal to that of the scope."""
-    return {name: value for name, value in one.metadata.items() if (name, value) != ("user_id", scope.user)}

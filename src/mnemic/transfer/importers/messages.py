@@ -9,7 +9,16 @@ from datetime import datetime
 from typing import cast
 
 from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
-from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
+from mnemic.transfer.importers.fields import (
+    CHAT_STORE_KEY,
+    LEFT_OUT,
+    Fields,
+    fields_of,
+    mapping,
+    may_name_user,
+    names_in,
+    objects,
+)
 from mnemic.types import Message
 
 _TYPES = ("human", "ai", "system", "tool", "function", "chat")
@@ -18,13 +27,17 @@ _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 def plain(data: object, session: str | None) -> Iterable[Message]:
     """Messages as chat APIs and their clients hold them; a file says nothing of trust."""
     for item in objects(data):
-        values, left_out = message_fields(item.values, item.place)
+        told_of = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
+        values, left_out = message_fields(told_of, item.place)
         if claims := [name for name in ("source", "trust") if name in values]:
             raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
         told = Fields(values, item.place)
-        found = _message(told, told.word("role"), told.text("content") or "", told.moment("sent_at"), left_out)
+        sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
+        found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
         own = told.text("session", needed=False) or session
-        yield replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
+        yield replace(
+            found, session=own, metadata={**told.maybe("metadata").values, **names_in(item.values), **found.metadata}
+        )
 
 
 def _message(
@@ -70,7 +83,9 @@ def llama_index(data: object, session: str | None) -> Iterable[Message]:
     if "store" in mapping(data):
         store = fields_of(mapping(data)["store"], "store")
         for key in store.values:
-            yield from _llama_messages(store.values[key], f"store[{key!r:.60}]", key)
+            named = {CHAT_STORE_KEY: key} if len(store.values) > 1 else {}
+            for message in _llama_messages(store.values[key], f"store[{key!r:.60}]", key):
+                yield replace(message, metadata={**message.metadata, **named})
     else:
         yield from _llama_messages(data, "", session)
 
