@@ -403,6 +403,95 @@ class TestWhose:
         assert (run.code, "Give both" in run.err) == (2, True)
 
 
+def braga(before, text="Ana lives in Braga.", at="2026-05-01T00:00:00Z"):
+    """The memory of a product after its text was changed there."""
+    if "memory" in before:
+        return {**before, "memory": text, "updated_at": at}
+    if "namespace" in before:
+        return {**before, "value": {"content": text}, "updated_at": at}
+    return {**before, "fact": text, "valid_at": at}
+
+
+PORTO = {
+    "mem0": {"id": "1", "memory": "Ana lives in Porto.", "created_at": "2026-01-01T00:00:00Z"},
+    "langgraph": item(value={"content": "Ana lives in Porto."}),
+    "zep": {"uuid": "1", "fact": "Ana lives in Porto.", "created_at": "2026-01-01T00:00:00Z"},
+}
+
+
+class TestChangedSince:
+    """What was changed in the old system between two imports."""
+
+    @pytest.mark.parametrize("product", PORTO)
+    def test_a_changed_text_is_the_next_version(self, mnemic, write, folder, product):
+        before = PORTO[product]
+        mnemic("import", write([before]))
+        mnemic("process")
+        after = write([braga(before)])
+        for run in (mnemic("import", after, "--dry-run", "--json"), mnemic("import", after, "--json")):
+            assert (run.code, run.json["stored"], run.json["duplicate"]) == (0, 1, 0)
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Braga."]
+        for older in (after, write([before], "before.json")):
+            assert mnemic("import", older, "--json").json["duplicate"] == 1
+        (record,) = listed(folder).values()
+        assert record.valid_at == record.said_at == datetime(2026, 5, 1, tzinfo=UTC)
+        with Memory(folder, embedder="hashing") as memory:
+            assert "Ana lives in Porto." in [event.content for event in memory.history(record.id)]
+
+    @pytest.mark.parametrize("product", PORTO)
+    @pytest.mark.parametrize("at", [None, "2025-01-01T00:00:00Z"])
+    def test_a_text_that_is_not_later_is_rejected_with_the_reason(self, mnemic, write, folder, product, at):
+        mnemic("import", write([PORTO[product]]))
+        after = {**braga(PORTO[product], at=at), "created_at": at}
+        for options in (["--dry-run"], []):
+            run = mnemic("import", write([after]), *options, "--json")
+            assert (run.code, run.json["duplicate"]) == (1, 0)
+            assert "does not say that its own is later" in run.json["rejected"][0]["reason"]
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Porto."]
+
+    def test_an_edit_here_stands_until_a_later_one_there(self, mnemic, write, folder):
+        before = write([PORTO["mem0"]])
+        mnemic("import", before)
+        with Memory(folder, embedder="hashing") as memory:
+            memory.update("mem0:1", content="Ana lives in Faro.")
+        assert mnemic("import", before, "--json").json["duplicate"] == 1
+        assert mnemic("import", write([braga(PORTO["mem0"])]), "--json").code == 1
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Faro."]
+        later = braga(PORTO["mem0"], at="2999-01-01T00:00:00Z")
+        assert mnemic("import", write([later]), "--json").json["stored"] == 1
+        assert listed(folder)["mem0:1"].content == "Ana lives in Braga."
+
+    def test_in_one_file_and_back_again(self, mnemic, write, folder):
+        before = PORTO["mem0"]
+        path = write([before, braga(before), braga(before, "Ana lives in Porto.", "2026-06-01T00:00:00Z")])
+        for options in (["--dry-run"], []):
+            run = mnemic("import", path, *options, "--json")
+            assert (run.code, run.json["stored"]) == (0, 3)
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Porto."]
+
+    def test_a_fact_that_ended_meanwhile_ends(self, mnemic, write, folder):
+        fact = {**PORTO["zep"], "valid_at": "2026-01-01T00:00:00Z"}
+        mnemic("import", write([fact]))
+        ended = write([{**fact, "invalid_at": "2026-02-01T00:00:00Z"}])
+        assert mnemic("import", ended, "--json").json["stored"] == 1
+        assert mnemic("import", ended, "--json").json["duplicate"] == 1
+        assert mnemic("import", write([fact]), "--json").json["duplicate"] == 1
+        with Memory(folder, embedder="hashing") as memory:
+            assert memory.get("zep:1").invalid_at == datetime(2026, 2, 1, tzinfo=UTC)
+            assert not memory.search("Where does Ana live?")
+            assert memory.search("Where does Ana live?", at=datetime(2026, 1, 15, tzinfo=UTC))
+
+    def test_what_has_been_replaced_or_forgotten_here_stays_so(self, mnemic, write, folder):
+        mnemic("import", write([PORTO["mem0"], {**PORTO["mem0"], "id": "2", "memory": "Ana bakes."}]))
+        with Memory(folder, embedder="hashing") as memory:
+            memory.remember("Ana moved to Faro.", replaces=["mem0:1"])
+            memory.forget(ids=["mem0:2"])
+        changed = [braga(PORTO["mem0"]), braga({**PORTO["mem0"], "id": "2"}, "Ana bakes bread.")]
+        run = mnemic("import", write(changed), "--json")
+        assert (run.json["stored"], run.json["duplicate"]) == (0, 1)
+        assert "another memory has taken its place" in run.json["rejected"][0]["reason"]
+
+
 class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")

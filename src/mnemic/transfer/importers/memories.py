@@ -1,16 +1,18 @@
-"""Importing the memories of a file: duplicates, and storage."""
+"""Storing the memories of a file: new ones, duplicates, and what changed since an earlier import."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, get_args
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.knowledge import remember
+from mnemic.lifecycle import edits
 from mnemic.runtime import redaction
 from mnemic.text.values import aware, now
 from mnemic.transfer.importers.fields import Found
-from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
+from mnemic.types import Event, MemoryRecord, Receipt, RecordFilter, Scope, Status
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
@@ -25,38 +27,59 @@ def when_changed(one: Found) -> datetime:
 
 
 class _Stored:
-    """The memories of a user, live or not: an import must not bring any of them back."""
+    """The memories of a user by id, live or not: an import must not bring any of them back."""
 
     def __init__(self, runtime: Runtime, scope: Scope) -> None:
         self._runtime, self._scope = runtime, scope
         filters = RecordFilter(kinds=("memory",), reach="user", status=get_args(Status), expired=True)
         held = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
-        self._ids = {record.id for record in held}
-        self._said: dict[str, str] = {}
-        for record in held:
-            if (record.project, record.session) == (scope.project, None):
-                self.add(record)
+        self._held = {record.id: record for record in held}
+        self._imported: set[str] = set()
+        self._said = {
+            record.content.strip(): record.id
+            for record in held
+            if (record.project, record.session) == (scope.project, None)
+        }
+
+    def get(self, id: str) -> MemoryRecord | None:
+        """The memory with an id, as it was before this import or became by it."""
+        return self._held.get(id)
 
     def add(self, record: MemoryRecord) -> None:
-        """Add a stored memory."""
-        self._ids.add(record.id)
+        """Add a memory that was imported."""
+        before = self._held.get(record.id)
+        if before is not None and self._said.get(before.content.strip()) == record.id:
+            del self._said[before.content.strip()]
+        self._held[record.id] = record
         self._said[record.content.strip()] = record.id
+        self._imported.add(record.id)
 
     def duplicate_of(self, record: MemoryRecord) -> Receipt | None:
-        """The receipt for a duplicate: of a stored id, or of the text of a memory that was valid at that time."""
-        if record.id in self._ids:
-            return Receipt(id=record.id, outcome="duplicate", reason="already imported")
+        """The receipt for a duplicate of the text of a memory that was valid at that time."""
         duplicate = self._said.get(record.content.strip())
-        if duplicate is None or not self._was_valid(duplicate, record.valid_at or record.created_at):
+        if duplicate is None:
+            return None
+        ended = self._held[duplicate].invalid_at
+        if ended is not None and (record.valid_at or record.created_at) >= ended:
             return None
         return Receipt(id=duplicate, outcome="duplicate", reason="the same statement is already stored")
 
-    def _was_valid(self, id: str, said: datetime) -> bool:
-        """Whether a memory was valid at that time."""
-        if not self._runtime.store.docs_of(self._scope.user, [id]):
-            return True  # it would have been stored
-        held = self._runtime.store.get(self._scope.user, id).value
-        return not isinstance(held, MemoryRecord) or held.invalid_at is None or said < held.invalid_at
+    def is_later(self, record: MemoryRecord) -> bool:
+        """Whether a record was changed after the text that is stored under its id, here or where it comes from."""
+        held, changed = self._held[record.id], record.said_at or record.created_at
+        if changed <= (held.said_at or held.created_at):
+            return False
+        texts = [] if record.id in self._imported else self._texts(record.id)
+        return all(event.at < changed for before, event in pairwise(texts) if event.content != before.content)
+
+    def said(self, record: MemoryRecord) -> bool:
+        """Whether the memory with the id of a record says the same, or did before it was edited."""
+        if self._held[record.id].content == record.content:
+            return True
+        return record.id not in self._imported and record.content in {event.content for event in self._texts(record.id)}
+
+    def _texts(self, id: str) -> list[Event]:
+        return [event for event in self._runtime.store.history(self._scope.user, id) if event.content is not None]
 
 
 def store(
@@ -64,18 +87,23 @@ def store(
 ) -> Iterator[Receipt]:
     """Store memories, oldest first, so that later statements supersede earlier ones.
 
-    A dry run gives the expected receipts, without storing anything.
+    What was changed since an earlier import becomes the next version of its memory. A dry run gives the expected receipts,
+    without storing anything.
     """
     known = _Stored(runtime, scope)
     for one in found:
         guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
-        receipt = _refused(guarded) or known.duplicate_of(record)
-        if receipt is None and dry_run:
-            receipt = Receipt(id=record.id, outcome="stored")
-        elif receipt is None:
-            receipt = redaction.with_redactions(remember.store(runtime, scope, record), guarded.kinds)
-        if receipt.outcome in ("stored", "superseded"):
+        held = known.get(record.id)
+        changes = {} if held is None else _changes(known, held, record, dated=one.changed is not None)
+        receipt = _refused(guarded) or (_known(known, held, record, changes) if held else known.duplicate_of(record))
+        if receipt is None:
+            receipt = (
+                Receipt(id=record.id, outcome="stored")
+                if dry_run
+                else redaction.with_redactions(_written(runtime, scope, record, changes, zone), guarded.kinds)
+            )
+        if receipt.changed:
             known.add(record)
         yield receipt
 
@@ -83,6 +111,40 @@ def store(
 def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:
     record: MemoryRecord = guarded.record
     return Receipt(id=record.id, outcome="rejected", reason=guarded.refusal) if guarded.refusal else None
+
+
+def _changes(known: _Stored, held: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:
+    """What a memory of a file changes in the one with its id: an earlier end, and whatever was changed later."""
+    end, changes = record.invalid_at, dict[str, Any]()
+    if dated and known.is_later(record):
+        new = {name: getattr(record, name) for name in ("content", "tags", "metadata", "delete_after")}
+        changes = {name: value for name, value in new.items() if value and value != getattr(held, name)}
+        changes |= {"said_at": record.said_at} if changes else {}
+        changes |= {"valid_at": record.valid_at} if "content" in changes else {}
+    return changes if end is None or (held.invalid_at and held.invalid_at <= end) else {**changes, "invalid_at": end}
+
+
+def _known(known: _Stored, held: MemoryRecord, record: MemoryRecord, changes: Mapping[str, Any]) -> Receipt | None:
+    """The receipt of a memory whose id is stored, unless it changes that."""
+    if held.status == "archived" or (not changes and known.said(record)):
+        return Receipt(id=record.id, outcome="duplicate", reason="already imported")
+    if not changes:
+        why = "another text is stored under its id, and the file does not say that its own is later"
+        return Receipt(id=record.id, outcome="rejected", reason=why)
+    if "content" in changes and held.expired_at is not None:
+        why = (
+            "it was changed where it comes from, but another memory has taken its place here: update() it, or the other"
+        )
+        return Receipt(id=record.id, outcome="rejected", reason=why)
+    return None
+
+
+def _written(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
+    if not changes:
+        return remember.store(runtime, scope, record)
+    held = runtime.store.get(scope.user, record.id).value
+    assert isinstance(held, MemoryRecord)
+    return edits.revise(runtime, scope, held, changes, zone)
 
 
 def _record(one: Found, scope: Scope, zone: tzinfo) -> MemoryRecord:
