@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from mnemic import validation
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import add
+from mnemic.ingest.messages import role_of
 from mnemic.lifecycle import maintenance
 from mnemic.runtime.redaction import check_record
 from mnemic.stores import is_encrypted, read_lines
@@ -36,6 +37,9 @@ IMPORTERS = "mnemic.importers"
 
 BATCH = 64
 """Messages of one transaction, and of one step of the progress."""
+
+NAMED = 10
+"""Maximum number of roles named in a remark."""
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -97,8 +101,19 @@ class Tally:
             damaged=tuple(one.reason for one in reading.damaged),
             undated=sum(when is None for when in undated),
             left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
-            remarks=tuple(reading.remarks), pending=dict(self.pending), dry_run=dry_run,
+            remarks=(*reading.remarks, *_unknown_roles(reading.messages)), pending=dict(self.pending), dry_run=dry_run,
         )  # fmt: skip
+
+
+def _unknown_roles(messages: Iterable[Message]) -> list[str]:
+    """A remark on roles that are not known, with the number of their messages."""
+    known = add.SOURCE_OF_ROLE
+    roles = Counter(one.role for one in messages if one.source is None and role_of(one.role) not in known)
+    if not roles:
+        return []
+    more = ", ..." if len(roles) > NAMED else ""
+    some = ", ".join(f"{role} ({count})" for role, count in roles.most_common(NAMED))
+    return [f"roles that are not known, stored as untrusted text of tools: {some}{more}"]
 
 
 def sum_of(tallies: Iterable[Tally]) -> Tally:

@@ -235,9 +235,9 @@ def table(data: object, session: str | None) -> Iterator[Message]:
     """The messages of ``rows``."""
     for item in objects(data):
         line = Fields(item.values, f"line {item.values['line']}")
-        role = (line.text("role", needed=False) or "user").lower()
+        role = line.text("role", needed=False) or "user"
         yield Message(
-            role=_ROLES.get(role, role), content=line.text("content", needed=False) or "", sent_at=line.moment("sent_at"),
-            name=line.text("name", needed=False), id=line.text("id", needed=False),
+            role=_ROLES.get(role.lower(), role), content=line.text("content", needed=False) or "",
+            sent_at=line.moment("sent_at"), name=line.text("name", needed=False), id=line.text("id", needed=False),
             session=line.text("session", needed=False) or session, metadata=line.inside("metadata").values,
         )  # fmt: skip
