@@ -5,6 +5,7 @@ Written after the published shapes of the exports; each text is kept verbatim, a
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -105,6 +106,11 @@ def _chatgpt_message(node: Fields, session: str | None, title: str | None) -> Me
     if message.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
         return None
     text, left_out = _chatgpt_text(content)
+    if role == "assistant" and (message.text("recipient", needed=False) or "all") != "all":
+        text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
+    elif role != "user":
+        text, marks = _without_marks(text)
+        left_out |= marks
     if not text and (not left_out or role == "system"):
         return None
     return _message(
@@ -123,6 +129,38 @@ def _chatgpt_text(content: Fields) -> tuple[str, set[str]]:
     spoken = [str(part["text"]) for part in others if isinstance(part.get("text"), str)]
     kinds = {str(part.get("content_type", "part")) for part in others if not isinstance(part.get("text"), str)}
     return "\n".join([*texts, *spoken]), kinds
+
+
+_MARK = re.compile("( ?)\ue200([a-z_]*)\ue202?([^\ue200\ue201]*)\ue201|[\ue200-\ue206]")
+"""A mark that the app draws as something else: a citation, a map, a link, the name of a thing."""
+
+
+def _without_marks(text: str) -> tuple[str, set[str]]:
+    """A text with the words that its marks show, and the kinds of marks that show none."""
+    kinds: set[str] = set()
+
+    def shown(mark: re.Match[str]) -> str:
+        space, kind, told = mark.groups()
+        if kind is None:
+            return ""  # around words
+        words = _label(kind, told.split("\ue202")[0])
+        kinds.update(() if words else (kind or "mark",))
+        return space + words if words else ""
+
+    return _MARK.sub(shown, text), kinds
+
+
+def _label(kind: str, told: str) -> str:
+    """The words that a mark shows: of a link its text, of a thing its name."""
+    if kind in ("url", "link_title"):
+        return told
+    if kind != "entity":
+        return ""
+    try:
+        parts = json.loads(told)
+    except (ValueError, RecursionError):
+        return told
+    return str(parts[1]) if isinstance(parts, list) and len(cast("list[object]", parts)) > 1 else told
 
 
 # Claude

@@ -12,11 +12,14 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
+from mnemic.transfer.importers.fields import Damage
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
 """Bytes of a file in an archive."""
-KNOWN = ("conversations.json", "result.json", "*chat*.txt")
+CONVERSATIONS = "conversations*.json"
+"""The files of an export of ChatGPT or Claude; a large one has several: conversations-000.json ..."""
+KNOWN = (CONVERSATIONS, "result.json", "*chat*.txt")
 """The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
 
 Reader = Callable[[], bytes]
@@ -90,9 +93,13 @@ def _of_archive(place: Path, format: str) -> Parsed:
 def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
-        for name in sorted(files, key=len):
-            if fnmatch(PurePosixPath(name).name.lower(), pattern):
-                return parse_lines(_decoded(files[name](), f"{path}/{name}"), format)
+        matching = (name for name in files if fnmatch(PurePosixPath(name).name.lower(), pattern))
+        names = sorted(matching, key=lambda name: (name.count("/"), len(name), name))
+        beside = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
+        if pattern == CONVERSATIONS and len(beside) > 1:
+            return _joined({name: files[name] for name in beside}, path, format)
+        if names:
+            return parse_lines(_decoded(files[names[0]](), f"{path}/{names[0]}"), format)
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return Parsed(_slack(files, users, path))
@@ -103,6 +110,20 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
             "in text (WhatsApp), users.json (Slack) or notes in Markdown (basic-memory). Name the file to import."
         )
     return Parsed([{"file": name, "note": _decoded(files[name](), f"{path}/{name}")} for name in notes])
+
+
+def _joined(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
+    """The conversations of several files; one that cannot be read is named as damaged."""
+    found, damaged = list[object](), list[Damage]()
+    for name, read in files.items():
+        try:
+            parsed = parse_lines(_decoded(read(), f"{path}/{name}"), format)
+            found += cast("list[object]", parsed.data) if isinstance(parsed.data, list) else [parsed.data]
+        except InvalidInput as error:
+            damaged.append(Damage(name, f"{name} cannot be read. {error}"))
+    if not found and damaged:
+        raise InvalidInput(damaged[0].reason)
+    return Parsed(found, damaged=damaged)
 
 
 def _slack(files: Mapping[str, Reader], users: str, path: str) -> Mapping[str, object]:
