@@ -136,7 +136,7 @@ def import_file(given: Namespace) -> Answer:
     """Import the history of another product, with its dates: messages verbatim, memories as memories.
 
     formats (detected, unless --format names one):
-      chatgpt      conversations.json of ChatGPT: of each tree the branch that was shown last
+      chatgpt      conversations.json of ChatGPT, or several files: of each tree the branch that was shown last
       claude       conversations.json of Claude
       claude-code  transcripts of Claude Code and Codex
       whatsapp     a chat exported as text, on any phone

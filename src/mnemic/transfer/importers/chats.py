@@ -157,10 +157,11 @@ def _label(kind: str, told: str) -> str:
     if kind != "entity":
         return ""
     try:
-        parts = json.loads(told)
+        parts = cast("object", json.loads(told))
     except (ValueError, RecursionError):
         return told
-    return str(parts[1]) if isinstance(parts, list) and len(cast("list[object]", parts)) > 1 else told
+    words = cast("list[object]", parts) if isinstance(parts, list) else []
+    return str(words[1]) if len(words) > 1 else told
 
 
 # Claude
