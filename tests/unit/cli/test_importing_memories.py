@@ -348,6 +348,8 @@ OF_SEVERAL = {
     "userId": "userId;role;text\n" + "\n".join(f"{name};user;{text}" for name, text in TURNS.items()),
     "User": "User,role,text\n" + "\n".join(f"{name},user,{text}" for name, text in TURNS.items()),
     "customer_id": [{**line, "metadata": {"customer_id": n}} for n, line in zip(TURNS, LINES, strict=True)],
+    "userid": [{"type": "human", "data": {"content": t, "additional_kwargs": {"userid": n}}} for n, t in TURNS.items()],
+    "user": [{**line, "additional_kwargs": {"user": n}} for n, line in zip(TURNS, LINES, strict=True)],
     "chat_store_key": {"store": {name: [line] for name, line in zip(TURNS, LINES, strict=True)}},
     "account_uuid": CLAUDE,
     "group_id": [{"uuid": name, "fact": text, "group_id": name} for name, text in TURNS.items()],
@@ -394,6 +396,11 @@ class TestWhose:
         assert mnemic("import", path, "--user-from", "none", "--json").json["stored"] == 3
         mnemic("import", write(same[1:2], "bo.json"), "--user-from", "user_id", "--session", "chat")
         assert mnemic("import", path, "--user-from", "user_id", "--json").json["duplicate"] == 1
+
+    def test_a_user_may_be_named_in_several_ways(self, mnemic, write):
+        path = write([{**LINES[0], "user_id": "ana"}, {**LINES[1], "userId": "bo"}])
+        assert "2 users (ana, bo)" in mnemic("import", path).err
+        assert "message 2 has no user_id" in mnemic("import", path, "--user-from", "user_id").out
 
     def test_a_message_without_its_user_is_named(self, mnemic, write):
         run = mnemic("import", write([*OF_SEVERAL["user_id"], LINES[0]]), "--user-from", "user_id")

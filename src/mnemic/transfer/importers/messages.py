@@ -27,17 +27,15 @@ _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 def plain(data: object, session: str | None) -> Iterable[Message]:
     """Messages as chat APIs and their clients hold them; a file says nothing of trust."""
     for item in objects(data):
-        told_of = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
-        values, left_out = message_fields(told_of, item.place)
+        unnamed = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
+        values, left_out = message_fields(unnamed, item.place)
         if claims := [name for name in ("source", "trust") if name in values]:
             raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
-        told = Fields(values, item.place)
+        told = Fields({**values, **names_in(item.values)}, item.place)
         sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
         found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
         own = told.text("session", needed=False) or session
-        yield replace(
-            found, session=own, metadata={**told.maybe("metadata").values, **names_in(item.values), **found.metadata}
-        )
+        yield replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
 
 
 def _message(
@@ -48,10 +46,11 @@ def _message(
     left_out: Sequence[str],
     session: str | None = None,
 ) -> Message:
-    """A message with the name and the id of an object, and the parts that could not be imported in its metadata."""
+    """A message with the name and the id of an object; in its metadata its user and the parts that are not imported."""
     return Message(
         role=role_of(role), content=content, name=named.text("name", needed=False), sent_at=sent_at,
-        id=named.text("id", needed=False), session=session, metadata={LEFT_OUT: [*left_out]} if left_out else {},
+        id=named.text("id", needed=False), session=session,
+        metadata={**names_in(named.values), **({LEFT_OUT: [*left_out]} if left_out else {})},
     )  # fmt: skip
 
 
@@ -63,8 +62,9 @@ def langchain(data: object, session: str | None) -> Iterable[Message]:
         content, parts = body.said("content", joint="")
         tools = ["tool_calls"] if body.values.get("tool_calls") else []
         role = body.word("role") if kind == "chat" else kind
-        sent_at = body.maybe("additional_kwargs").moment("sent_at")
-        yield _message(body, role, content, sent_at, [*parts, *tools], session)
+        extra = body.maybe("additional_kwargs")
+        named = Fields({**names_in(extra.values), **body.values}, body.place)
+        yield _message(named, role, content, extra.moment("sent_at"), [*parts, *tools], session)
 
 
 def _langchain_type(item: Fields) -> str:

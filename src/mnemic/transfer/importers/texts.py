@@ -24,7 +24,7 @@ def detect_text(text: str) -> str | None:
     if len(_TURN.findall(text)) > 1 and _TURN.match(below):
         return "transcript"
     try:
-        return "csv" if len(columns(text)) > 1 else None
+        return "csv" if columns(text) and len(_reader(text).fieldnames or ()) > 1 else None
     except InvalidInput:
         return None
 

@@ -60,7 +60,7 @@ def by_user(
         elif (wrong := _user_error(owner)) is not None:
             damaged.append(Damage(place, f"{place}.{field} {owner!r:.60} cannot be a user: {wrong}"))
         else:
-            mine.setdefault(owner, []).append(_owned(record, owner))
+            mine.setdefault(owner, []).append(_owned(record, owner, field))
     return mine, damaged, others
 
 
@@ -71,10 +71,11 @@ def _named(memories: Sequence[Found], messages: Sequence[Message]) -> Iterator[_
         yield _Named(message, f"message {number}", names_in(message.metadata))
 
 
-def _owned(record: Found | Message, owner: str) -> Found | Message:
+def _owned(record: Found | Message, owner: str, field: str | None) -> Found | Message:
     """A record whose metadata does not repeat its user."""
-    names = names_in(record.metadata)
-    return replace(record, metadata={name: v for name, v in record.metadata.items() if names.get(name) != owner})
+    named = names_in(record.metadata).items()
+    same = {name for name, value in named if value == owner and (name == field or snake_case(name) in USER_FIELDS)}
+    return replace(record, metadata={name: value for name, value in record.metadata.items() if name not in same})
 
 
 def _unknown(field: str | None, found: Sequence[_Named]) -> str:
@@ -95,7 +96,8 @@ def _one_user(found: Sequence[_Named]) -> None:
     )
     if known:
         field, what = known[0], "users"
-        names = dict.fromkeys(one.names[field] for one in found if field in one.names)
+        sure = ([one.names[name] for name in known if name in one.names] for one in found)
+        names = dict.fromkeys(named[0] for named in sure if named)
     else:
         field, what = _distinguishing_field(found), "namespaces"
         names = dict.fromkeys(".".join(one.names.values()) for one in found if "namespace.0" in one.names)
