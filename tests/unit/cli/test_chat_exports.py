@@ -277,10 +277,22 @@ def test_an_export_in_several_files(mnemic, folder, tmp_path):
             made.writestr(f"export/conversations-00{number}.json", text)
         made.writestr("export/old/conversations.json", "[{")
         made.writestr("export/shared_conversations.json", "[]")
+        made.writestr("__MACOSX/export/._conversations-000.json", "[]")
     run = mnemic("import", str(tmp_path / "export.zip"), "--json")
     assert (run.code, run.json["stored"]) == (1, 3)
-    assert run.json["damaged"][0].startswith("export/conversations-003.json cannot be read.")
+    broken, old = run.json["damaged"]
+    assert broken.startswith("export/conversations-003.json cannot be read.")
+    assert old == "export/old/conversations.json was not read. Import it by itself."
     assert [message.content for message in messages(folder)] == ["I bake 0.", "I bake 1.", "I bake 2."]
+
+
+def test_a_second_chat_in_a_folder_is_named(mnemic, folder, tmp_path):
+    (tmp_path / "chats").mkdir()
+    for name in ("Ana", "Ben"):
+        (tmp_path / "chats" / f"WhatsApp Chat with {name}.txt").write_text(WHATSAPP["german"])
+    run = mnemic("import", str(tmp_path / "chats"), "--json")
+    assert (run.code, run.json["stored"]) == (1, 2)
+    assert run.json["damaged"] == ["WhatsApp Chat with Ben.txt was not read. Import it by itself."]
 
 
 SUPPORT = "role,text\ncustomer,Hi\nEnd-user,It broke\nagent,Sorry\nBot,Done\ncritic,No\ncritic,Never\nJudge,Hm\n"

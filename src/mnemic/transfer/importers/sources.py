@@ -6,6 +6,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -93,13 +94,17 @@ def _of_archive(place: Path, format: str) -> Parsed:
 def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
-        matching = (name for name in files if fnmatch(PurePosixPath(name).name.lower(), pattern))
+        matching = (
+            name for name in files if fnmatch(PurePosixPath(name).name.lower(), pattern) and "/." not in f"/{name}"
+        )
         names = sorted(matching, key=lambda name: (name.count("/"), len(name), name))
+        if not names:
+            continue
         beside = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
-        if pattern == CONVERSATIONS and len(beside) > 1:
-            return _joined({name: files[name] for name in beside}, path, format)
-        if names:
-            return parse_lines(_decoded(files[names[0]](), f"{path}/{names[0]}"), format)
+        taken = beside if pattern == CONVERSATIONS else names[:1]
+        parsed = _joined({name: files[name] for name in taken}, path, format)
+        left = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in taken]
+        return replace(parsed, damaged=[*parsed.damaged, *left])
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return Parsed(_slack(files, users, path))
@@ -113,7 +118,10 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
 
 
 def _joined(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
-    """The conversations of several files; one that cannot be read is named as damaged."""
+    """The conversations of a file or of several; of several, one that cannot be read is named as damaged."""
+    if len(files) == 1:
+        ((name, read),) = files.items()
+        return parse_lines(_decoded(read(), f"{path}/{name}"), format)
     found, damaged = list[object](), list[Damage]()
     for name, read in files.items():
         try:
