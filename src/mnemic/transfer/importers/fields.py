@@ -22,7 +22,9 @@ LEFT_OUT = "left_out"
 
 _MILLISECONDS = 100_000_000_000
 """Larger numbers are milliseconds since 1970, smaller ones seconds."""
-
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
+"""Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
+_UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
 """What names the users of exports of Claude, and may name those of a chat store of LlamaIndex."""
@@ -47,11 +49,6 @@ def names_in(values: Mapping[str, object]) -> dict[str, str]:
     """The fields of an object that may name its user, under the names that they have there."""
     named = ((field, value) for field, value in values.items() if may_name_user(field, value))
     return {field: str(value) for field, value in named if value not in (None, "")}
-
-
-_EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
-"""Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
-_UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
