@@ -70,7 +70,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records of a file so far."""
+    """What became of the records of a file so far; ``roles`` are those that are not known."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     stored: int = 0
@@ -78,6 +78,7 @@ class Tally:
     without_text: int = 0
     rejected: list[Receipt] = field(default_factory=list[Receipt])
     pending: Counter[str] = field(default_factory=Counter[str])
+    roles: Counter[str] = field(default_factory=Counter[str])
 
     def count(self, kind: str, receipt: Receipt, text: str) -> None:
         """Count a record by its receipt."""
@@ -101,18 +102,16 @@ class Tally:
             damaged=tuple(one.reason for one in reading.damaged),
             undated=sum(when is None for when in undated),
             left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
-            remarks=(*reading.remarks, *_unknown_roles(reading.messages)), pending=dict(self.pending), dry_run=dry_run,
+            remarks=(*reading.remarks, *_unknown_roles(self.roles)), pending=dict(self.pending), dry_run=dry_run,
         )  # fmt: skip
 
 
-def _unknown_roles(messages: Iterable[Message]) -> list[str]:
+def _unknown_roles(roles: Counter[str]) -> list[str]:
     """A remark on roles that are not known, with the number of their messages."""
-    known = add.SOURCE_OF_ROLE
-    roles = Counter(one.role for one in messages if one.source is None and role_of(one.role) not in known)
     if not roles:
         return []
-    more = ", ..." if len(roles) > NAMED else ""
     some = ", ".join(f"{role} ({count})" for role, count in roles.most_common(NAMED))
+    more = ", ..." if len(roles) > NAMED else ""
     return [f"roles that are not known, stored as untrusted text of tools: {some}{more}"]
 
 
@@ -126,6 +125,7 @@ def sum_of(tallies: Iterable[Tally]) -> Tally:
         found.without_text += one.without_text
         found.rejected += one.rejected
         found.pending.update(one.pending)
+        found.roles.update(one.roles)
     return found
 
 
@@ -244,6 +244,10 @@ def store(
         tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
         tally.stored = tally.counts.total()
         return
+    roles = Counter(role_of(one.role) for one in reading.messages if one.source is None)
+    tally.roles.update(
+        {runtime.secrets.name(role): count for role, count in roles.items() if role not in add.SOURCE_OF_ROLE}
+    )
     total = len(reading.messages) + len(reading.memories)
     for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
         tally.count(kind, receipt, text)
