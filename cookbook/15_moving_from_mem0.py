@@ -57,6 +57,13 @@ def main() -> None:
             assert [record.id for record in memory.scoped(user="ben").list()] == ["mem0:b2e4"]
             assert memory.admin.verify().ok
 
+            # While both systems run: what changed in mem0 since then becomes the next version.
+            blue = {**DUMP["results"][0], "memory": "Ana's kayak is blue.", "updated_at": "2026-07-01T10:00:00-07:00"}
+            dump.write_text(json.dumps([blue]), encoding="utf-8")
+            assert memory.admin.import_file(dump).stored == 1
+            assert memory.get("mem0:8f1c").content == "Ana's kayak is blue."
+            assert "Ana's kayak is red." in [event.content for event in memory.history("mem0:8f1c")]
+
         # Code written for mem0 goes on over the same folder: only its import changes.
         m = Mem0(f"{folder}/memory")
         m.add("I lend the kayak to Ben on Sundays.", user_id="ana")

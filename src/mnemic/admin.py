@@ -423,15 +423,15 @@ class Admin:
                 formats: an entry point of the group ``mnemic.importers`` is a function from a path to messages, and its name
                 is the format.
             session: of messages without one; default the handle's, else the name of the file.
-            user_from: for memories, the field of the file that names their user, such as ``user_id``: those of this user
-                are taken. ``"none"`` takes all of them.
+            user_from: the field of the file that names the user of a record, such as ``user_id`` or the column of a table:
+                those of this user are taken. ``"none"`` takes all of them.
             strict: refuse a file with a damaged part, instead of naming the part in the report.
             dry_run: report what would be stored, and store nothing.
             progress: called with (done, total).
             key: of an encrypted export, if it is another one than that of this record.
 
         Raises:
-            InvalidInput: the file cannot be read, its format is unknown, it holds the memories of several users and no
+            InvalidInput: the file cannot be read, its format is unknown, it holds records of several users and no
                 ``user_from`` is given, or it is an export and this user has records.
             StoreError: the record cannot be written; what was stored before stays.
 

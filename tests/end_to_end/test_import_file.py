@@ -82,7 +82,7 @@ def test_memories_of_this_user(memory, written):
     assert [record.content for record in memory.list()] == ["Ana has a kayak."]
     assert memory.admin.import_file(path, user_from="none").counts == {"memory": 2}
     assert len(memory.list()) == 2
-    with pytest.raises(InvalidInput, match="user_from is for mem0"):
+    with pytest.raises(InvalidInput, match="No record of the file has a field 'user_id'"):
         memory.admin.import_file(written(CHAT, "talk.json"), user_from="user_id")
 
 

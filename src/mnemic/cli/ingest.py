@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import has_record, open_memory, open_runtime
@@ -125,8 +124,8 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
     option("file", "a file, or the folder or ZIP archive of an export; - is stdin", metavar="FILE"),
     option("--format", "one of the formats above, or that of an installed importer (default: auto)", default="auto"),
     option(
-        "--user-from", "for memories: the field that names their user, such as user_id or namespace.1; none: all belong "
-        "to --user", metavar="FIELD",
+        "--user-from", "the field that names the user of a record, such as user_id or namespace.1; none: all belong to "
+        "--user", metavar="FIELD",
     ),
     option("--only", "with --user-from: import only this user", metavar="NAME"),
     flag("--strict", "refuse a file with a damaged part"),
@@ -137,15 +136,15 @@ def import_file(given: Namespace) -> Answer:
     """Import the history of another product, with its dates: messages verbatim, memories as memories.
 
     formats (detected, unless --format names one):
-      chatgpt      conversations.json of ChatGPT: of each tree the branch that was shown last
+      chatgpt      conversations.json of ChatGPT, or several files: of each tree the branch that was shown last
       claude       conversations.json of Claude
       claude-code  transcripts of Claude Code and Codex
       whatsapp     a chat exported as text, on any phone
       telegram     result.json of Telegram Desktop
       slack        the folder of an export
       transcript   turns that begin with User: and Assistant:, in text or Markdown
-      csv          a table of messages with a header: content, role, name, sent_at, session, id
-      messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
+      csv          a table of messages with a header: content, role, name, sent_at, session, id, user
+      messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "user_id"?, ...}
       langchain    messages_to_dict(messages), or a list of dumpd(message)
       llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
       locomo       one LoCoMo conversation, or a list of them
@@ -160,47 +159,34 @@ def import_file(given: Namespace) -> Answer:
 
     Importing a file twice stores nothing twice: a missing message id is derived from text, speaker, time and session.
     Messages without a session belong to --session, else to one named after the file. Memories keep their ids with the
-    format as a prefix, such as "mem0:", and --user-from names the field of their user. Damaged parts are listed; exit
-    code 1 then.
+    format as a prefix, such as "mem0:". A file with records of several users needs --user-from. Damaged parts are
+    listed; exit code 1 then.
 
     examples:
       mnemic import chatgpt-export.zip --user ana
       mnemic import chat.json --user ana
       mnemic import mem0.json --user-from user_id --dry-run
+      mnemic import support.csv --user-from user_id --only ana
       mnemic import store.jsonl --format langgraph --user-from namespace.1 --only ana
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
     from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
-    from mnemic.transfer.importers.files import MEMORY_FORMATS
-    from mnemic.transfer.importers.memories import by_user
 
     key = record_key(given.dir)
     reading = imports.read(given.file, format=given.format, session=given.session, strict=given.strict, key=key)
-    if reading.format not in MEMORY_FORMATS:
-        if given.user_from or given.only:
-            raise InvalidInput(
-                f"--user-from and --only are for {', '.join(MEMORY_FORMATS)}; this file is {reading.format}."
-            )
-        return _imported(given, reading, {given.user: reading})
-    mine, nobodys, others = by_user(reading.memories, user=given.user, field=given.user_from, only=given.only)
-    found = [one for several in mine.values() for one in several]
-    reading = replace(reading, memories=found, damaged=[*reading.damaged, *nobodys])
-    parts = {user: replace(reading, memories=one, messages=()) for user, one in mine.items()}
-    if reading.messages:  # they name no user
-        parts[given.user] = replace(reading, memories=mine.get(given.user, ()))
-    return _imported(given, reading, parts, others)
+    whole, parts = imports.by_user(reading, user=given.user, field=given.user_from, only=given.only)
+    return _imported(given, whole, parts)
 
 
-def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading], others: int = 0) -> Answer:
+def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading]) -> Answer:
     """Store the part of each user, or count what would become of it.
 
     Args:
         given: the options.
         whole: what the file holds.
         parts: the same by user.
-        others: number of memories of users that were not asked for.
     """
     from mnemic.transfer import imports
     from mnemic.transfer.importers.files import MEMORY_FORMATS
@@ -220,10 +206,8 @@ def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading], ot
     lines = [_summary(report, given.user)]
     if [*parts] != [given.user]:
         lines += _shown([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
-    lines += [*_shown(report.damaged), *_rejections(report.rejected), *_remarks(report, others)]
-    document = {
-        **plain(report), "others": others, "users": {user: plain(tally) for user, tally in tallies.items()},
-    }  # fmt: skip
+    lines += [*_shown(report.damaged), *_rejections(report.rejected), *_remarks(report)]
+    document = {**plain(report), "users": {user: plain(tally) for user, tally in tallies.items()}}
     return Answer(document, lines, fine=not report.damaged and not report.rejected)
 
 
@@ -262,12 +246,11 @@ def _summary(report: ImportReport, user: str = "") -> str:
     )
 
 
-def _remarks(report: ImportReport, others: int) -> list[str]:
+def _remarks(report: ImportReport) -> list[str]:
     """What else a person should know of an import."""
     left_out = ", ".join(f"{what} ({count})" for what, count in report.left_out.items())
     said = [
         *report.remarks,
-        f"{others} of other users left out, as --only says" if others else "",
         f"without a time, dated now: {report.undated}" if report.undated else "",
         f"not text, left out: {left_out}" if left_out else "",
         f"{report.pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor"

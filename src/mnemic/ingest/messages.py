@@ -198,6 +198,8 @@ _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 _ROLES = {
     "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
     "chatbot": "assistant", "system": "system", "developer": "developer", "tool": "tool", "function": "function",
+    "customer": "user", "end_user": "user", "visitor": "user", "agent": "assistant", "bot": "assistant",
+    "support": "assistant",
 }  # fmt: skip
 NOT_TEXT = ("tool_calls", "function_call", "audio", "images")
 """Fields of a message for what is not text."""
@@ -263,4 +265,4 @@ def _refusal_or_transcript(given: Mapping[str, object]) -> str:
 
 def role_of(role: str) -> str:
     """Mnemic's name of a role that another system may call something else; an unknown role stays as it is."""
-    return _ROLES.get(role.lower(), role)
+    return _ROLES.get(role.lower().replace("-", "_").replace(" ", "_"), role)

@@ -79,15 +79,16 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
     _set_trust(changed, held)
     if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
-        return _revise(runtime, scope, held, changed, zone)
+        return revise(runtime, scope, held, changed, zone)
     receipt = runtime.store.apply(scope.user, [Restore(id=held.id)])[0]
     del changed["invalid_at"]
     if not receipt.changed or not changed:
         return receipt
-    return _revise(runtime, scope, replace(held, expired_at=None, invalid_at=None), changed, zone)
+    return revise(runtime, scope, replace(held, expired_at=None, invalid_at=None), changed, zone)
 
 
-def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
+def revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
+    """Write the next version of a memory, with valid values of some fields."""
     if "importance" in changed:
         changed["pinned"] = changed["importance"] is not None
         if not changed["pinned"]:
@@ -124,8 +125,10 @@ def _revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[st
 
 def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | None:
     """What the messages of a memory say, unless an earlier edit kept it: recall ranks them behind the edit."""
+    if held.said_at is None or not held.source_ids:
+        return None
     before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
-    if held.said_at is None or any(other.source_ids == held.source_ids for other in before):
+    if any(other.source_ids == held.source_ids for other in before):
         return None
     said = replace(held, id=new_id("mem_"), key=None, version=1)
     (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)

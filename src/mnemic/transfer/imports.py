@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, cast, get_args
 from mnemic import validation
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import add
+from mnemic.ingest.messages import role_of
 from mnemic.lifecycle import maintenance
 from mnemic.runtime.redaction import check_record
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
-from mnemic.transfer.importers import files, memories, sources
+from mnemic.transfer.importers import files, memories, sources, users
 from mnemic.transfer.importers.fields import LEFT_OUT, Damage, Found
 from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
 
@@ -36,6 +37,9 @@ IMPORTERS = "mnemic.importers"
 
 BATCH = 64
 """Messages of one transaction, and of one step of the progress."""
+
+NAMED = 10
+"""Maximum number of roles named in a remark."""
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
@@ -66,7 +70,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records of a file so far."""
+    """What became of the records of a file so far; ``roles`` are those that are not known."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     stored: int = 0
@@ -74,6 +78,7 @@ class Tally:
     without_text: int = 0
     rejected: list[Receipt] = field(default_factory=list[Receipt])
     pending: Counter[str] = field(default_factory=Counter[str])
+    roles: Counter[str] = field(default_factory=Counter[str])
 
     def count(self, kind: str, receipt: Receipt, text: str) -> None:
         """Count a record by its receipt."""
@@ -97,8 +102,17 @@ class Tally:
             damaged=tuple(one.reason for one in reading.damaged),
             undated=sum(when is None for when in undated),
             left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
-            remarks=tuple(reading.remarks), pending=dict(self.pending), dry_run=dry_run,
+            remarks=(*reading.remarks, *_unknown_roles(self.roles)), pending=dict(self.pending), dry_run=dry_run,
         )  # fmt: skip
+
+
+def _unknown_roles(roles: Counter[str]) -> list[str]:
+    """A remark on roles that are not known, with the number of their messages."""
+    if not roles:
+        return []
+    some = ", ".join(f"{role} ({count})" for role, count in roles.most_common(NAMED))
+    more = ", ..." if len(roles) > NAMED else ""
+    return [f"roles that are not known, stored as untrusted text of tools: {some}{more}"]
 
 
 def sum_of(tallies: Iterable[Tally]) -> Tally:
@@ -111,6 +125,7 @@ def sum_of(tallies: Iterable[Tally]) -> Tally:
         found.without_text += one.without_text
         found.rejected += one.rejected
         found.pending.update(one.pending)
+        found.roles.update(one.roles)
     return found
 
 
@@ -180,6 +195,40 @@ def _is_export(content: str) -> bool:
     return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
 
 
+def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:
+    """What is taken of a file, and the part of each user; see ``users.by_user``.
+
+    Raises:
+        InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
+    """
+    if reading.export:
+        if field is not None or only is not None:
+            raise InvalidInput(
+                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
+                "that it is for."
+            )
+        return reading, {user: reading}
+    oldest_first = sorted(reading.memories, key=memories.when_changed)
+    mine, nobodys, others = users.by_user(oldest_first, reading.messages, user=user, field=field, only=only)
+    parts = {
+        owner: replace(
+            reading,
+            memories=[one for one in found if isinstance(one, Found)],
+            messages=[one for one in found if isinstance(one, Message)],
+        )
+        for owner, found in mine.items()
+    }
+    left_out = [f"{others} of other users left out"] if others else []
+    whole = replace(
+        reading,
+        memories=[one for part in parts.values() for one in part.memories],
+        messages=[one for part in parts.values() for one in part.messages],
+        damaged=[*reading.damaged, *nobodys],
+        remarks=[*reading.remarks, *left_out],
+    )
+    return whole, parts
+
+
 def store(
     runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, tally: Tally, *, dry_run: bool = False,
     progress: Progress | None = None,
@@ -195,6 +244,10 @@ def store(
         tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
         tally.stored = tally.counts.total()
         return
+    roles = Counter(role_of(one.role) for one in reading.messages if one.source is None)
+    tally.roles.update(
+        {runtime.secrets.name(role): count for role, count in roles.items() if role not in add.SOURCE_OF_ROLE}
+    )
     total = len(reading.messages) + len(reading.memories)
     for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
         tally.count(kind, receipt, text)
@@ -263,14 +316,9 @@ def import_file(
     reading = read(
         path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
     )
-    if reading.format in files.MEMORY_FORMATS:
-        only = None if user_from in (None, memories.NOBODY) else scope.user
-        mine, nobodys, _ = memories.by_user(reading.memories, user=scope.user, field=user_from, only=only)
-        reading = replace(reading, memories=mine.get(scope.user, ()), damaged=[*reading.damaged, *nobodys])
-    elif user_from is not None:
-        raise InvalidInput(
-            f"user_from is for {', '.join(files.MEMORY_FORMATS)}; this file is {reading.format}. Leave it out."
-        )
+    only = None if user_from in (None, users.NOBODY) else scope.user
+    reading, parts = by_user(reading, user=scope.user, field=user_from, only=only)
     tally = Tally()
-    store(runtime, scope, reading, zone, tally, dry_run=dry_run, progress=progress)
+    mine = parts.get(scope.user, replace(reading, memories=(), messages=()))
+    store(runtime, scope, mine, zone, tally, dry_run=dry_run, progress=progress)
     return tally.report(reading, dry_run=dry_run)

@@ -64,7 +64,7 @@ class ImportReport:
         damaged: what cannot be read, each with its line or place; the rest was imported.
         undated: number of records without a time, which are dated now.
         left_out: what is no text, by kind, such as ``image``, with its number.
-        remarks: how dates and columns were read, and what else is left out.
+        remarks: how dates, columns and roles were read, and what else is left out.
         pending: work that is left, such as ``embed``, by its number of records.
         dry_run: whether nothing was stored.
     """

@@ -17,7 +17,7 @@ from mnemic.runtime.projects import front_matter
 from mnemic.runtime.scopes import scope
 from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.transfer import imports
-from mnemic.transfer.importers import files, memories
+from mnemic.transfer.importers import files, memories, users
 
 TOKEN = "tok3n-of-ana"
 """Stands as user or password in addresses of repositories; no id may hold it."""
@@ -124,7 +124,7 @@ class Importer:
             if name not in files.MESSAGE_FORMATS:
                 assert items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
-            owned, nobodys, _ = memories.by_user(found, user="ana", field=memories.NOBODY, only=None)
+            owned, nobodys, _ = users.by_user(found, (), user="ana", field=users.NOBODY, only=None)
             assert not nobodys
             assert sum(map(len, owned.values())) == len(found)
             total += self._remembered(owned.get("ana", []))

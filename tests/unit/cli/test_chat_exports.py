@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.transfer.importers import files, texts
+from mnemic.transfer.importers import chats, files, texts
 from mnemic.types import ImportFormat
 
 AT = 1_767_225_600.0  # 2026-01-01
@@ -106,6 +106,7 @@ TRANSCRIPTS = {
 CSV = (
     'Speaker,From,Text,Date\nAna,human,"I moved, at last.",2026-01-01T10:00\nBot,assistant,Where to?,2026-01-01T10:01\n'
 )
+SEMICOLONS = "sender;text;date\nhuman;I moved, at last.;1714550400\nai;Where to?;2024-11-25 10:15:00 UTC\n"
 GRAPH = "\n".join(
     map(
         json.dumps,
@@ -126,6 +127,9 @@ SAID = {
     **{f"{phone}.txt": (text, ["I moved to Lisbon,\nto Alfama", "cool"]) for phone, text in WHATSAPP.items()},
     **{f"{form}.md": (text, ["Where is the key?", "Under the mat.\n\nIt is the red one.", "Thanks."])
        for form, text in TRANSCRIPTS.items()},
+    "semicolons.csv": (SEMICOLONS, ["I moved, at last.", "Where to?"]),
+    "tabs.csv": (SEMICOLONS.replace(";", "\t"), ["I moved, at last.", "Where to?"]),
+    "spaces.csv": (SEMICOLONS.replace(";", "; "), ["I moved, at last.", "Where to?"]),
     "table.csv": (CSV, ["I moved, at last.", "Where to?"]),
 }  # fmt: skip
 
@@ -179,6 +183,21 @@ def test_what_was_understood_is_told(mnemic, written):
     assert "role from 'From', name from 'Speaker', sent_at from 'Date'" in mnemic("import", written("t.csv", CSV)).out
 
 
+def test_of_a_table_the_damaged_rows_are_named_and_the_others_stored(mnemic, folder, written):
+    table = 'text,date\n"One,\ntwo.",2026-01-01\nThree.,soon\nFour.,2026-01-02\nFive.,99999999999999999\n'
+    run = mnemic("import", written("t.csv", table), "--json")
+    assert (run.code, run.json["stored"]) == (1, 2)
+    assert [one.partition(",")[0] for one in run.json["damaged"]] == [
+        "line 4.sent_at is 'soon'", "line 6.sent_at is '99999999999999999'",
+    ]  # fmt: skip
+    assert [message.content for message in messages(folder)] == ["One,\ntwo.", "Four."]
+    assert mnemic("import", written("t.csv", table), "--strict").code == 2
+
+
+def test_a_table_of_one_column_if_its_format_is_named(mnemic, written):
+    assert mnemic("import", written("t.csv", "text\nI bake.\n"), "--format", "csv", "--json").json["stored"] == 1
+
+
 def test_a_folder_and_an_archive(mnemic, folder, tmp_path):
     place, archive = tmp_path / "slack", tmp_path / "export.zip"
     (place / "general").mkdir(parents=True)
@@ -200,6 +219,93 @@ def test_a_folder_and_an_archive(mnemic, folder, tmp_path):
     run = mnemic("import", str(archive))
     assert run.code == 2
     assert "holds no export that is known" in run.err
+
+
+def talk(*nodes):
+    """A conversation of ChatGPT, one message after the other."""
+    chain = [
+        node(f"m{n}", role, parts, AT + n, f"m{n - 1}" if n else None, **more)
+        for n, (role, parts, more) in enumerate(nodes)
+    ]
+    return {"conversation_id": nodes[0][1][0], "current_node": f"m{len(nodes) - 1}", "mapping": dict(chain)}
+
+
+def test_what_an_assistant_told_a_tool_is_left_out_and_counted(mnemic, folder, written):
+    conversation = talk(
+        ("user", ["I moved to Lisbon."], {}),
+        ("assistant", ["User lives in Lisbon."], {"recipient": "bio"}),
+        ("assistant", ["search('Lisbon')"], {"recipient": "python"}),
+        ("assistant", ["Welcome!"], {"recipient": "all"}),
+    )
+    run = mnemic("import", written("c.json", json.dumps([conversation])), "--json")
+    assert run.json["left_out"] == {"tool_calls": 2}
+    assert [message.content for message in messages(folder)] == ["I moved to Lisbon.", "Welcome!"]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("said"), st.text("abc .,\n", max_size=5)),
+            st.tuples(st.sampled_from(["cite", "filecite", "navlist", "map"]), st.text("tn0\ue202[]", max_size=8)),
+            st.tuples(st.just("entity"), st.text("Lisboa", min_size=1, max_size=6)),
+            st.tuples(st.just("url"), st.text("Lisboa", min_size=1, max_size=6)),
+        )
+    )
+)
+def test_of_marks_that_the_app_draws_only_words_stay(parts):
+    written, wanted = "", ""
+    for kind, text in parts:
+        if kind == "said":
+            written, wanted = written + text, wanted + text
+        elif kind == "entity":
+            written, wanted = f'{written}\ue200entity\ue202["city","{text}"]\ue201', wanted + text
+        elif kind == "url":
+            written, wanted = f"{written}\ue203\ue200url\ue202{text}\ue202turn0\ue201\ue204", wanted + text
+        else:
+            wanted = wanted[: len(wanted) - written.endswith(" ")]
+            written = f"{written}\ue200{kind}\ue202{text}\ue201"
+    (told,) = chats.chatgpt([talk(("assistant", [f"{written}#"], {}))], None)
+    assert told.content == f"{wanted}#"
+    assert {*told.metadata.get("left_out", ())} == {kind for kind, _ in parts} - {"said", "entity", "url"}
+
+
+def test_an_export_in_several_files(mnemic, folder, tmp_path):
+    said = [json.dumps([talk(("user", [f"I bake {n}."], {}))]) for n in range(3)]
+    said = [text.replace('"m0"', f'"m{n}"') for n, text in enumerate(said)]
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as made:
+        for number, text in enumerate([*said, "[{"]):
+            made.writestr(f"export/conversations-00{number}.json", text)
+        made.writestr("export/old/conversations.json", "[{")
+        made.writestr("export/shared_conversations.json", "[]")
+        made.writestr("__MACOSX/export/._conversations-000.json", "[]")
+    run = mnemic("import", str(tmp_path / "export.zip"), "--json")
+    assert (run.code, run.json["stored"]) == (1, 3)
+    broken, old = run.json["damaged"]
+    assert broken.startswith("export/conversations-003.json cannot be read.")
+    assert old == "export/old/conversations.json was not read. Import it by itself."
+    assert [message.content for message in messages(folder)] == ["I bake 0.", "I bake 1.", "I bake 2."]
+
+
+def test_a_second_chat_in_a_folder_is_named(mnemic, folder, tmp_path):
+    (tmp_path / "chats").mkdir()
+    for name in ("Ana", "Ben"):
+        (tmp_path / "chats" / f"WhatsApp Chat with {name}.txt").write_text(WHATSAPP["german"])
+    run = mnemic("import", str(tmp_path / "chats"), "--json")
+    assert (run.code, run.json["stored"]) == (1, 2)
+    assert run.json["damaged"] == ["WhatsApp Chat with Ben.txt was not read. Import it by itself."]
+
+
+SUPPORT = "role,text\ncustomer,Hi\nEnd-user,It broke\nagent,Sorry\nBot,Done\ncritic,No\ncritic,Never\nJudge,Hm\n"
+
+
+def test_roles_of_support_are_known_and_others_are_told(mnemic, folder, written):
+    told = "roles that are not known, stored as untrusted text of tools: critic (2), Judge (1)"
+    for options in (["--dry-run"], []):
+        assert mnemic("import", written("t.csv", SUPPORT), *options, "--json").json["remarks"][-1] == told
+    assert [(message.role, message.source) for message in messages(folder)] == [
+        *[("user", "direct_user")] * 2, *[("assistant", "model_inference")] * 2,
+        *[("critic", "tool_external")] * 2, ("Judge", "tool_external"),
+    ]  # fmt: skip
 
 
 def test_the_graph_of_the_memory_server(mnemic, folder, written):
@@ -326,7 +432,7 @@ def test_any_text_is_read_or_refused(text):
     for read in (
         texts.whatsapp,
         texts.transcript,
-        texts.table,
+        lambda said, session: texts.table(texts.rows(said), session),
         lambda said, _: files.read_messages(files.parse_lines(said).data),
     ):
         with suppress(InvalidInput):

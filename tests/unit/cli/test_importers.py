@@ -163,7 +163,7 @@ class TestMessages:
             ({"role": "user", "content": [5]}, r"\[1\]\.content\[0\] must be an object, not a number"),
             ({"role": "user", "content": [{"type": "text"}]}, r"\[1\]\.content\[0\]\.text is missing"),
             ({"role": "user", "content": "x", "sent_at": "yesterday"}, r"\[1\]\.sent_at is 'yesterday'"),
-            ({"role": "user", "content": "x", "sent_at": 1770000000}, r"\[1\]\.sent_at must be a string, not a number"),
+            ({"role": "user", "content": "x", "sent_at": True}, r"\[1\]\.sent_at must be a string, not a truth value"),
             ({"role": "user", "content": "x", "id": 5}, r"\[1\]\.id must be a string"),
             ({"role": "user", "content": "x", "metadata": ["a"]}, r"\[1\]\.metadata must be an object, not a list"),
             ({"role": "user", "content": "x", "timestamp": "now"}, r"\[1\]\.timestamp is not known"),
@@ -175,6 +175,28 @@ class TestMessages:
     def test_malformed(self, second, place):
         with pytest.raises(InvalidInput, match=place):
             read_messages([{"role": "user", "content": "fine"}, second])
+
+
+class TestTimes:
+    @pytest.mark.parametrize("field", ["sent_at", "created_at", "created"])
+    @pytest.mark.parametrize(
+        "written",
+        [
+            1714550400, 1714550400.0, 1714550400000, "1714550400", "1714550400000", "1714550400.000", "2024-05-01T08:00Z",
+            "2024-05-01 08:00:00 UTC", "20240501T080000+0000", " 2024-05-01 09:00:00+01:00 ", "2024-05-01 08:00 gmt",
+        ],
+    )  # fmt: skip
+    def test_as_products_write_them(self, field, written):
+        (message,) = read_messages([{"role": "user", "content": "Hi", field: written}])
+        assert message.sent_at == datetime(2024, 5, 1, 8, tzinfo=UTC)
+        (row,) = (
+            read_messages(f"text;{field};role\nHi;{written};user\n", format="csv") if field != "created" else [message]
+        )
+        assert row.sent_at == message.sent_at
+
+    def test_a_date_in_digits_is_no_number_of_seconds(self):
+        (message,) = read_messages([{"role": "user", "content": "Hi", "sent_at": "20240501"}])
+        assert message.sent_at == datetime(2024, 5, 1)
 
 
 class TestIds:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemic import Memory
+from mnemic import InvalidInput, Memory
 from mnemic.knowledge import remember
 
 KAYAK = {
@@ -337,16 +337,178 @@ class TestRehearsal:
         assert "truncated or changed" in filled("import", tmp_path / "cut.jsonl", "--user", "bob", "--dry-run").err
 
 
+TURNS = {"ana": "I bake.", "bo": "I sail."}
+LINES = [{"role": "user", "content": text} for text in TURNS.values()]
+CLAUDE = [
+    {"uuid": name, "account": {"uuid": name}, "chat_messages": [{"uuid": name, "sender": "human", "text": text}]}
+    for name, text in TURNS.items()
+]
+OF_SEVERAL = {
+    "user_id": [{**line, "user_id": name} for name, line in zip(TURNS, LINES, strict=True)],
+    "userId": "userId;role;text\n" + "\n".join(f"{name};user;{text}" for name, text in TURNS.items()),
+    "User": "User,role,text\n" + "\n".join(f"{name},user,{text}" for name, text in TURNS.items()),
+    "customer_id": [{**line, "metadata": {"customer_id": n}} for n, line in zip(TURNS, LINES, strict=True)],
+    "userid": [{"type": "human", "data": {"content": t, "additional_kwargs": {"userid": n}}} for n, t in TURNS.items()],
+    "user": [{**line, "additional_kwargs": {"user": n}} for n, line in zip(TURNS, LINES, strict=True)],
+    "chat_store_key": {"store": {name: [line] for name, line in zip(TURNS, LINES, strict=True)}},
+    "account_uuid": CLAUDE,
+    "group_id": [{"uuid": name, "fact": text, "group_id": name} for name, text in TURNS.items()],
+}
+
+
+class TestWhose:
+    @pytest.mark.parametrize("field", OF_SEVERAL)
+    def test_records_of_several_users_never_become_those_of_one_unasked(self, mnemic, write, folder, field):
+        path = write(OF_SEVERAL[field])
+        run = mnemic("import", path)
+        assert (run.code, folder.exists()) == (2, False)
+        assert "(ana, bo)" in run.err
+        assert f"--user-from {field} " in run.err
+        assert mnemic("import", path, "--user-from", field, "--only", "bo").code == 0
+        assert mnemic("import", path, "--user-from", field).code == 0
+        for name, text in TURNS.items():
+            with Memory(folder, user=name, embedder="hashing") as memory:
+                held = [*memory.messages(reach="user"), *memory.list()]
+                assert [(one.content, field in one.metadata) for one in held] == [(text, False)]
+        assert mnemic("import", path, "--user-from", "none", "--user", "eve", "--json").json["stored"] == 2
+        again = mnemic("import", path, "--user-from", field, "--json").json
+        assert (again["stored"], again["duplicate"]) == (0, 2)
+
+    @pytest.mark.parametrize("field", OF_SEVERAL)
+    def test_of_this_user_in_python(self, write, field):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            with pytest.raises(InvalidInput, match=f"user_from='{field}'"):
+                memory.admin.import_file(write(OF_SEVERAL[field]))
+            report = memory.admin.import_file(write(OF_SEVERAL[field]), user_from=field)
+            assert (report.stored, report.remarks[-1]) == (1, "1 of other users left out")
+
+    def test_the_keys_of_a_chat_store_may_be_sessions(self, mnemic, write, folder):
+        run = mnemic("import", write(OF_SEVERAL["chat_store_key"]))
+        assert "2 keys of a chat store, which may be users or sessions" in run.err
+        mnemic("import", write(OF_SEVERAL["chat_store_key"]), "--user-from", "none")
+        with Memory(folder, embedder="hashing") as memory:
+            assert {m.session for m in memory.messages(reach="user")} == {"ana", "bo"}
+        assert mnemic("import", write({"store": {"ana": LINES}}), "--user", "eve").code == 0
+
+    def test_the_same_words_of_two_users_are_two_messages(self, mnemic, write):
+        same = [{"role": "user", "content": "ok", "user_id": name} for name in ("ana", "bo", "ana")]
+        path = write(same)
+        assert mnemic("import", path, "--user-from", "none", "--json").json["stored"] == 3
+        mnemic("import", write(same[1:2], "bo.json"), "--user-from", "user_id", "--session", "chat")
+        assert mnemic("import", path, "--user-from", "user_id", "--json").json["duplicate"] == 1
+
+    def test_a_user_may_be_named_in_several_ways(self, mnemic, write):
+        path = write([{**LINES[0], "user_id": "ana"}, {**LINES[1], "userId": "bo"}])
+        assert "2 users (ana, bo)" in mnemic("import", path).err
+        assert "message 2 has no user_id" in mnemic("import", path, "--user-from", "user_id").out
+
+    def test_a_message_without_its_user_is_named(self, mnemic, write):
+        run = mnemic("import", write([*OF_SEVERAL["user_id"], LINES[0]]), "--user-from", "user_id")
+        assert run.code == 1
+        assert "message 3 has no user_id: its user is unknown." in run.out
+        run = mnemic("import", write(LINES), "--only", "ana")
+        assert (run.code, "Give both" in run.err) == (2, True)
+
+
+def braga(before, text="Ana lives in Braga.", at="2026-05-01T00:00:00Z"):
+    """The memory of a product after its text was changed there."""
+    if "memory" in before:
+        return {**before, "memory": text, "updated_at": at}
+    if "namespace" in before:
+        return {**before, "value": {"content": text}, "updated_at": at}
+    return {**before, "fact": text, "valid_at": at}
+
+
+PORTO = {
+    "mem0": {"id": "1", "memory": "Ana lives in Porto.", "created_at": "2026-01-01T00:00:00Z"},
+    "langgraph": item(value={"content": "Ana lives in Porto."}),
+    "zep": {"uuid": "1", "fact": "Ana lives in Porto.", "created_at": "2026-01-01T00:00:00Z"},
+}
+
+
+class TestChangedSince:
+    """What was changed in the old system between two imports."""
+
+    @pytest.mark.parametrize("product", PORTO)
+    def test_a_changed_text_is_the_next_version(self, mnemic, write, folder, product):
+        before = PORTO[product]
+        mnemic("import", write([before]))
+        mnemic("process")
+        after = write([braga(before)])
+        for run in (mnemic("import", after, "--dry-run", "--json"), mnemic("import", after, "--json")):
+            assert (run.code, run.json["stored"], run.json["duplicate"]) == (0, 1, 0)
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Braga."]
+        for older in (after, write([before], "before.json")):
+            assert mnemic("import", older, "--json").json["duplicate"] == 1
+        (record,) = listed(folder).values()
+        assert record.valid_at == record.said_at == datetime(2026, 5, 1, tzinfo=UTC)
+        with Memory(folder, embedder="hashing") as memory:
+            assert "Ana lives in Porto." in [event.content for event in memory.history(record.id)]
+
+    @pytest.mark.parametrize("product", PORTO)
+    @pytest.mark.parametrize("at", [None, "2025-01-01T00:00:00Z"])
+    def test_a_text_that_is_not_later_is_rejected_with_the_reason(self, mnemic, write, folder, product, at):
+        mnemic("import", write([PORTO[product]]))
+        after = {**braga(PORTO[product], at=at), "created_at": at}
+        for options in (["--dry-run"], []):
+            run = mnemic("import", write([after]), *options, "--json")
+            assert (run.code, run.json["duplicate"]) == (1, 0)
+            assert "does not say that its own is later" in run.json["rejected"][0]["reason"]
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Porto."]
+
+    def test_an_edit_here_stands_until_a_later_one_there(self, mnemic, write, folder):
+        before = write([PORTO["mem0"]])
+        mnemic("import", before)
+        with Memory(folder, embedder="hashing") as memory:
+            memory.update("mem0:1", content="Ana lives in Faro.")
+        assert mnemic("import", before, "--json").json["duplicate"] == 1
+        assert mnemic("import", write([braga(PORTO["mem0"])]), "--json").code == 1
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Faro."]
+        later = braga(PORTO["mem0"], at="2999-01-01T00:00:00Z")
+        assert mnemic("import", write([later]), "--json").json["stored"] == 1
+        assert listed(folder)["mem0:1"].content == "Ana lives in Braga."
+
+    def test_in_one_file_and_back_again(self, mnemic, write, folder):
+        before = PORTO["mem0"]
+        path = write([before, braga(before), braga(before, "Ana lives in Porto.", "2026-06-01T00:00:00Z")])
+        for options in (["--dry-run"], []):
+            run = mnemic("import", path, *options, "--json")
+            assert (run.code, run.json["stored"]) == (0, 3)
+        assert [record.content for record in listed(folder).values()] == ["Ana lives in Porto."]
+
+    def test_a_fact_that_ended_meanwhile_ends(self, mnemic, write, folder):
+        fact = {**PORTO["zep"], "valid_at": "2026-01-01T00:00:00Z"}
+        mnemic("import", write([fact]))
+        ended = write([{**fact, "invalid_at": "2026-02-01T00:00:00Z"}])
+        assert mnemic("import", ended, "--json").json["stored"] == 1
+        assert mnemic("import", ended, "--json").json["duplicate"] == 1
+        assert mnemic("import", write([fact]), "--json").json["duplicate"] == 1
+        with Memory(folder, embedder="hashing") as memory:
+            assert memory.get("zep:1").invalid_at == datetime(2026, 2, 1, tzinfo=UTC)
+            assert not memory.search("Where does Ana live?")
+            assert memory.search("Where does Ana live?", at=datetime(2026, 1, 15, tzinfo=UTC))
+
+    def test_what_has_been_replaced_or_forgotten_here_stays_so(self, mnemic, write, folder):
+        mnemic("import", write([PORTO["mem0"], {**PORTO["mem0"], "id": "2", "memory": "Ana bakes."}]))
+        with Memory(folder, embedder="hashing") as memory:
+            memory.remember("Ana moved to Faro.", replaces=["mem0:1"])
+            memory.forget(ids=["mem0:2"])
+        changed = [braga(PORTO["mem0"]), braga({**PORTO["mem0"], "id": "2"}, "Ana bakes bread.")]
+        run = mnemic("import", write(changed), "--json")
+        assert (run.json["stored"], run.json["duplicate"]) == (0, 1)
+        assert "another memory has taken its place" in run.json["rejected"][0]["reason"]
+
+
 class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")
         assert (run.code, folder.exists()) == (1, False)
         assert "contains no memories" in run.err
 
-    def test_users_are_for_memories(self, chat, mnemic, write):
+    def test_a_field_that_names_no_user(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")
         assert run.code == 2
-        assert "mem0, langgraph, memory-graph" in run.err
+        assert "No record of the file has a field 'name' that names its user; its records name none." in run.err
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])

@@ -5,14 +5,15 @@ Written after the published shapes of the exports; each text is kept verbatim, a
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
 
 from mnemic.ingest.messages import role_of
-from mnemic.transfer.importers.fields import LEFT_OUT, Fields, mapping, objects
+from mnemic.transfer.importers.fields import ACCOUNT, LEFT_OUT, Fields, mapping, objects
 from mnemic.types import Message
 
 TITLE = "title"
@@ -27,9 +28,9 @@ def _message(
     id: str | None,
     session: str | None,
     name: str | None = None,
-    title: str | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> Message:
-    metadata = {TITLE: title} if title else {}
+    metadata = {field: value for field, value in (about or {}).items() if value}
     left = sorted(left_out)
     return Message(
         role=role_of(role), content=content, name=name, sent_at=sent_at, id=id, session=session,
@@ -105,11 +106,16 @@ def _chatgpt_message(node: Fields, session: str | None, title: str | None) -> Me
     if message.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
         return None
     text, left_out = _chatgpt_text(content)
+    if role == "assistant" and (message.text("recipient", needed=False) or "all") != "all":
+        text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
+    elif role != "user":
+        text, marks = _without_marks(text)
+        left_out |= marks
     if not text and (not left_out or role == "system"):
         return None
     return _message(
-        role, text, message.moment("create_time", number=True), left_out, id=message.text("id", needed=False),
-        session=session, title=title,
+        role, text, message.moment("create_time"), left_out, id=message.text("id", needed=False),
+        session=session, about={TITLE: title},
     )  # fmt: skip
 
 
@@ -125,6 +131,39 @@ def _chatgpt_text(content: Fields) -> tuple[str, set[str]]:
     return "\n".join([*texts, *spoken]), kinds
 
 
+_MARK = re.compile("( ?)\ue200([a-z_]*)\ue202?([^\ue200\ue201]*)\ue201|[\ue200-\ue206]")
+"""A mark that the app draws as something else: a citation, a map, a link, the name of a thing."""
+
+
+def _without_marks(text: str) -> tuple[str, set[str]]:
+    """A text with the words that its marks show, and the kinds of marks that show none."""
+    kinds: set[str] = set()
+
+    def shown(mark: re.Match[str]) -> str:
+        space, kind, told = mark.groups()
+        if kind is None:
+            return ""  # around words
+        words = _label(kind, told.split("\ue202")[0])
+        kinds.update(() if words else (kind or "mark",))
+        return space + words if words else ""
+
+    return _MARK.sub(shown, text), kinds
+
+
+def _label(kind: str, told: str) -> str:
+    """The words that a mark shows: of a link its text, of a thing its name."""
+    if kind in ("url", "link_title"):
+        return told
+    if kind != "entity":
+        return ""
+    try:
+        parts = cast("object", json.loads(told))
+    except (ValueError, RecursionError):
+        return told
+    words = cast("list[object]", parts) if isinstance(parts, list) else []
+    return str(words[1]) if len(words) > 1 else told
+
+
 # Claude
 
 
@@ -132,12 +171,13 @@ def claude(data: object, session: str | None) -> Iterable[Message]:
     """``conversations.json`` of Claude; a file that was attached leaves its name."""
     for conversation in objects(data):
         name = conversation.text("uuid", needed=False) or session
-        title = conversation.text("name", needed=False)
+        account = mapping(conversation.values.get("account")).get("uuid")
+        about = {TITLE: conversation.text("name", needed=False), ACCOUNT: account}
         listed = objects(conversation.values.get("chat_messages"), f"{conversation.place}.chat_messages")
-        yield from _in_order(_claude_message(item, name, title) for item in listed)
+        yield from _in_order(_claude_message(item, name, about) for item in listed)
 
 
-def _claude_message(item: Fields, session: str | None, title: str | None) -> Message:
+def _claude_message(item: Fields, session: str | None, about: Mapping[str, object]) -> Message:
     text, kinds = item.said("content") if item.values.get("content") else (item.text("text", needed=False) or "", ())
     files = [
         str(name)
@@ -148,7 +188,7 @@ def _claude_message(item: Fields, session: str | None, title: str | None) -> Mes
     content = "\n".join([*([text] if text else []), *(f"[file: {name}]" for name in files)])
     return _message(
         item.word("sender"), content, item.moment("created_at"), kinds, id=item.text("uuid", needed=False),
-        session=session, title=title,
+        session=session, about=about,
     )  # fmt: skip
 
 
@@ -175,12 +215,7 @@ def _telegram_message(item: Fields, chat: str, session: str | None) -> Message:
     parts = cast("list[object]", value) if isinstance(value, list) else [value]
     text = "".join(part if isinstance(part, str) else str(mapping(part).get("text", "")) for part in parts if part)
     media = {name for name in _TELEGRAM_MEDIA if item.values.get(name)}
-    seconds = item.values.get("date_unixtime")
-    sent_at = (
-        datetime.fromtimestamp(int(seconds), UTC)
-        if isinstance(seconds, str) and seconds.isdigit()
-        else item.moment("date")
-    )
+    sent_at = item.moment("date_unixtime") or item.moment("date")
     return _message(
         "user", text, sent_at, media, id=f"telegram:{chat}:{item.values.get('id')}", session=session,
         name=item.text("from", needed=False),
@@ -221,13 +256,9 @@ def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Mess
     files = [str(file["name"]) for file in map(mapping, _list(item.values.get("files"))) if file.get("name")]
     content = "\n".join([*([text] if text else []), *(f"[file: {file}]" for file in files)])
     stamp = item.word("ts")
-    try:
-        sent_at = datetime.fromtimestamp(float(stamp), UTC)
-    except (ValueError, OverflowError) as error:
-        raise item.fault("ts", f"is {stamp!r:.60}, not seconds since 1970") from error
     bot = item.values.get("bot_id") or item.values.get("subtype") == "bot_message"
     return _message(
-        "assistant" if bot else "user", content, sent_at, (), id=f"slack:{channel}:{stamp}", session=channel,
+        "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{stamp}", session=channel,
         name=name or None,
     )  # fmt: skip
 

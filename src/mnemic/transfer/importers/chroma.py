@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, statement
-from mnemic.transfer.importers.mem0 import NAMES
+from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, names_in, statement
 
 
 def rows(data: object) -> list[object]:
@@ -45,7 +44,7 @@ def memory(item: Fields) -> Found:
         place=item.place,
         id=identifier("chroma", item.word("id")),
         content=statement(item, "document", item.text("document", needed=False) or ""),
-        names={name: str(value) for name in NAMES if (value := metadata.values.get(name)) not in (None, "")},
+        names=names_in(metadata.values),
         metadata=metadata_of({}, metadata.values, "chroma"),
         changed=_time(metadata),
     )
@@ -54,5 +53,5 @@ def memory(item: Fields) -> Found:
 def _time(metadata: Fields) -> datetime | None:
     """The time in ``created_at``; None where a collection means something else by it."""
     with suppress(InvalidInput):
-        return metadata.moment("created_at", number=True)
+        return metadata.moment("created_at")
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,33 @@ LEFT_OUT = "left_out"
 
 _MILLISECONDS = 100_000_000_000
 """Larger numbers are milliseconds since 1970, smaller ones seconds."""
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
+"""Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
+_UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+
+ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
+"""What names the users of exports of Claude, and may name those of a chat store of LlamaIndex."""
+USER_FIELDS = ("user_id", "userid", "user", "customer_id", ACCOUNT, "group_id", CHAT_STORE_KEY)
+"""Fields that name the user of a record, in snake case, the surest first."""
+_OTHER_NAMES = ("agent_id", "run_id", "app_id", "actor_id")
+"""Fields that name the user only if somebody says so."""
+_CAPITAL = re.compile("(?<=[a-z])([A-Z])")
+
+
+def snake_case(name: str) -> str:
+    """``userId`` or ``User ID`` as ``user_id``."""
+    return _CAPITAL.sub(r"_\1", name.strip()).lower().replace(" ", "_")
+
+
+def may_name_user(field: str, value: object) -> bool:
+    """Whether a field may name the user of a record, or says that it has none."""
+    return snake_case(field) in (*USER_FIELDS, *_OTHER_NAMES) and (value is None or isinstance(value, (str, int)))
+
+
+def names_in(values: Mapping[str, object]) -> dict[str, str]:
+    """The fields of an object that may name its user, under the names that they have there."""
+    named = ((field, value) for field, value in values.items() if may_name_user(field, value))
+    return {field: str(value) for field, value in named if value not in (None, "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +78,19 @@ class Fields:
             raise self.fault(field, "is empty")
         return value
 
-    def moment(self, field: str, *, number: bool = False) -> datetime | None:
-        """A time in ISO 8601, or with ``number`` in seconds or milliseconds since 1970; None if it is missing."""
+    def moment(self, field: str) -> datetime | None:
+        """A time in ISO 8601, or in seconds or milliseconds since 1970; None if it is missing."""
         value = self.values.get(field)
-        numbered = number and isinstance(value, (int, float)) and not isinstance(value, bool)
-        text = None if numbered else self.text(field, needed=False)
+        numbered = isinstance(value, (int, float)) and not isinstance(value, bool)
+        text = str(value) if numbered else self.text(field, needed=False)
         try:
-            if numbered:
-                seconds = cast("float", value)
+            if numbered or (text and _EPOCH.fullmatch(text.strip())):
+                seconds = float(text or "")
                 return datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
-            return None if text is None else datetime.fromisoformat(text)
+            return None if text is None else datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
         except (ValueError, OverflowError, OSError) as error:
             raise self.fault(
-                field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00"
+                field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00, or seconds since 1970"
             ) from error
 
     def inside(self, field: str) -> Fields:

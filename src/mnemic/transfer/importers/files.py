@@ -29,7 +29,7 @@ from mnemic.transfer.importers import (
     transcripts,
     zep,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, Found, fields_of, mapping
+from mnemic.transfer.importers.fields import Damage, Fields, Found, fields_of, mapping, names_in
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
@@ -230,6 +230,8 @@ def _items(data: object, format: str) -> object:
             return letta.rows(data)
         case "chroma":
             return chroma.rows(data)
+        case "csv":
+            return texts.rows(str(data))
         case _:
             return _unwrap(data)
 
@@ -242,22 +244,23 @@ def _places(read: Parsed, items: Sequence[object]) -> list[str]:
 
 
 def with_ids(found: Iterable[Message]) -> list[Message]:
-    """Messages with ids; a missing id is derived from content, speaker, time and session.
+    """Messages with ids; a missing id is derived from content, speaker, time, session and user.
 
     Repetitions are counted, so that two equal messages are stored as two, and a second import of both stores none.
     """
     seen = Counter[str]()
-    named: list[Message] = []
+    made: list[Message] = []
     for message in found:
         if message.id is not None:
-            named.append(message)
+            made.append(message)
             continue
         when = message.sent_at.isoformat() if message.sent_at else None
-        said = json.dumps([message.session, message.role, message.name, when, message.content])
+        named = names_in(message.metadata).values()
+        said = json.dumps([message.session, message.role, message.name, when, message.content, *named])
         seen[said] += 1
         digest = hashlib.sha256(f"{seen[said]} {said}".encode()).hexdigest()[:24]
-        named.append(replace(message, id=f"import:{digest}"))
-    return named
+        made.append(replace(message, id=f"import:{digest}"))
+    return made
 
 
 MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]] = {
@@ -277,8 +280,8 @@ MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]]
     "zep": zep.messages,
 }
 """Formats with messages, and the function that reads one."""
-_LISTS = ("messages", "langchain", "llama-index", "letta", "zep")
-"""Formats that are a list, alone or in a field such as ``messages``."""
+_LISTS = ("messages", "langchain", "llama-index", "letta", "zep", "csv")
+"""Formats that are a list, alone or in a field such as ``messages``, or the rows of a table."""
 _PLAIN = ("whatsapp", "transcript", "csv")
 """Formats that are no JSON."""
 

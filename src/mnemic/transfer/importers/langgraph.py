@@ -33,7 +33,7 @@ def memory(item: Fields) -> Found:
     kind = value.get("kind")
     inner = value["content"] if isinstance(kind, str) and "content" in value else value
     text, own = _text_of(inner)
-    created = item.moment("created_at", number=True)
+    created = item.moment("created_at")
     rest = {name: held for name, held in item.values.items() if name not in _TAKEN}
     return Found(
         place=item.place,
@@ -44,8 +44,8 @@ def memory(item: Fields) -> Found:
         category=kind if isinstance(kind, str) and kind != "Memory" else None,
         metadata=metadata_of({**own, "namespace": list(namespace)}, rest, "langgraph"),
         created=created,
-        changed=item.moment("updated_at", number=True) or created,
-        until=item.moment("expires_at", number=True),
+        changed=item.moment("updated_at") or created,
+        until=item.moment("expires_at"),
     )
 
 

@@ -16,6 +16,7 @@ from mnemic.transfer.importers.fields import (
     identifier,
     mapping,
     metadata_of,
+    names_in,
     objects,
     statement,
 )
@@ -65,7 +66,7 @@ def memories(item: Fields) -> Iterable[Found]:
             place=item.place,
             id=identifier("letta", item.word("id")),
             content=statement(item, "text", item.text("text") or ""),
-            names={},
+            names=names_in(item.maybe("metadata").values),
             tags=tuple(str(tag) for tag in _list(item.values, "tags")),
             metadata=metadata_of(item.maybe("metadata").values, rest, "letta"),
             created=item.moment("created_at"),

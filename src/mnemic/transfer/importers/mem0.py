@@ -7,10 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, Found, identifier, metadata_of, statement
-
-NAMES = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
-"""Fields that may name the user of a memory."""
+from mnemic.transfer.importers.fields import Damage, Fields, Found, identifier, metadata_of, names_in, statement
 
 _TAKEN = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
 _INDEX = ("text_lemmatized", "score")
@@ -34,18 +31,17 @@ def memory(item: Fields) -> Found:
         item = item.inside("payload")
     field = "memory" if item.values.get("memory") is not None or "data" not in item.values else "data"
     content = statement(item, field, item.text(field) or "")
-    names = {key: str(value) for key in NAMES if (value := item.values.get(key)) not in (None, "")}
-    created = item.moment("created_at", number=True)
+    created = item.moment("created_at")
     rest = {key: value for key, value in item.values.items() if key not in {*_TAKEN, *_INDEX}}
     return Found(
         place=item.place,
         id=identifier("mem0", name),
         content=content,
-        names=names,
+        names=names_in(item.values),
         tags=_categories(item),
         metadata=metadata_of(item.maybe("metadata").values, rest, "mem0"),
         created=created,
-        changed=item.moment("updated_at", number=True) or created,
+        changed=item.moment("updated_at") or created,
         until=_expiration(item),
     )
 
@@ -61,7 +57,7 @@ def _categories(item: Fields) -> tuple[str, ...]:
 
 def _expiration(item: Fields) -> datetime | None:
     """The expiration time; for a date the end of that day."""
-    until = item.moment("expiration_date", number=True)
+    until = item.moment("expiration_date")
     if until is None or until.tzinfo is not None or (until.hour, until.minute, until.second) != (0, 0, 0):
         return until
     return until.replace(tzinfo=UTC) + timedelta(days=1)

@@ -9,7 +9,16 @@ from datetime import datetime
 from typing import cast
 
 from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
-from mnemic.transfer.importers.fields import LEFT_OUT, Fields, fields_of, mapping, objects
+from mnemic.transfer.importers.fields import (
+    CHAT_STORE_KEY,
+    LEFT_OUT,
+    Fields,
+    fields_of,
+    mapping,
+    may_name_user,
+    names_in,
+    objects,
+)
 from mnemic.types import Message
 
 _TYPES = ("human", "ai", "system", "tool", "function", "chat")
@@ -18,11 +27,13 @@ _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 def plain(data: object, session: str | None) -> Iterable[Message]:
     """Messages as chat APIs and their clients hold them; a file says nothing of trust."""
     for item in objects(data):
-        values, left_out = message_fields(item.values, item.place)
+        unnamed = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
+        values, left_out = message_fields(unnamed, item.place)
         if claims := [name for name in ("source", "trust") if name in values]:
             raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
-        told = Fields(values, item.place)
-        found = _message(told, told.word("role"), told.text("content") or "", told.moment("sent_at"), left_out)
+        told = Fields({**values, **names_in(item.values)}, item.place)
+        sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
+        found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
         own = told.text("session", needed=False) or session
         yield replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
 
@@ -35,10 +46,11 @@ def _message(
     left_out: Sequence[str],
     session: str | None = None,
 ) -> Message:
-    """A message with the name and the id of an object, and the parts that could not be imported in its metadata."""
+    """A message with the name and the id of an object; in its metadata its user and the parts that are not imported."""
     return Message(
         role=role_of(role), content=content, name=named.text("name", needed=False), sent_at=sent_at,
-        id=named.text("id", needed=False), session=session, metadata={LEFT_OUT: [*left_out]} if left_out else {},
+        id=named.text("id", needed=False), session=session,
+        metadata={**names_in(named.values), **({LEFT_OUT: [*left_out]} if left_out else {})},
     )  # fmt: skip
 
 
@@ -50,8 +62,9 @@ def langchain(data: object, session: str | None) -> Iterable[Message]:
         content, parts = body.said("content", joint="")
         tools = ["tool_calls"] if body.values.get("tool_calls") else []
         role = body.word("role") if kind == "chat" else kind
-        sent_at = body.maybe("additional_kwargs").moment("sent_at")
-        yield _message(body, role, content, sent_at, [*parts, *tools], session)
+        extra = body.maybe("additional_kwargs")
+        named = Fields({**names_in(extra.values), **body.values}, body.place)
+        yield _message(named, role, content, extra.moment("sent_at"), [*parts, *tools], session)
 
 
 def _langchain_type(item: Fields) -> str:
@@ -70,7 +83,9 @@ def llama_index(data: object, session: str | None) -> Iterable[Message]:
     if "store" in mapping(data):
         store = fields_of(mapping(data)["store"], "store")
         for key in store.values:
-            yield from _llama_messages(store.values[key], f"store[{key!r:.60}]", key)
+            named = {CHAT_STORE_KEY: key} if len(store.values) > 1 else {}
+            for message in _llama_messages(store.values[key], f"store[{key!r:.60}]", key):
+                yield replace(message, metadata={**message.metadata, **named})
     else:
         yield from _llama_messages(data, "", session)
 

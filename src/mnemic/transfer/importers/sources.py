@@ -6,17 +6,21 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
+from mnemic.transfer.importers.fields import Damage
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
 """Bytes of a file in an archive."""
-KNOWN = ("conversations.json", "result.json", "*chat*.txt")
+CONVERSATIONS = "conversations*.json"
+"""The files of an export of ChatGPT or Claude; a large one has several: conversations-000.json ..."""
+KNOWN = (CONVERSATIONS, "result.json", "*chat*.txt")
 """The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
 
 Reader = Callable[[], bytes]
@@ -90,9 +94,17 @@ def _of_archive(place: Path, format: str) -> Parsed:
 def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
-        for name in sorted(files, key=len):
-            if fnmatch(PurePosixPath(name).name.lower(), pattern):
-                return parse_lines(_decoded(files[name](), f"{path}/{name}"), format)
+        matching = (
+            name for name in files if fnmatch(PurePosixPath(name).name.lower(), pattern) and "/." not in f"/{name}"
+        )
+        names = sorted(matching, key=lambda name: (name.count("/"), len(name), name))
+        if not names:
+            continue
+        beside = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
+        taken = beside if pattern == CONVERSATIONS else names[:1]
+        parsed = _joined({name: files[name] for name in taken}, path, format)
+        left = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in taken]
+        return replace(parsed, damaged=[*parsed.damaged, *left])
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return Parsed(_slack(files, users, path))
@@ -103,6 +115,23 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
             "in text (WhatsApp), users.json (Slack) or notes in Markdown (basic-memory). Name the file to import."
         )
     return Parsed([{"file": name, "note": _decoded(files[name](), f"{path}/{name}")} for name in notes])
+
+
+def _joined(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
+    """The conversations of a file or of several; of several, one that cannot be read is named as damaged."""
+    if len(files) == 1:
+        ((name, read),) = files.items()
+        return parse_lines(_decoded(read(), f"{path}/{name}"), format)
+    found, damaged = list[object](), list[Damage]()
+    for name, read in files.items():
+        try:
+            parsed = parse_lines(_decoded(read(), f"{path}/{name}"), format)
+            found += cast("list[object]", parsed.data) if isinstance(parsed.data, list) else [parsed.data]
+        except InvalidInput as error:
+            damaged.append(Damage(name, f"{name} cannot be read. {error}"))
+    if not found and damaged:
+        raise InvalidInput(damaged[0].reason)
+    return Parsed(found, damaged=damaged)
 
 
 def _slack(files: Mapping[str, Reader], users: str, path: str) -> Mapping[str, object]:

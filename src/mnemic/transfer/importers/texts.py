@@ -8,13 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TypeVar
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import LEFT_OUT, Fields
+from mnemic.transfer.importers.fields import LEFT_OUT, USER_FIELDS, Fields, objects, snake_case
 from mnemic.types import Message
-
-R = TypeVar("R")
 
 
 def detect_text(text: str) -> str | None:
@@ -27,7 +24,7 @@ def detect_text(text: str) -> str | None:
     if len(_TURN.findall(text)) > 1 and _TURN.match(below):
         return "transcript"
     try:
-        return "csv" if columns(text) else None
+        return "csv" if columns(text) and len(_reader(text).fieldnames or ()) > 1 else None
     except InvalidInput:
         return None
 
@@ -180,15 +177,16 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sent_at": ("sent_at", "timestamp", "created_at", "date", "time", "datetime"),
     "session": ("session", "conversation", "conversation_id", "thread", "thread_id", "chat_id", "session_id"),
     "id": ("id", "message_id", "uuid"),
+    "user": USER_FIELDS,
 }
 """The names by which the columns of a table of messages are known."""
 
 
-def _rows(reader: Iterable[R]) -> Iterator[R]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise InvalidInput(f"The table is no CSV: {error}.") from error
+def _reader(text: str) -> csv.DictReader[str]:
+    """The rows of a table, whose header shows what separates its columns."""
+    text = text.lstrip("\ufeff\r\n")
+    delimiter = max(",;\t", key=text.partition("\n")[0].count)
+    return csv.DictReader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True)
 
 
 def columns(text: str) -> dict[str, str]:
@@ -197,25 +195,49 @@ def columns(text: str) -> dict[str, str]:
     Raises:
         InvalidInput: the text is no table of messages.
     """
-    header = next(_rows(csv.reader(io.StringIO(text.lstrip("\ufeff")))), list[str]())
-    known = {column.strip().lower().replace(" ", "_"): column for column in header}
+    try:
+        header = _reader(text).fieldnames or ()
+    except csv.Error as error:
+        raise _no_table(error) from error
+    known = {snake_case(column): column for column in header}
     taken = {field: next((known[n] for n in names if n in known), "") for field, names in _COLUMNS.items()}
-    if len(header) < 2 or not taken["content"]:
+    if not taken["content"]:
         raise InvalidInput(
             f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'])}."
         )
     return {field: column for field, column in taken.items() if column}
 
 
+def _no_table(error: csv.Error) -> InvalidInput:
+    return InvalidInput(f"The table is no CSV: {error}.")
+
+
+def rows(text: str) -> list[dict[str, object]]:
+    """The rows of a table of messages in CSV with a header: its fields, its line, and its user as metadata.
+
+    Raises:
+        InvalidInput: the text is no table of messages.
+    """
+    taken, reader, found = columns(text), _reader(text), list[dict[str, object]]()
+    user = taken.pop("user", None)
+    try:
+        for row in reader:
+            told = {field: row.get(column) or None for field, column in taken.items()}
+            found.append(
+                {**told, "line": reader.line_num, "metadata": {user: row[user]} if user and row.get(user) else {}}
+            )
+    except csv.Error as error:
+        raise _no_table(error) from error
+    return found
+
+
 def table(data: object, session: str | None) -> Iterator[Message]:
-    """A table of messages in CSV with a header; see ``columns``."""
-    text = str(data).lstrip("\ufeff")
-    taken = columns(text)
-    for number, row in enumerate(_rows(csv.DictReader(io.StringIO(text))), start=2):
-        line = Fields({field: row.get(column) or None for field, column in taken.items()}, f"line {number}")
-        role = (line.text("role", needed=False) or "user").lower()
+    """The messages of ``rows``."""
+    for item in objects(data):
+        line = Fields(item.values, f"line {item.values['line']}")
+        role = line.text("role", needed=False) or "user"
         yield Message(
-            role=_ROLES.get(role, role), content=line.text("content", needed=False) or "", sent_at=line.moment("sent_at"),
-            name=line.text("name", needed=False), id=line.text("id", needed=False),
-            session=line.text("session", needed=False) or session,
+            role=_ROLES.get(role.lower(), role), content=line.text("content", needed=False) or "",
+            sent_at=line.moment("sent_at"), name=line.text("name", needed=False), id=line.text("id", needed=False),
+            session=line.text("session", needed=False) or session, metadata=line.inside("metadata").values,
         )  # fmt: skip

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from mnemic.ingest.messages import role_of
-from mnemic.transfer.importers.fields import Fields, Found, identifier, metadata_of, objects, statement
+from mnemic.transfer.importers.fields import (
+    Fields,
+    Found,
+    identifier,
+    metadata_of,
+    names_in,
+    objects,
+    snake_case,
+    statement,
+)
 from mnemic.types import Message
 
 _TAKEN = ("uuid", "fact", "created_at", "valid_at", "invalid_at", "expired_at", "fact_embedding", "relevance", "score")
-
-_CAPITAL = re.compile("(?<=[a-z])([A-Z])")
 
 
 def memories(item: Fields) -> Iterable[Found]:
@@ -29,7 +35,7 @@ def memories(item: Fields) -> Iterable[Found]:
         place=item.place,
         id=identifier("zep", item.word("uuid")),
         content=statement(item, "fact", item.text("fact") or ""),
-        names={},
+        names=names_in(item.values),
         metadata=metadata_of({}, rest, "zep"),
         created=created,
         changed=item.moment("valid_at") or created,
@@ -54,4 +60,4 @@ def messages(data: object, session: str | None) -> Iterable[Message]:
 
 def _snake_cased(item: Fields) -> Fields:
     """An object of the TypeScript client (``createdAt``) under the names of the others."""
-    return Fields({_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.values.items()}, item.place)
+    return Fields({snake_case(name): value for name, value in item.values.items()}, item.place)
