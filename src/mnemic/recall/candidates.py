@@ -17,7 +17,8 @@ from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
 from mnemic.stores.sql.rows import importances
 from mnemic.text import english
-from mnemic.text.dates import Period, may_name_a_date, named_periods
+from mnemic.text.dates import may_name_a_date, named_periods
+from mnemic.text.relative_dates import Period
 from mnemic.text.terms import index_terms, query_terms
 from mnemic.text.values import from_micros
 from mnemic.types import Query, RecordFilter
