@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, period_answer, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -45,6 +45,8 @@ _ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
+_PERIOD, _OF_PERIOD = 0.7, 0.3
+"""Least probability where the records of a period that the question names have all else it names, and where they have none."""
 _TOP = 10
 
 
@@ -75,7 +77,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         searched: number of rows visible to the query, without pieces of documents.
     """
     if model not in DEFAULT_MODELS or not len(pool):
-        return own_coverage(pool)
+        return np.maximum(own_coverage(pool), period_answer(pool))
     sums = plain_sum(features(pool, order, searched), WEIGHTS)
     return (1.0 / (1.0 + np.exp(-sums))).astype(np.float32)
 
@@ -119,11 +121,11 @@ def _highest_cosine(pool: Pool) -> float:
     return float((np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense).max())
 
 
-def _assisted_grade(pool: Pool, searched: int) -> Grade:
-    """The grade for conversations with an assistant."""
+def _assisted_probability(pool: Pool, searched: int) -> float:
+    """The probability for conversations with an assistant."""
     size = math.log(max(searched, _LEAST_SEARCHED))
     sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * _highest_cosine(pool) + _SIZE * size + _NEED * pool.need
-    return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
+    return 1.0 / (1.0 + math.exp(-sum_))
 
 
 def cap_at_weak(evidence: Evidence, probability: float) -> Grade:
@@ -144,12 +146,23 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
     """
     if not len(pool):
         return NOTHING
-    own = own_coverage(pool)
-    best_coverage = float(own[order[:10]].max())
+    least = _least_probability(pool)
     if model not in DEFAULT_MODELS:
-        return _grade_of(best_coverage)
+        return _grade_of(max(least, float(own_coverage(pool)[order[:_TOP]].max())))
     if pool.assisted[order[:_TOP]].mean() > 0.5:
-        return _assisted_grade(pool, searched)
+        return _grade_of(max(least, _assisted_probability(pool, searched)), _ASSISTED_WEAK)
+    return _grade_of(max(least, _probability(pool, order, searched)))
+
+
+def _least_probability(pool: Pool) -> float:
+    """The probability that what was said in the period that the question names is what it asks for; 0 without a period."""
+    likely = _OF_PERIOD + (_PERIOD - _OF_PERIOD) * float(period_answer(pool).max())
+    likely /= likely + (1 - likely) * math.exp(-_NEED * pool.need)
+    return likely * float(SIGNALS["period"](pool).max())
+
+
+def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
+    """The probability for conversations between people."""
     merit = _merit(pool, _plain_weights())
     first = order[:3]
     sum_ = (
@@ -157,10 +170,10 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         + _BEST * float(merit.max())
         + _LEAD * float(merit.max() - np.median(merit))
         + _COSINE * float(pool.dense[first].mean())
-        + _OWN * best_coverage
+        + _OWN * float(own_coverage(pool)[order[:_TOP]].max())
         + _CUE * float(SIGNALS["cue"](pool)[first].mean())
         + _NO_SPEAKER * (not pool.speaker.any())
     )
     missing = max(0.0, math.log(_REFERENCE_SIZE / max(searched, 1)))
     sum_ += missing * (_SMALL_SHIFT + _SMALL_SCALE * sum_) + _NEED * pool.need
-    return _grade_of(float(1.0 / (1.0 + np.exp(-sum_))))
+    return float(1.0 / (1.0 + np.exp(-sum_)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
 from mnemic.indexes import keyword as scoring
-from mnemic.recall.candidates import HERE, Pool
+from mnemic.recall.candidates import HERE, Pool, said_within
 from mnemic.text import english
 from mnemic.text.values import shown
 from mnemic.vectors import Floats, dot
@@ -109,6 +109,31 @@ def date(pool: Pool) -> Floats:
     return (near + np.float32(_TOLD) * np.array(tells, np.float32)).astype(np.float32)
 
 
+def period(pool: Pool) -> Floats:
+    """Whether the turn is of a period that the query names, 0 to 1: said in it, or telling of a time in it.
+
+    Less by the idf of what else the query names, in so far as a turn of another time has more of it.
+    """
+    tells = [
+        any(start <= a and b <= end for a, b in mentioned for start, end in pool.asked_periods)
+        for mentioned in pool.mentioned
+    ]
+    within = said_within(pool.days, pool.asked_periods)
+    within |= np.array(tells or False, np.bool_)
+    return within * np.clip(1 - (np.float32(pool.elsewhere) - _particulars(pool)), 0, 1)
+
+
+def _particulars(pool: Pool) -> Floats:
+    """The idf of the particular terms of the query in the turn itself."""
+    return dot((pool.counts[:, HERE] > 0) & pool.particular, pool.idf)
+
+
+def period_answer(pool: Pool) -> Floats:
+    """``period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
+    mass = dot(pool.particular, pool.idf)
+    return period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
+
+
 def speaker(pool: Pool) -> Floats:
     """1 where the query names one speaker and the turn is theirs."""
     return pool.speaker.astype(np.float32)
@@ -178,8 +203,8 @@ def level(pool: Pool) -> Floats:
 SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
-        dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, speaker, person, length, verbosity,
-        question, echo, cue, importance, recency, tier, level, graph, emotion,
+        dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, period, speaker, person, length,
+        verbosity, question, echo, cue, importance, recency, tier, level, graph, emotion,
     )
 }  # fmt: skip
 
@@ -309,7 +334,7 @@ CONVERSATION = Recipe(
         "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "cue": 0.7, "person": 0.7,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 4.0, "cue": 0.7, "person": 0.7,
         "verbosity": -0.6, "echo": -5.0,
     },
     spread=0.6,

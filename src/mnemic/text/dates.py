@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, cast
 
 from mnemic.text.english import MONTHS, READ, language_of
-from mnemic.text.relative_dates import UNITS, Mention, Period, month_of, relative_mentions
+from mnemic.text.relative_dates import COUNTED, LATELY, UNITS, Mention, Period, length, month_of, relative_mentions
 
 MOST_PERIODS = 20
 """Most periods of one text."""
@@ -47,9 +47,11 @@ _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
 EARLIEST = 1
 """Where a period begins that has no beginning: "until March"."""
 _OPENING = re.compile(
-    r"\b(since|after|until|till|before|between|from)(?: the)?(?: (?:early|mid|late|start of|end of))?[ -]$"
+    rf"\b(?:(?:{COUNTED}|(?:the|last) ({'|'.join(UNITS)}|weekend)) )?(since|after|until|till|before|between|from)"
+    r"(?: the)?(?: (?:early|mid|late|start of|end of))?[ -]$"
 )
 _AND = re.compile(r",? (?:and|to|until|till|through) (?:(?:the|on|in) )*")
+_LATELY = re.compile(LATELY)
 _READ_BEFORE = 30
 """Characters before a date that may say what begins or ends with it."""
 
@@ -136,16 +138,19 @@ def may_name_a_date(query: str) -> bool:
     return bool(_read(query.lower())[0])
 
 
-def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
+def named_periods(query: str, asked: int, years: Sequence[int], *, loosely: bool = False) -> list[Period]:
     """The periods a question asks about.
 
     Args:
         query: the question.
         asked: ordinal of the day it is asked; "last month" counts from it, and "since May" lasts to it.
         years: candidates for the year of a month without one: the years of the records.
+        loosely: "lately" and "recently" name the last weeks; between people they are often said of no time in particular.
     """
     lowered = query.lower()
     named = sorted(_mentions(lowered, asked, years))
+    if not loosely:
+        named = [one for one in named if not _LATELY.match(lowered, one.start)]
     return _first(_joined(lowered, named, asked)) if named else _foreign_periods(query, asked)
 
 
@@ -165,13 +170,16 @@ def _joined(text: str, named: Sequence[Mention], asked: int) -> Iterator[Period]
     while place < len(named):
         start, end, periods = named[place]
         place += 1
-        found = None if text.startswith("'s", end) else _OPENING.search(text[max(start - _READ_BEFORE, 0) : start])
-        word = found[1] if found else ""
-        if word in ("between", "from") and place < len(named) and _AND.fullmatch(text, end, named[place].start):
+        opening = None if text.startswith("'s", end) else _OPENING.search(text[max(start - _READ_BEFORE, 0) : start])
+        if opening is None or not periods:
+            yield from periods
+        elif opening[4] not in ("between", "from"):
+            yield _bounded(opening, periods, asked)
+        elif place < len(named) and _AND.fullmatch(text, end, named[place].start):
             yield from _spanned(periods, named[place].periods, asked)
             place += 1
         else:
-            yield from _bounded(word, periods, asked)
+            yield from periods
 
 
 def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], asked: int) -> Iterator[Period]:
@@ -184,15 +192,21 @@ def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], asked: int) -> I
             yield max(begun), end
 
 
-def _bounded(word: str, periods: Sequence[Period], asked: int) -> Sequence[Period]:
-    """The periods, or what lasts from or to the latest of them that has begun."""
-    if word not in ("since", "after", "until", "till", "before") or not periods:
-        return periods
+def _bounded(opening: re.Match[str], periods: Sequence[Period], asked: int) -> Period:
+    """What lasts from or to the latest of the periods that has begun, or is so long before or after it."""
     start, end = max((one for one in periods if one[0] <= asked), default=periods[0])
-    if word in ("since", "after"):
-        begins = start if word == "since" else end + 1
-        return [(begins, max(asked, begins))]
-    return [(EARLIEST, max(end if word != "before" else start - 1, EARLIEST))]
+    before = opening[4] == "before"
+    if opening[4] in ("before", "after") and opening[1]:
+        days, unit, more = length(opening)
+        middle, spread = start - days if before else end + days, unit // 2 + more
+        return middle - spread, middle + spread
+    if opening[4] in ("before", "after") and opening[3]:
+        unit = UNITS.get(opening[3], UNITS["week"])
+        return (start - unit, start - 1) if before else (end + 1, end + unit)
+    if opening[4] in ("since", "after"):
+        begins = start if opening[4] == "since" else end + 1
+        return begins, max(asked, begins)
+    return EARLIEST, max(start - 1 if before else end, EARLIEST)
 
 
 def _first(periods: Iterable[Period]) -> list[Period]:

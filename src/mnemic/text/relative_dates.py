@@ -26,8 +26,9 @@ class Mention(NamedTuple):
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 UNITS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 """Days of a unit."""
+LATELY = "(?:lately|recently)"
 RECENT = 28
-"""Days that "lately" goes back."""
+"""Days that it goes back."""
 _NUMBERS = {
     word: number
     for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)
@@ -38,7 +39,8 @@ _WORDS = {"day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0,
 _STEPS = {"last": -1, "this": 0, "next": 1}
 _HOURS = ("morning", "afternoon", "evening", "night")
 
-_COUNTED = rf"(\d{{1,4}}|{'|'.join(_COUNTS)}) (?:of )?({'|'.join(UNITS)})s?"
+COUNTED = rf"(\d{{1,4}}|{'|'.join(_COUNTS)}) (?:of )?({'|'.join(UNITS)})s?"
+"""A number and its unit, in two groups."""
 _DAY = "|".join(WEEKDAYS)
 _WHAT = rf"(week(?:end)?|month|year|{'|'.join(_HOURS)}|{_DAY})"
 _BEFORE_A_DAY = r"(?:on|since|until|till|before|after|between|and|from|to|by)"
@@ -53,20 +55,20 @@ def month_of(year: int, month: int) -> Period:
     return first, following - 1
 
 
-def _length(words: re.Match[str]) -> tuple[int, int, int]:
-    """Of "a few weeks": their days, those of one, and by how many they may be more or fewer."""
+def length(words: re.Match[str]) -> tuple[int, int, int]:
+    """Of "a few weeks", as ``COUNTED`` matches it: their days, those of one, and by how many they may be more or fewer."""
     count, unit = words[1], UNITS[words[2]]
     return (int(count) if count.isdigit() else _COUNTS[count]) * unit, unit, unit * (count in _LOOSE)
 
 
 def _ago(words: re.Match[str], said: int) -> Period:
-    days, unit, more = _length(words)
+    days, unit, more = length(words)
     spread = unit // 2 + more
     return said - days - spread, said - days + spread
 
 
 def _lasting(words: re.Match[str], said: int) -> Period:
-    days, _, more = _length(words)
+    days, _, more = length(words)
     return said - days - more, said
 
 
@@ -143,13 +145,12 @@ def _day_of_month(words: re.Match[str], said: int) -> Period:
 
 # Patterns and how they are read. Earlier patterns take their text from later ones; ``at`` is where the name of a day begins.
 _PHRASES = (
-    (rf"\b{_COUNTED} (?:ago|back)\b", _ago),
-    (rf"\b(?:last|past|previous) {_COUNTED}\b", _lasting),
+    (rf"\b{COUNTED} (?:ago|back)\b", _ago),
+    (rf"\b(?:last|past|previous) {COUNTED}\b", _lasting),
     (rf"\bpast ({'|'.join(UNITS)})\b", _past_unit),
     (rf"\b{_WHAT} before last\b", _before_last),
     (rf"\b(last|this|next) {_WHAT}\b", _shifted),
     (rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b", _word),
-    (r"\b(?:lately|recently)\b", _lately),
 )
 
 
@@ -160,6 +161,7 @@ def _compiled(*phrases: tuple[str, Reading]) -> tuple[tuple[re.Pattern[str], Rea
 _STATED = _compiled(*_PHRASES, (r"\bweekend", _weekend))
 _ASKED = _compiled(
     *_PHRASES,
+    (rf"\b{LATELY}\b", _lately),
     (r"\bweekend\b", _past_weekend),
     (rf"\b{_BEFORE_A_DAY} (?P<at>{_DAY})\b", _weekday),
     (rf"\b{_BEFORE_A_DAY} the (?P<at>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),

@@ -78,6 +78,10 @@ def test_any_text_on_any_day(text, said, years):
         ("after 3 May 2023", [(day(2023, 5, 4), SAID)]),
         ("until May 2023", [(1, day(2023, 5, 31))]),
         ("before 3 May 2023", [(1, day(2023, 5, 2))]),
+        ("the week before 3 May 2023", [(day(2023, 4, 26), day(2023, 5, 2))]),
+        ("the day after 3 May 2023", [one(2023, 5, 4)]),
+        ("two weeks before 17 May 2023", [(day(2023, 4, 30), day(2023, 5, 6))]),
+        ("ten days after 3 May 2023", [one(2023, 5, 13)]),
         ("after May 2030", [(day(2030, 6, 1),) * 2]),
         ("before 1 January 0001", [(1, 1)]),
         ("who may march with her?", []),
@@ -140,7 +144,6 @@ def test_dates_without_a_year_are_of_the_years_that_are_remembered(query, years,
         ("in the last two weeks", [(SAID - 14, SAID)]),
         ("in the past ten days", [(SAID - 10, SAID)]),
         ("over the past month", [(SAID - 30, SAID)]),
-        ("lately", [(SAID - 28, SAID)]),
         ("last month", [month(2024, 2)]),
         ("next month", [month(2024, 4)]),
         ("last year", [(day(2023, 1, 1), day(2023, 12, 31))]),
@@ -160,6 +163,12 @@ def test_words_count_from_the_day_they_are_said(words, periods):
     for text in (words, f"We met {words}, I think", words.upper()):
         assert mentioned_periods(text, SAID) == periods
         assert named_periods(text, SAID, [1999]) == periods
+
+
+def test_lately_is_the_last_weeks_to_who_reads_it_loosely():
+    for question in ("How did I sleep lately?", "Who called recently?"):
+        assert named_periods(question, SAID, [], loosely=True) == [(SAID - 28, SAID)]
+        assert named_periods(question, SAID, []) == mentioned_periods(question, SAID) == []
 
 
 @pytest.mark.parametrize(
