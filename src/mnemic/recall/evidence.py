@@ -46,7 +46,8 @@ _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
-"""Least probability where the records of a period that the question names have all else it names, and where they have none."""
+"""Least probability where the records of a period that the question names have all else it names, and where they have none.
+Set by hand."""
 _TOP = 10
 
 
@@ -77,9 +78,10 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         searched: number of rows visible to the query, without pieces of documents.
     """
     if model not in DEFAULT_MODELS or not len(pool):
-        return np.maximum(own_coverage(pool), period_answer(pool))
-    sums = plain_sum(features(pool, order, searched), WEIGHTS)
-    return (1.0 / (1.0 + np.exp(-sums))).astype(np.float32)
+        found = own_coverage(pool)
+    else:
+        found = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
+    return np.maximum(found, _with_need(_PERIOD, pool) * period_answer(pool)).astype(np.float32)
 
 
 def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
@@ -156,9 +158,13 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
 
 def _least_probability(pool: Pool) -> float:
     """The probability that what was said in the period that the question names is what it asks for; 0 without a period."""
-    likely = _OF_PERIOD + (_PERIOD - _OF_PERIOD) * float(period_answer(pool).max())
-    likely /= likely + (1 - likely) * math.exp(-_NEED * pool.need)
-    return likely * float(SIGNALS["period"](pool).max())
+    answer, of_period = period_answer(pool).max(), SIGNALS["period"](pool).max()
+    return float(max(_with_need(_PERIOD, pool) * answer, _with_need(_OF_PERIOD, pool) * of_period))
+
+
+def _with_need(probability: float, pool: Pool) -> float:
+    """A probability, less where the query may need no memory."""
+    return probability / (probability + (1 - probability) * math.exp(-_NEED * pool.need))
 
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:

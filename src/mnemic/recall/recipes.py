@@ -330,8 +330,8 @@ class Recipe:
 
 CONVERSATION = Recipe(
     weights={
-        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "speaker": 0.7, "length": 0.7,
-        "question": -0.8, "cue": 1.7,
+        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 1.0, "speaker": 0.7,
+        "length": 0.7, "question": -0.8, "cue": 1.7,
     },
     assisted={
         "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 4.0, "cue": 0.7, "person": 0.7,
@@ -343,14 +343,14 @@ CONVERSATION = Recipe(
     "each (turns shuffled within sessions, sessions interleaved, sentences as turns), held out by conversation. assisted: on "
     "28 conversations of BEAM and 5 of RealMem, each source with equal weight, held out by conversation and by source. Then "
     "rounded; person, verbosity and cue chosen on these and on 34 chats by two other authors, held out on 10 more; echo and "
-    "quality set by hand at the strength of a tie-break",
+    "quality set by hand at the strength of a tie-break, and period at that of a day in a journal over other days",
 )  # fmt: skip
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": CONVERSATION,
         "facts": Recipe(
-            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0},
+            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 1.0},
             quality={"importance": 0.5, "recency": 0.3, "tier": 0.2, "level": 0.4},
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),

@@ -133,6 +133,14 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
     return _first(found)
 
 
+def of_one_time(first: str, first_said: int, second: str, second_said: int) -> bool:
+    """Whether two texts mention the same periods, each relative to the day it was said (ordinal).
+
+    "I had a panic attack today." is another fact on another day.
+    """
+    return first_said == second_said or mentioned_periods(first, first_said) == mentioned_periods(second, second_said)
+
+
 def may_name_a_date(query: str) -> bool:
     """Whether a question names a date, possibly without a year."""
     return bool(_read(query.lower())[0])
