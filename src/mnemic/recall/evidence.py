@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, period_answer, plain_sum
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, of_period, own_coverage, period_answer, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -158,8 +158,8 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
 
 def _least_probability(pool: Pool) -> float:
     """The probability that what was said in the period that the question names is what it asks for; 0 without a period."""
-    answer, of_period = period_answer(pool).max(), SIGNALS["period"](pool).max()
-    return float(max(_with_need(_PERIOD, pool) * answer, _with_need(_OF_PERIOD, pool) * of_period))
+    answer, other = period_answer(pool).max(), of_period(pool).max()
+    return float(max(_with_need(_PERIOD, pool) * answer, _with_need(_OF_PERIOD, pool) * other))
 
 
 def _with_need(probability: float, pool: Pool) -> float:

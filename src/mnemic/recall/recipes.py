@@ -110,7 +110,12 @@ def date(pool: Pool) -> Floats:
 
 
 def period(pool: Pool) -> Floats:
-    """Whether the turn is of a period that the query names, 0 to 1: said in it, or telling of a time in it.
+    """Whether the turn is of a period that the query names, 0 to 1; the more else the query names, the less."""
+    return of_period(pool) * np.exp(-_particular_mass(pool))
+
+
+def of_period(pool: Pool) -> Floats:
+    """1 for a turn said in a period that the query names, or telling of a time in it; 0 without a period.
 
     Less by the idf of what else the query names, in so far as a turn of another time has more of it.
     """
@@ -123,15 +128,20 @@ def period(pool: Pool) -> Floats:
     return within * np.clip(1 - (np.float32(pool.elsewhere) - _particulars(pool)), 0, 1)
 
 
+def period_answer(pool: Pool) -> Floats:
+    """``of_period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
+    mass = _particular_mass(pool)
+    return of_period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
+
+
 def _particulars(pool: Pool) -> Floats:
     """The idf of the particular terms of the query in the turn itself."""
     return dot((pool.counts[:, HERE] > 0) & pool.particular, pool.idf)
 
 
-def period_answer(pool: Pool) -> Floats:
-    """``period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
-    mass = dot(pool.particular, pool.idf)
-    return period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
+def _particular_mass(pool: Pool) -> np.float32:
+    """The idf of the particular terms of the query."""
+    return np.float32(dot(pool.particular, pool.idf))
 
 
 def speaker(pool: Pool) -> Floats:
@@ -330,11 +340,11 @@ class Recipe:
 
 CONVERSATION = Recipe(
     weights={
-        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 1.0, "speaker": 0.7,
+        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 5.0, "speaker": 0.7,
         "length": 0.7, "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 4.0, "cue": 0.7, "person": 0.7,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 5.0, "cue": 0.7, "person": 0.7,
         "verbosity": -0.6, "echo": -5.0,
     },
     spread=0.6,
@@ -350,7 +360,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": CONVERSATION,
         "facts": Recipe(
-            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 1.0},
+            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 5.0},
             quality={"importance": 0.5, "recency": 0.3, "tier": 0.2, "level": 0.4},
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),

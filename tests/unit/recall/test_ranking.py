@@ -213,7 +213,7 @@ class TestSignals:
             "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
         }  # fmt: skip
         pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.4, **values)
-        np.testing.assert_allclose(SIGNALS["period"](pool), [1.0, 0.6, 0.6, 0.0, 0.0], rtol=1e-5)
+        np.testing.assert_allclose(SIGNALS["period"](pool), np.exp(-1) * np.array([1.0, 0.6, 0.6, 0.0, 0.0]), rtol=1e-5)
         np.testing.assert_allclose(recipes.period_answer(pool), [0.4, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
         nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
         assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
