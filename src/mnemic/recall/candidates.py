@@ -52,7 +52,8 @@ class Pool:
         traits: (m,) bits of ``text.english``; ``query_traits``: the bits the query asks for.
         days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names;
             ``particular``: (T,) which terms name something beside these; verbs ask for whatever was said or done.
-            ``elsewhere``: the most idf of these terms in a record that was said in no such period.
+            ``named``: their idf, and 1 for a speaker that it names. ``elsewhere``: the most idf of these terms in a record that
+            was said in no such period.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
         need: log odds that the query needs memory, at most 0.
@@ -84,6 +85,7 @@ class Pool:
     query_periods: Sequence[Period]
     asked_periods: Sequence[Period]
     particular: NDArray[np.bool_]
+    named: float
     elsewhere: float
     words: Floats
     times: NDArray[np.int64]
@@ -239,6 +241,7 @@ def build_pool(
         query_periods=question.periods,
         asked_periods=question.asked,
         particular=particular,
+        named=float(idf[particular].sum()) + (len(speakers) > 0),
         elsewhere=_elsewhere(view, question, particular, idf),
         words=c.length[rows],
         times=c.time[rows],

@@ -29,6 +29,7 @@ _IN_SESSION = 0.3
 _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
+_ELSE = 2.0
 _MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -110,8 +111,8 @@ def date(pool: Pool) -> Floats:
 
 
 def period(pool: Pool) -> Floats:
-    """Whether the turn is of a period that the query names, 0 to 1; the more else the query names, the less."""
-    return of_period(pool) * np.exp(-_particular_mass(pool))
+    """Whether the turn is of a period that the query names, 0 to 1; the more else it names, a speaker or a thing, the less."""
+    return of_period(pool) * np.exp(np.float32(-_ELSE * pool.named))
 
 
 def of_period(pool: Pool) -> Floats:
@@ -130,18 +131,13 @@ def of_period(pool: Pool) -> Floats:
 
 def period_answer(pool: Pool) -> Floats:
     """``of_period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
-    mass = _particular_mass(pool)
+    mass = dot(pool.particular, pool.idf)
     return of_period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
 
 
 def _particulars(pool: Pool) -> Floats:
     """The idf of the particular terms of the query in the turn itself."""
     return dot((pool.counts[:, HERE] > 0) & pool.particular, pool.idf)
-
-
-def _particular_mass(pool: Pool) -> np.float32:
-    """The idf of the particular terms of the query."""
-    return np.float32(dot(pool.particular, pool.idf))
 
 
 def speaker(pool: Pool) -> Floats:

@@ -41,7 +41,7 @@ def make_pool(seed, size=None, **values):
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "asked_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
-        "particular": rng.random(terms) < 0.5, "elsewhere": float(rng.uniform(0, 2)),
+        "particular": rng.random(terms) < 0.5, "elsewhere": float(rng.uniform(0, 2)), "named": float(rng.uniform(0, 2)),
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
@@ -211,9 +211,10 @@ class TestSignals:
         values = {
             "days": np.array([100, 103, 99, 99, 99]), "mentioned": [[], [], [(101, 101)], [(99, 101)], []],
             "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
+            "named": 1.0,
         }  # fmt: skip
         pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.4, **values)
-        np.testing.assert_allclose(SIGNALS["period"](pool), np.exp(-1) * np.array([1.0, 0.6, 0.6, 0.0, 0.0]), rtol=1e-5)
+        np.testing.assert_allclose(SIGNALS["period"](pool), np.exp(-2) * np.array([1.0, 0.6, 0.6, 0.0, 0.0]), rtol=1e-5)
         np.testing.assert_allclose(recipes.period_answer(pool), [0.4, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
         nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
         assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
