@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.dates import may_name_a_date, mentioned_periods, named_periods
+from mnemic.text.dates import may_name_a_date, mentioned_periods, named_periods, of_one_time
 
 LAST = date.max.toordinal()
 RUN = settings(max_examples=200, deadline=None)
@@ -264,3 +264,10 @@ def test_a_date_beats_words_that_count_from_today():
     assert named_periods("What did she say last year in May 2021?", SAID, []) == [month(2021, 5)]
     assert not may_name_a_date("last month")
     assert not may_name_a_date("may I?")
+
+
+@RUN
+@given(DAY, DAY, st.sampled_from(["yesterday", "today", "last night", "three days ago", "the day before yesterday"]))
+def test_what_counts_from_its_day_is_of_one_time_on_that_day_alone(first, second, words):
+    assert of_one_time(f"I ran {words}.", first, f"I ran {words}!", second) == (first == second)
+    assert of_one_time("I like to run.", first, "I do like to run.", second)
