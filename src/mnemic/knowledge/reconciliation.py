@@ -16,6 +16,7 @@ from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.stores.sql.changes import OTHER_VALUE, RESTATED_BY_TRUSTED
+from mnemic.text.dates import of_one_time
 from mnemic.text.differences import differs
 from mnemic.text.terms import content_terms
 from mnemic.text.values import aware, now
@@ -118,7 +119,12 @@ def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     ended = any(end is not None and end <= time_said(record) for end in (other.invalid_at, other.delete_after))
     if (ended or other.expired_at is not None) and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
-    return record.speaker == other.speaker and differs(record.content, other.content) is None
+    said, before = (time_said(one).toordinal() for one in (record, other))
+    return (
+        record.speaker == other.speaker
+        and differs(record.content, other.content) is None
+        and of_one_time(record.content, said, other.content, before)
+    )
 
 
 def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:

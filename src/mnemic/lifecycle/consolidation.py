@@ -16,6 +16,7 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
+from mnemic.knowledge.reconciliation import time_said
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime, Throttle
@@ -24,6 +25,7 @@ from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.services.telemetry import traced
 from mnemic.stores.sql.rows import importances
+from mnemic.text.dates import of_one_time
 from mnemic.text.differences import Difference, differs
 from mnemic.text.values import now, shown, to_micros
 from mnemic.types import (
@@ -278,7 +280,10 @@ class _Records:
 
     def difference(self, first: int, second: int) -> Difference | None:
         """The kind of difference between two memories."""
-        return differs(self[first].content, self[second].content)
+        one, other = self[first], self[second]
+        if not of_one_time(one.content, time_said(one).toordinal(), other.content, time_said(other).toordinal()):
+            return "date"
+        return differs(one.content, other.content)
 
     def conflict(self, first: int, second: int, *, asked: bool) -> bool:
         """Whether two memories have different content or are linked as contradicting.

@@ -17,8 +17,9 @@ from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
 from mnemic.stores.sql.rows import importances
 from mnemic.text import english
-from mnemic.text.dates import Period, may_name_a_date, named_periods
-from mnemic.text.terms import index_terms, query_terms
+from mnemic.text.dates import may_name_a_date, named_periods, without_periods
+from mnemic.text.relative_dates import Period
+from mnemic.text.terms import content_terms, index_terms, query_terms
 from mnemic.text.values import from_micros
 from mnemic.types import Query, RecordFilter
 from mnemic.vectors import Floats, Rows, ascending, top
@@ -49,7 +50,10 @@ class Pool:
         mean_length: mean length of a record.
         speaker: (m,) true where the query names exactly one speaker and the turn is theirs.
         traits: (m,) bits of ``text.english``; ``query_traits``: the bits the query asks for.
-        days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names.
+        days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names;
+            ``particular``: (T,) which terms name something beside these; verbs ask for whatever was said or done.
+            ``named``: their idf, and 1 for a speaker that it names. ``elsewhere``: the most idf of these terms in a record that
+            was said in no such period.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
         need: log odds that the query needs memory, at most 0.
@@ -79,6 +83,10 @@ class Pool:
     days: NDArray[np.int64]
     mentioned: Sequence[Sequence[Period]]
     query_periods: Sequence[Period]
+    asked_periods: Sequence[Period]
+    particular: NDArray[np.bool_]
+    named: float
+    elsewhere: float
     words: Floats
     times: NDArray[np.int64]
     now: int
@@ -113,10 +121,15 @@ LEADERS = 50
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
-    """A query with its terms, the corpus statistics, and the BM25 and cosine of every row."""
+    """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row.
+
+    ``periods`` are those it names, ``asked`` the same or the last weeks for "lately".
+    """
 
     query: Query
     terms: Sequence[str]
+    periods: Sequence[Period]
+    asked: Sequence[Period]
     corpus: Corpus
     words: Floats
     cosines: Cosines | None
@@ -144,20 +157,34 @@ def analyse_query(
     corpus = corpus_of(view.columns, query.filters.kinds)
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
-    return AnalysedQuery(query, terms, corpus, words, cosines, _named_speakers(view, query.text), need)
+    periods, asked = (_query_periods(view.columns, query, loosely=loosely) for loosely in (False, True))
+    return AnalysedQuery(query, terms, periods, asked, corpus, words, cosines, _named_speakers(view, query.text), need)
 
 
 def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], size: int) -> Rows:
-    """The best rows of both searches and the turns around the leaders; ascending."""
+    """The best rows of both searches, those said in a period that the query names, and the turns around the leaders;
+    ascending.
+    """
+    c = view.columns
     best = [top(question.words, allowed, size, above=0.0)]  # rows without a common word score 0
     if question.meaning is not None:
         best.append(top(question.meaning, allowed, size, above=-2.0))
-    c = view.columns
+    if question.asked:
+        within = allowed & said_within(c.day, question.asked)
+        best.append(top(question.words if question.meaning is None else question.meaning, within, size, above=-2.0))
     leaders = np.concatenate([rows[:LEADERS] for rows in best])
     around = neighbours(leaders, c.padded("previous"), c.padded("following"))
     near = around[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
     return ascending(len(c), *best, near[allowed[near]])
+
+
+def said_within(days: NDArray[np.int64], periods: Sequence[Period]) -> NDArray[np.bool_]:
+    """Which days (ordinals) are in one of the periods."""
+    within = np.zeros(len(days), np.bool_)
+    for start, end in periods:
+        within |= (start <= days) & (days <= end)
+    return within
 
 
 def build_pool(
@@ -182,11 +209,11 @@ def build_pool(
     query, corpus, speakers = question.query, question.corpus, question.speakers
     c = view.columns
     at = neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
-    query_periods = _query_periods(c, query)
     if question.cosines is not None:
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     counts, in_session, idf = _term_counts(view, question, rows, at)
+    particular = _particular(question)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
     cosines = _turn_cosines(c, question, rows, at, echo)
@@ -210,8 +237,12 @@ def build_pool(
         query_traits=english.expected_traits(query.text),
         need=question.need,
         days=c.day[rows],
-        mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if query_periods else (),
-        query_periods=query_periods,
+        mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if question.asked else (),
+        query_periods=question.periods,
+        asked_periods=question.asked,
+        particular=particular,
+        named=float(idf[particular].sum()) + (len(speakers) > 0),
+        elsewhere=_elsewhere(view, question, particular, idf),
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,
@@ -301,17 +332,43 @@ def _session_cosines(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows:
     return np.where(group > 0, best[group], dense[rows])
 
 
-def _query_periods(c: Columns, query: Query) -> list[Period]:
+def _query_periods(c: Columns, query: Query, *, loosely: bool) -> list[Period]:
     """The periods the query names, relative to the time of the query."""
+    years: list[int] = []
+    if may_name_a_date(query.text):
+        years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
+        years = [years[0] - 1, *years]
+    return named_periods(query.text, _today(query), years, loosely=loosely)
+
+
+def _today(query: Query) -> int:
+    """The day of the query as an ordinal."""
     try:
-        today = from_micros(query.now).astimezone(query.zone).toordinal()
+        return from_micros(query.now).astimezone(query.zone).toordinal()
     except OverflowError:  # the edges of the calendar have no neighbours
-        today = from_micros(query.now).toordinal()
-    periods = named_periods(query.text, today, ())
-    if periods or not may_name_a_date(query.text):
-        return periods
-    years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
-    return named_periods(query.text, 1, [years[0] - 1, *years])
+        return from_micros(query.now).toordinal()
+
+
+def _particular(question: AnalysedQuery) -> NDArray[np.bool_]:
+    """(T,) which terms of a query name something in particular: none of its verbs and words of time."""
+    words = english.bare_words(without_periods(question.query.text, _today(question.query))) if question.asked else ()
+    named = {
+        term
+        for word in words
+        if not english.may_be_a_verb(word) and not english.traits(word) & english.TIME
+        for term in content_terms(word)
+    }
+    return np.array([term in named for term in question.terms], np.bool_)
+
+
+def _elsewhere(view: View, question: AnalysedQuery, particular: NDArray[np.bool_], idf: Floats) -> float:
+    """The most idf of the particular terms in a record that was said in no period of the query."""
+    c, held = view.columns, np.zeros(len(view.columns), np.float32)
+    buffer, every = np.zeros(len(c) + 1, np.float32), np.arange(len(c))
+    for t in np.flatnonzero(particular).tolist():
+        counts = view.keyword.occurrences(c, question.terms[t], question.corpus).counts_at(every, buffer)
+        held += idf[t] * (counts > 0)
+    return float(held.max(initial=0.0, where=~said_within(c.day, question.asked)))
 
 
 def _level_proximity(c: Columns, filters: RecordFilter, rows: Rows) -> Floats:

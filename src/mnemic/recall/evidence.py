@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, of_period, own_coverage, period_answer, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -46,6 +46,9 @@ _ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _NEED = 0.8
+_PERIOD, _OF_PERIOD = 0.7, 0.3
+"""Least probability where the records of a period that the question names have all else it names, and where they have none.
+Set by hand."""
 _TOP = 10
 
 
@@ -76,9 +79,10 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         searched: number of rows visible to the query, without pieces of documents.
     """
     if model not in DEFAULT_MODELS or not len(pool):
-        return own_coverage(pool)
-    sums = plain_sum(features(pool, order, searched), WEIGHTS)
-    return (1.0 / (1.0 + np.exp(-sums))).astype(np.float32)
+        found = own_coverage(pool)
+    else:
+        found = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
+    return np.maximum(found, _with_need(_PERIOD, pool) * period_answer(pool)).astype(np.float32)
 
 
 def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
@@ -120,11 +124,11 @@ def _highest_cosine(pool: Pool) -> float:
     return float((np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense).max())
 
 
-def _assisted_grade(pool: Pool, searched: int) -> Grade:
-    """The grade for conversations with an assistant."""
+def _assisted_probability(pool: Pool, searched: int) -> float:
+    """The probability for conversations with an assistant."""
     size = math.log(max(searched, _LEAST_SEARCHED))
     sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * _highest_cosine(pool) + _SIZE * size + _NEED * pool.need
-    return _grade_of(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
+    return 1.0 / (1.0 + math.exp(-sum_))
 
 
 def cap_at_weak(evidence: Evidence, probability: float) -> Grade:
@@ -145,12 +149,27 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
     """
     if not len(pool):
         return NOTHING
-    own = own_coverage(pool)
-    best_coverage = float(own[order[:10]].max())
+    least = _least_probability(pool)
     if model not in DEFAULT_MODELS:
-        return _grade_of(best_coverage)
+        return _grade_of(max(least, float(own_coverage(pool)[order[:_TOP]].max())))
     if pool.assisted[order[:_TOP]].mean() > 0.5:
-        return _assisted_grade(pool, searched)
+        return _grade_of(max(least, _assisted_probability(pool, searched)), _ASSISTED_WEAK)
+    return _grade_of(max(least, _probability(pool, order, searched)))
+
+
+def _least_probability(pool: Pool) -> float:
+    """The probability that what was said in the period that the question names is what it asks for; 0 without a period."""
+    answer, other = period_answer(pool).max(), of_period(pool).max()
+    return float(max(_with_need(_PERIOD, pool) * answer, _with_need(_OF_PERIOD, pool) * other))
+
+
+def _with_need(probability: float, pool: Pool) -> float:
+    """A probability, less where the query may need no memory."""
+    return probability / (probability + (1 - probability) * math.exp(-_NEED * pool.need))
+
+
+def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
+    """The probability for conversations between people."""
     merit = _merit(pool, _plain_weights())
     first = order[:3]
     sum_ = (
@@ -158,10 +177,10 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         + _BEST * float(merit.max())
         + _LEAD * float(merit.max() - np.median(merit))
         + _COSINE * float(pool.dense[first].mean())
-        + _OWN * best_coverage
+        + _OWN * float(own_coverage(pool)[order[:_TOP]].max())
         + _CUE * float(SIGNALS["cue"](pool)[first].mean())
         + _NO_SPEAKER * (not pool.speaker.any())
     )
     missing = max(0.0, math.log(_REFERENCE_SIZE / max(searched, 1)))
     sum_ += missing * (_SMALL_SHIFT + _SMALL_SCALE * sum_) + _NEED * pool.need
-    return _grade_of(float(1.0 / (1.0 + np.exp(-sum_))))
+    return float(1.0 / (1.0 + np.exp(-sum_)))

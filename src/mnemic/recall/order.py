@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
+from mnemic.recall.recipes import of_period
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
 from mnemic.text.english import names
@@ -292,7 +293,8 @@ def by_recency(
 ) -> Rows:
     """The order with the latest hit on a matter before earlier ones, among the first hits.
 
-    Hits from assistants, episodes, and earlier questions keep their places.
+    Hits from assistants, episodes, and earlier questions keep their places, and so do those of another period than the
+    question names, where there are hits of that one.
 
     Args:
         read: reads the record.
@@ -306,7 +308,8 @@ def by_recency(
     """
     kinds = view.columns.kind[pool.rows]
     places = np.arange(min(LOOKED_AT, len(order)))
-    heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"]))
+    asked = of_period(pool)
+    heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"])) & (asked == asked.max())
     places = places[heard[order[places]]]
     if len(places) < 2 or not asks(query.text):  # keywords keep their order
         return order

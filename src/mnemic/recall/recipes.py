@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
 from mnemic.indexes import keyword as scoring
-from mnemic.recall.candidates import HERE, Pool
+from mnemic.recall.candidates import HERE, Pool, said_within
 from mnemic.text import english
 from mnemic.text.values import shown
 from mnemic.vectors import Floats, dot
@@ -29,6 +29,7 @@ _IN_SESSION = 0.3
 _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
+_ELSE = 2.0
 _MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -109,6 +110,36 @@ def date(pool: Pool) -> Floats:
     return (near + np.float32(_TOLD) * np.array(tells, np.float32)).astype(np.float32)
 
 
+def period(pool: Pool) -> Floats:
+    """Whether the turn is of a period that the query names, 0 to 1; the more else it names, a speaker or a thing, the less."""
+    return of_period(pool) * np.exp(np.float32(-_ELSE * pool.named))
+
+
+def of_period(pool: Pool) -> Floats:
+    """1 for a turn said in a period that the query names, or telling of a time in it; 0 without a period.
+
+    Less by the idf of what else the query names, in so far as a turn of another time has more of it.
+    """
+    tells = [
+        any(start <= a and b <= end for a, b in mentioned for start, end in pool.asked_periods)
+        for mentioned in pool.mentioned
+    ]
+    within = said_within(pool.days, pool.asked_periods)
+    within |= np.array(tells or False, np.bool_)
+    return within * np.clip(1 - (np.float32(pool.elsewhere) - _particulars(pool)), 0, 1)
+
+
+def period_answer(pool: Pool) -> Floats:
+    """``of_period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
+    mass = dot(pool.particular, pool.idf)
+    return of_period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
+
+
+def _particulars(pool: Pool) -> Floats:
+    """The idf of the particular terms of the query in the turn itself."""
+    return dot((pool.counts[:, HERE] > 0) & pool.particular, pool.idf)
+
+
 def speaker(pool: Pool) -> Floats:
     """1 where the query names one speaker and the turn is theirs."""
     return pool.speaker.astype(np.float32)
@@ -178,8 +209,8 @@ def level(pool: Pool) -> Floats:
 SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
-        dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, speaker, person, length, verbosity,
-        question, echo, cue, importance, recency, tier, level, graph, emotion,
+        dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, period, speaker, person, length,
+        verbosity, question, echo, cue, importance, recency, tier, level, graph, emotion,
     )
 }  # fmt: skip
 
@@ -305,11 +336,11 @@ class Recipe:
 
 CONVERSATION = Recipe(
     weights={
-        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "speaker": 0.7, "length": 0.7,
-        "question": -0.8, "cue": 1.7,
+        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 5.0, "speaker": 0.7,
+        "length": 0.7, "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "cue": 0.7, "person": 0.7,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 5.0, "cue": 0.7, "person": 0.7,
         "verbosity": -0.6, "echo": -5.0,
     },
     spread=0.6,
@@ -318,14 +349,14 @@ CONVERSATION = Recipe(
     "each (turns shuffled within sessions, sessions interleaved, sentences as turns), held out by conversation. assisted: on "
     "28 conversations of BEAM and 5 of RealMem, each source with equal weight, held out by conversation and by source. Then "
     "rounded; person, verbosity and cue chosen on these and on 34 chats by two other authors, held out on 10 more; echo and "
-    "quality set by hand at the strength of a tie-break",
+    "quality set by hand at the strength of a tie-break, and period at that of a day in a journal over other days",
 )  # fmt: skip
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": CONVERSATION,
         "facts": Recipe(
-            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0},
+            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 5.0},
             quality={"importance": 0.5, "recency": 0.3, "tier": 0.2, "level": 0.4},
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),

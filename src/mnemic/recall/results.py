@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mnemic.recall.candidates import AnalysedQuery
 from mnemic.runtime.views import View
+from mnemic.text.dates import of_one_time
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
@@ -96,10 +97,11 @@ class FoldedHits:
         if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
-            last = max(filter(None, (leader.last_said_at or leader.sent_at, hit.sent_at)), default=None)
+            times = [*filter(None, (leader.first_said_at or leader.sent_at, leader.last_said_at, hit.sent_at))]
             self.hits[leader.id] = replace(
-                leader, similar=(*leader.similar, hit.id), message_ids=evidence, last_said_at=last
-            )
+                leader, similar=(*leader.similar, hit.id), message_ids=evidence,
+                first_said_at=min(times, default=None), last_said_at=max(times, default=None),
+            )  # fmt: skip
             return leader.id
         self._store_vector(vector)
         self.hits[hit.id] = hit
@@ -125,14 +127,18 @@ class FoldedHits:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same speaker says the same.
+    """Whether a hit adds nothing: the same speaker says the same of the same time.
 
     Vectors cannot distinguish "I owe you" from "you owe me", nor read the truncated part of a text, so the words
     decide.
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return restates(leader.text, hit.text)
+    return restates(leader.text, hit.text) and (
+        leader.sent_at is None
+        or hit.sent_at is None
+        or of_one_time(leader.text, leader.sent_at.toordinal(), hit.text, hit.sent_at.toordinal())
+    )
 
 
 DERIVED = 50

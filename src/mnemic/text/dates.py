@@ -6,16 +6,15 @@ A period is a pair of days, both included, as proleptic ordinals (``date.toordin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from mnemic.text.english import MONTHS, READ, language_of
-
-Period = tuple[int, int]
+from mnemic.text.relative_dates import COUNTED, LATELY, UNITS, Mention, Period, length, month_of, relative_mentions
 
 MOST_PERIODS = 20
 """Most periods of one text."""
@@ -23,7 +22,7 @@ MOST_PERIODS = 20
 _NUMBER_OF = {month: number for number, month in enumerate(MONTHS, start=1)}
 _ANY = "|".join(MONTHS)
 _UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
-_BEFORE_A_MONTH = "in|of|during|by|since|until|late|early|mid|last|this|next|and|before|after"
+_BEFORE_A_MONTH = "in|of|during|by|since|until|till|late|early|mid|last|this|next|and|before|after|between|from"
 
 # Pattern, and which of its groups are year, month and day (0: none). Earlier patterns take their text from later ones.
 _DATES = tuple(
@@ -40,38 +39,46 @@ _DATES = tuple(
 )
 
 # No date and no relative period is without one of these: most messages need no further look.
-_HINT = re.compile(rf"\d|{_ANY}|yesterday|tomorrow|weekend|last |next |ago")
-
-_COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "several": 4}
-_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
-_AGO = re.compile(rf"\b(\d{{1,4}}|{'|'.join(_COUNT)}) (?:of )?(day|week|month|year)s? ago")
+_HINT = re.compile(
+    rf"\d|{_ANY}|yesterday|today|tonight|tomorrow|weekend|lately|recently|last|past|previous|this |next |ago|back"
+)
 _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
-# Words and the days they mean, from and to, counted from the day they are said; wide enough for loose speech.
-_NEAR = (
-    ("yesterday", -1, -1), ("last night", -1, -1), ("tomorrow", 1, 1), ("last week", -10, -5), ("weekend", -3, 7),
-    ("next week", 4, 11),
-)  # fmt: skip
+EARLIEST = 1
+"""Where a period begins that has no beginning: "until March"."""
+_OPENING = re.compile(
+    rf"\b(?:(?:{COUNTED}|(?:the|last) ({'|'.join(UNITS)}|weekend)) )?(since|after|until|till|before|between|from)"
+    r"(?: the)?(?: (?:early|mid|late|start of|end of))?[ -]$"
+)
+_AND = re.compile(r",? (?:and|to|until|till|through) (?:(?:the|on|in) )*")
+_LATELY = re.compile(LATELY)
+_READ_BEFORE = 30
+"""Characters before a date that may say what begins or ends with it."""
 
 
-def _read(text: str) -> tuple[list[tuple[int, int, int]], str]:
-    """(year, month, day) of every date in a lower-case text, 0 for missing parts, and the text without them."""
-    found: list[tuple[int, int, int]] = []
+class _Date(NamedTuple):
+    """A date in a text; missing parts are 0."""
+
+    start: int
+    end: int
+    year: int
+    month: int
+    day: int
+
+
+def _read(text: str) -> tuple[list[_Date], str]:
+    """Every date in a lower-case text, and the text without them, of the same length."""
+    found: list[_Date] = []
     for pattern, groups in _DATES:
 
         def take(match: re.Match[str], groups: tuple[int, int, int] = groups) -> str:
             parts = [match[group] or "0" if group else "0" for group in groups]
             year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
-            found.append((year, month, day))
-            return " "
+            found.append(_Date(match.start(1), match.end(), year, month, day))
+            return " " * len(match[0])
 
         text = pattern.sub(take, text)
     return found, text
-
-
-def _dates(text: str) -> list[tuple[int, int, int]]:
-    return _read(text)[0]
 
 
 def without_dates(text: str) -> str:
@@ -79,22 +86,20 @@ def without_dates(text: str) -> str:
     return _read(text.lower())[1]
 
 
-def _month(year: int, month: int) -> Period:
-    first = date(year, month, 1).toordinal()
-    following = date(year + month // 12, month % 12 + 1, 1).toordinal() if (year, month) != (9999, 12) else first + 31
-    return first, following - 1
+def without_periods(query: str, asked: int) -> str:
+    """A question in lower case without the dates in it and the words that count from the day it is asked (ordinal)."""
+    return relative_mentions(without_dates(query), asked, asked=True)[1]
 
 
-def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
+def _periods(year: int, month: int, day: int, years: Iterable[int] = ()) -> list[Period]:
     """The periods a partial date can mean: a missing year is each of ``years``."""
-    year, month, day = named
     found: list[Period] = []
     for y in [year] if year else years:
         try:
             if month and day:
                 found.append((date(y, month, day).toordinal(), date(y, month, day).toordinal()))
             elif month:
-                found.append(_month(y, month))
+                found.append(month_of(y, month))
             else:
                 found.append((date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()))
         except ValueError:
@@ -103,23 +108,8 @@ def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
 
 
 def relative_periods(text: str, said: int) -> list[Period]:
-    """The periods of phrases such as "last week", relative to a day (ordinal)."""
-    text = text.lower()
-    found = [(said + start, said + end) for words, start, end in _NEAR if words in text]
-    if any(f"last {weekday}" in text for weekday in _WEEKDAYS):
-        found.append((said - 8, said - 1))
-    day = date.fromordinal(said)
-    for words, step in (("last month", -1), ("next month", 1)):
-        year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
-        if words in text and 1 <= year <= 9999:
-            found.append(_month(year, month + 1))
-    if "last year" in text and day.year > 1:
-        found.append((date(day.year - 1, 1, 1).toordinal(), date(day.year - 1, 12, 31).toordinal()))
-    for match in _AGO.finditer(text):
-        unit = _DAYS[match[2]]
-        middle = said - (int(match[1]) if match[1].isdigit() else _COUNT[match[1]]) * unit
-        found.append((middle - unit // 2, middle + unit // 2))
-    return found
+    """The periods of phrases such as "last week" in a statement, relative to the day it was said (ordinal)."""
+    return [period for mention in relative_mentions(text.lower(), said)[0] for period in mention.periods]
 
 
 def mentioned_periods(text: str, said: int) -> list[Period]:
@@ -134,33 +124,97 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
         of the message. Years alone are ignored: too wide to distinguish messages.
     """
     lowered = text.lower()
-    found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < _DAYS["year"] - 1]
+    found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < UNITS["year"] - 1]
     if _HINT.search(lowered):
         found += relative_periods(lowered, said)
-        for named in _dates(lowered):
-            if named[1]:
-                found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
+        for named in _read(lowered)[0]:
+            if named.month:
+                found += _periods(named.year or date.fromordinal(said).year, named.month, named.day)
     return _first(found)
+
+
+def of_one_time(first: str, first_said: int, second: str, second_said: int) -> bool:
+    """Whether two texts mention the same periods, each relative to the day it was said (ordinal).
+
+    "I had a panic attack today." is another fact on another day.
+    """
+    return first_said == second_said or mentioned_periods(first, first_said) == mentioned_periods(second, second_said)
 
 
 def may_name_a_date(query: str) -> bool:
     """Whether a question names a date, possibly without a year."""
-    return bool(_dates(query.lower()))
+    return bool(_read(query.lower())[0])
 
 
-def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
+def named_periods(query: str, asked: int, years: Sequence[int], *, loosely: bool = False) -> list[Period]:
     """The periods a question asks about.
 
     Args:
         query: the question.
-        asked: ordinal of the day it is asked; "last month" counts from it.
+        asked: ordinal of the day it is asked; "last month" counts from it, and "since May" lasts to it.
         years: candidates for the year of a month without one: the years of the records.
+        loosely: "lately" and "recently" name the last weeks; between people they are often said of no time in particular.
     """
     lowered = query.lower()
-    named = _dates(lowered)
-    if named:
-        return _first([period for one in named for period in _periods(one, years)])
-    return relative_periods(lowered, asked) or _foreign_periods(query, asked)
+    named = sorted(_mentions(lowered, asked, years))
+    if not loosely:
+        named = [one for one in named if not _LATELY.match(lowered, one.start)]
+    return _first(_joined(lowered, named, asked)) if named else _foreign_periods(query, asked)
+
+
+def _mentions(lowered: str, asked: int, years: Sequence[int]) -> list[Mention]:
+    """The dates that a question names, or else its words that count from the day it is asked."""
+    dates, _ = _read(lowered)
+    if dates:
+        return [
+            Mention(one.start, one.end, _periods(one.year, one.month, one.day, years)) for one in dates[:MOST_PERIODS]
+        ]
+    return relative_mentions(lowered, asked, asked=True)[0][:MOST_PERIODS]
+
+
+def _joined(text: str, named: Sequence[Mention], asked: int) -> Iterator[Period]:
+    """The periods of a text whose times are named in this order, with those that one begins and another ends as one."""
+    place = 0
+    while place < len(named):
+        start, end, periods = named[place]
+        place += 1
+        opening = None if text.startswith("'s", end) else _OPENING.search(text[max(start - _READ_BEFORE, 0) : start])
+        if opening is None or not periods:
+            yield from periods
+        elif opening[4] not in ("between", "from"):
+            yield _bounded(opening, periods, asked)
+        elif place < len(named) and _AND.fullmatch(text, end, named[place].start):
+            yield from _spanned(periods, named[place].periods, asked)
+            place += 1
+        else:
+            yield from periods
+
+
+def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], asked: int) -> Iterator[Period]:
+    """From the latest first day to each last day after one; to the day it is asked where there is none yet."""
+    starts, ends = [start for start, _ in firsts], [end for _, end in lasts]
+    if starts and ends and min(starts) > max(ends):
+        ends = [max(asked, *starts)]
+    for end in ends:
+        if begun := [start for start in starts if start <= end]:
+            yield max(begun), end
+
+
+def _bounded(opening: re.Match[str], periods: Sequence[Period], asked: int) -> Period:
+    """What lasts from or to the latest of the periods that has begun, or is so long before or after it."""
+    start, end = max((one for one in periods if one[0] <= asked), default=periods[0])
+    before = opening[4] == "before"
+    if opening[4] in ("before", "after") and opening[1]:
+        days, unit, more = length(opening)
+        middle, spread = start - days if before else end + days, unit // 2 + more
+        return middle - spread, middle + spread
+    if opening[4] in ("before", "after") and opening[3]:
+        unit = UNITS.get(opening[3], UNITS["week"])
+        return (start - unit, start - 1) if before else (end + 1, end + unit)
+    if opening[4] in ("since", "after"):
+        begins = start if opening[4] == "since" else end + 1
+        return begins, max(asked, begins)
+    return EARLIEST, max(start - 1 if before else end, EARLIEST)
 
 
 def _first(periods: Iterable[Period]) -> list[Period]:
@@ -175,7 +229,7 @@ def _foreign_periods(text: str, said: int) -> list[Period]:
         if period == "week":
             found.append((day.toordinal() - 3, day.toordinal() + 3))
         else:
-            found += _periods((day.year, day.month * (period != "year"), day.day * (period == "day")), ())
+            found += _periods(day.year, day.month * (period != "year"), day.day * (period == "day"))
     return found
 
 
@@ -214,9 +268,11 @@ def _in_words(text: str, now: datetime) -> datetime:
     if found := _HOURS_AGO.fullmatch(text):
         return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
     today = now.date().toordinal()
-    starts = [today] if text == "today" else []
+    starts: list[int] = []
     if _IN_WORDS.fullmatch(text):
-        starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
+        named = _mentions(text, today, (now.year - 1, now.year))
+        starts = [start for mention in named for start, _ in mention.periods]
+        starts = starts or [start for start, _ in _foreign_periods(text, today)]
     day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
     return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
 

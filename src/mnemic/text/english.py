@@ -20,12 +20,12 @@ MONTHS = (
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
 )
-_REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean close collect
-    copy create decide delete deploy disable enable end enjoy expect fix follow handle hate help hope include install invite
-    join like listen live log look love merge miss move need offer open order own pack plan play prefer press push quit raise
-    recommend refer reload remember remind remove replace reset resolve restart return save seem serve set share split start
-    stay stir stop store store study suggest talk toast travel try turn update upgrade use validate visit wait walk want
-    warn wash watch water wish work worry wrap""".split()
+_REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean close
+    collect copy create decide delete deploy disable enable end enjoy expect fix follow handle happen hate help hope include
+    install invite join like listen live log look love mention merge miss move need offer open order own pack plan play
+    prefer press push quit raise recommend refer reload remember remind remove replace reset resolve restart return save
+    seem serve set share split start stay stir stop store store study suggest talk toast travel try turn update upgrade use
+    validate visit wait walk want warn wash watch water wish work worry wrap""".split()
 _BASES = (frozenset(BASE_FORMS.values()) | frozenset(_REGULAR) | frozenset("cut put hit let".split())) - _NOUNS
 _PASTS = frozenset(form for form, base in BASE_FORMS.items() if base in _BASES) - _NOUNS | {"was", "were", "had", "did"}
 _BEFORE = frozenset(
@@ -53,6 +53,11 @@ def is_verb(word: str, before: str = "") -> bool:
     if word in _BASES:
         return not before or before in _BEFORE
     return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
+
+
+def may_be_a_verb(word: str) -> bool:
+    """Whether a lower-case word is or may be a form of a verb, one in -ing among them."""
+    return is_past(word) or _known(word)
 
 
 def _known(word: str) -> bool:

@@ -76,7 +76,8 @@ class Hit:
             conversations, recency, a reranker) may move it.
         message_ids: the messages whose text this hit contains.
         speaker: the name of the speaker, else the role; for a memory the name only.
-        similar: ids of restatements folded into this hit, and ``last_said_at``, when the last of them was said.
+        similar: ids of restatements folded into this hit; ``first_said_at`` and ``last_said_at``: when it was first and last
+            said, if there are any.
         via: ids of memories derived from this hit that match the query.
         superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since.
         ended: whether it was superseded by what is erased since, so that no id is left.
@@ -108,6 +109,7 @@ class Hit:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     similar: tuple[str, ...] = ()
+    first_said_at: datetime | None = None
     last_said_at: datetime | None = None
     via: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()

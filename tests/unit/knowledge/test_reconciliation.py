@@ -24,6 +24,7 @@ ROME, OSLO = record("I live in Rome."), record("I moved to Oslo.", 60)
     ("first", "second", "outcome"),
     [
         ("I live in Rome.", "I live in Rome, you know.", "duplicate"),
+        ("I ran today.", "I ran today, you know.", "new"),
         ("I have 2 cats.", "I have 3 cats.", "new"),
         ("Rob owes me 20 euros.", "I owe Rob 20 euros.", "new"),
         ("I like olives.", "I do not like olives.", "new"),

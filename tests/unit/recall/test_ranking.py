@@ -40,6 +40,8 @@ def make_pool(seed, size=None, **values):
         "query_traits": int(rng.integers(0, 128)), "need": float(rng.uniform(-4, 0)), "days": days,
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
+        "asked_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
+        "particular": rng.random(terms) < 0.5, "elsewhere": float(rng.uniform(0, 2)), "named": float(rng.uniform(0, 2)),
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
@@ -53,7 +55,7 @@ def part(pool, at):
         value = getattr(pool, field.name)
         if field.name == "mentioned":
             kept[field.name] = [value[int(i)] for i in at]
-        elif isinstance(value, np.ndarray) and field.name != "idf":
+        elif isinstance(value, np.ndarray) and field.name not in ("idf", "particular"):
             kept[field.name] = value[at]
         else:
             kept[field.name] = value
@@ -149,7 +151,7 @@ class TestFusion:
 # Lowest and highest value that each signal states for a query of up to nine terms.
 RANGES = {
     "dense": (-1, 1), "session_dense": (-1, 1), "answers": (-1, 1), "coverage": (0, 3), "bm25": (0, np.inf), "bm25_window": (0, np.inf),
-    "date": (0, 1.4), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
+    "date": (0, 1.4), "period": (0, 1), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
     "recency": (0, 1), "tier": (0, 1), "level": (0, 1), "graph": (0, 1), "emotion": (0, 1),
     "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "verbosity": (0, np.inf), "echo": (0, 1),
 }  # fmt: skip
@@ -202,6 +204,21 @@ class TestSignals:
         expected = [1.0, np.exp(-0.7), np.exp(-2.0) + 0.4, 1.0]
         np.testing.assert_allclose(SIGNALS["date"](pool), expected, rtol=1e-5)
         assert not SIGNALS["date"](make_pool(1, 4, query_periods=[])).any()
+
+    def test_period_by_hand(self):
+        counts = np.zeros((5, 7, 3), np.float32)
+        counts[[0, 3], 3, 0] = 1  # of the two that name something, the first and the last have one
+        values = {
+            "days": np.array([100, 103, 99, 99, 99]), "mentioned": [[], [], [(101, 101)], [(99, 101)], []],
+            "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
+            "named": 1.0,
+        }  # fmt: skip
+        pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.4, **values)
+        np.testing.assert_allclose(SIGNALS["period"](pool), np.exp(-2) * np.array([1.0, 0.6, 0.6, 0.0, 0.0]), rtol=1e-5)
+        np.testing.assert_allclose(recipes.period_answer(pool), [0.4, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
+        nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
+        assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
+        assert not SIGNALS["period"](dataclasses.replace(pool, asked_periods=[])).any()
 
     def test_recency_by_hand(self):
         pool = make_pool(1, 3, now=100 * DAY, times=np.array([100 * DAY, 70 * DAY, 200 * DAY]))
@@ -359,11 +376,27 @@ class TestGrade:
         if wide > 0.001:  # what is hopeless is not stretched into an answer
             assert found >= wide - 1e-6
 
+    @RUN
+    @given(SEED, st.sampled_from([None, *evidence.DEFAULT_MODELS]))
+    def test_a_day_that_was_written_about_answers_a_question_about_it(self, seed, model):
+        pool = make_pool(seed, 8)
+        nothing_else = {"particular": np.zeros(pool.counts.shape[2], np.bool_), "elsewhere": 0.0, "need": 0.0}
+        pool = dataclasses.replace(pool, asked_periods=[(int(pool.days[0]),) * 2], **nothing_else)
+        order = np.arange(len(pool))
+        assert grade(pool, order, model=model).evidence == "strong"
+        no_need = dataclasses.replace(pool, need=-4.0)
+        assert grade(no_need, order, model=model).probability <= grade(pool, order, model=model).probability
+        another = dataclasses.replace(pool, asked_periods=[(int(pool.days.max()) + 9,) * 2])
+        assert grade(another, order, model=model) == grade(
+            dataclasses.replace(pool, asked_periods=[]), order, model=model
+        )
+
     def test_by_words_alone_where_cosines_are_unknown(self):
         counts = np.zeros((11, 7, 2), np.float32)
         counts[0, 3, 0] = 1
         counts[10, 3] = 1  # the eleventh does not count
-        pool = make_pool(1, 11, counts=counts, idf=np.array([0.5, 0.5], np.float32))
+        idf, particular = np.array([0.5, 0.5], np.float32), np.ones(2, np.bool_)
+        pool = make_pool(1, 11, counts=counts, idf=idf, particular=particular, asked_periods=[])
         assert grade(pool, np.arange(11), model=None).probability == pytest.approx(0.5)
         assert grade(pool, np.arange(11), model="other").evidence == "weak"
         assert grade(pool, np.arange(11)[::-1], model=None).evidence == "strong"

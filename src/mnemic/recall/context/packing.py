@@ -137,6 +137,16 @@ def date_of(moment: datetime | None) -> str:
     return f"{moment.day} {moment:%B} {moment.year:04d}" if moment else UNDATED.lower()
 
 
+def dates_of(first: datetime | None, last: datetime | None) -> str:
+    """Two days within a line, such as ``1 to 29 March 2026``; one, such as ``on 8 May 2023``, where they are the same."""
+    if first is None or last is None or first.date() == last.date():
+        return f"on {date_of(last)}" if last else UNDATED.lower()
+    same_year = first.year == last.year
+    same_month = same_year and first.month == last.month
+    begun = f"{first.day}" if same_month else f"{first.day} {first:%B}" if same_year else date_of(first)
+    return f"{begun} to {date_of(last)}"
+
+
 def with_trust_mark(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> str:
     """The inert text of a record; untrusted text is marked, and its links are broken."""
     safe = inert(text, fence)
@@ -166,8 +176,10 @@ def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
 
 
 def times_said(hit: Hit) -> str:
-    """How often a hit was said, as a mark; empty for once."""
-    return f" (said {len(hit.similar) + 1} times, last on {date_of(hit.last_said_at)})" if hit.similar else ""
+    """How often a hit was said, and when, as a mark; empty for once."""
+    if not hit.similar:
+        return ""
+    return f" (said {len(hit.similar) + 1} times, {dates_of(hit.first_said_at, hit.last_said_at)})"
 
 
 def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:
