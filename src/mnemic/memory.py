@@ -461,8 +461,8 @@ class Memory:
         of a replaced memory takes the correction back. A second correction of it also replaces the first one.
 
         Args:
-            wrong: the id of a memory or message, or a description; a description means the first record that is clearly
-                about it, and those that say the same.
+            wrong: the id of a memory or message, or a description; a description means the first record clearly about it
+                that holds and says something else than the statement, and those that say the same.
             statement: what is true.
             dry_run: change nothing, and return the receipts that it would have.
             source: the origin of the statement. An untrusted one cannot correct what is trusted.
@@ -470,7 +470,7 @@ class Memory:
         Returns:
             The receipt of the new memory, ``superseded`` with the ids of what it replaces; then ``rejected`` ones for
             records that are near the description and were left as they are, each with its text. If nothing is clearly
-            about the description, all are ``rejected`` and nothing is stored.
+            about the description, or all that is agrees with the statement, all are ``rejected`` and nothing is stored.
 
         Raises:
             InvalidInput: an argument is not valid.
@@ -519,7 +519,8 @@ class Memory:
         Args:
             description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
                 forgotten; similar ones, and those that also say something else, are kept and have a ``rejected``
-                receipt. The handle's ``llm``, if it answers, says which of the nearest are meant.
+                receipt; of messages, "everything" hides the sentences about it. The handle's ``llm``, if it answers, says
+                which of the nearest are meant.
             ids: the records themselves, such as those of a preview; up to 10,000, as for every list of ids.
             hard: erase them for good, including those forgotten before; by description at most 5.
             dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with

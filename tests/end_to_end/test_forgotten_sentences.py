@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic import InvalidInput, Memory
+from mnemic import InvalidInput, Memory, Message
 from mnemic.recall.recipes import RECIPES
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -123,3 +123,53 @@ def test_an_edit_leaves_no_unmarked_word_of_what_it_corrects(text):
             hits = memory.search("Who is my dentist?", recipe=recipe)
             assert "Bianchi" in hits[0].text
             assert all(hit.superseded_by for hit in hits if "Rossi" in hit.text)
+
+
+OF_MARCUS = (
+    "Marcus wrote to me again.", "I met my old friend Marcus at the station.", "Thank you for telling me about Marcus.",
+    "How do you feel about Marcus today?", "The affair with Marcus began in Porto.",
+)  # fmt: skip
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(OF_MARCUS), st.sampled_from((*FACTS, "")), st.booleans()), min_size=1, max_size=5
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+def test_everything_about_somebody_goes_whoever_said_it_and_what_else_was_said_stays(said, early, named_first):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for n, (about, fact, assistant) in enumerate(said):
+            text = " ".join(filter(None, (about, fact) if named_first else (fact, about)))
+            role = "assistant" if assistant else "user"
+            memory.add(
+                [Message(role=role, content=text, id=f"m{n}", session="s", sent_at=BEGIN + timedelta(minutes=n))]
+            )
+        if early:
+            memory.process()
+        facts = {fact for _, fact, _ in said if fact and fact in recalled(memory)}
+        preview = memory.forget("everything about Marcus", dry_run=True)
+        receipts = memory.forget("everything about Marcus")
+        assert {receipt.id for receipt in preview if receipt.changed} <= {
+            receipt.id for receipt in receipts if receipt.changed
+        }
+        memory.process()
+        shown = recalled(memory) + memory.get_memory_context("What do you know about Marcus?").text
+        assert "Marcus" not in shown
+        assert {fact for fact in facts if fact in shown} == facts
+        assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_a_hidden_sentence_is_shown_again_when_its_receipt_is_restored(processed):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(f"Marcus wrote to me again. He wants the key. {FACTS[1]}", id="m")
+        if processed:
+            memory.process()
+        gone = [receipt.id for receipt in memory.forget("everything about Marcus")]
+        assert memory.search("my sister", k=1)[0].text == f"[...] [...] {FACTS[1]}"
+        assert memory.get("m").content.startswith("Marcus")
+        memory.restore(*gone)
+        assert memory.search("my sister", k=1)[0].text == memory.get("m").content

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import chain
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mnemic import validation
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
+from mnemic.knowledge.candidates import stated
 from mnemic.lifecycle.revision import update_derived
 from mnemic.recall.context import quoted
 from mnemic.recall.results import hit_from
@@ -29,11 +30,24 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
+from mnemic.text.differences import MATTER
 from mnemic.text.english import is_english, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
-from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
+from mnemic.types import (
+    AddMemory,
+    Archive,
+    Change,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Receipts,
+    RecordFilter,
+    Scope,
+    Status,
+    Stored,
+)
 from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending, top
 
 HARD = 5
@@ -322,6 +336,23 @@ def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequen
 
 
 @dataclass(frozen=True, slots=True)
+class _Parts:
+    """The sentences of messages of which not all is forgotten, as memories derived from them.
+
+    Attributes:
+        gone: those that are forgotten.
+        kept: those that a memory has beside one that is forgotten.
+        mixed: the ids of such memories, which are replaced.
+        messages: the ids of the messages.
+    """
+
+    gone: tuple[MemoryRecord, ...] = ()
+    kept: tuple[MemoryRecord, ...] = ()
+    mixed: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Described:
     """What a description takes.
 
@@ -330,12 +361,15 @@ class Described:
         spared: ``rejected`` receipts of what resembles it and stays.
         bearing: ids of all that clearly bears on it, whatever else it says, nearest first.
         beside: ids of what else may be meant, nearest first.
+        parts: what messages that say something else as well say of it, as memories derived from them, and what they say
+            beside it where a memory has both.
     """
 
     clear: tuple[Receipt, ...]
     spared: tuple[Receipt, ...]
     bearing: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    parts: _Parts = field(default_factory=_Parts)
 
 
 def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
@@ -376,13 +410,16 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         bears = [at for at in order if certain[at] or verdicts.get(at, by_rule[at])]
     kept = dict.fromkeys({at for at in order if by_rule[at]}.difference(bears), DENIED)
     kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
+    both = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) == MIXED}
+    parts = _parts(both, request) if request.broad and not archived else _Parts()
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
     return Described(
         clear=_taken(runtime, scope, clear),
-        spared=_spared(found, order, kept, clear),
+        spared=_spared(found, order, kept, {*clear, *parts.messages, *parts.mixed}),
         bearing=tuple(_id(found.records[at]) for at in bears),
         beside=tuple(_id(found.records[at]) for at in order if found.own[at] and at not in bears),
+        parts=parts,
     )
 
 
@@ -399,13 +436,13 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
 
 
 def _spared(
-    found: _Candidates, order: Sequence[int], kept: Mapping[int, str], clear: Mapping[str, Stored]
+    found: _Candidates, order: Sequence[int], kept: Mapping[int, str], taken: Collection[str]
 ) -> tuple[Receipt, ...]:
     """Receipts for what is kept: first what only the language model speaks against, then by nearness."""
     near = [
         at
         for at in sorted(order, key=lambda at: kept.get(at) != DENIED)
-        if _id(found.records[at]) not in clear
+        if _id(found.records[at]) not in taken
         and (at in kept or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
     ]
     return tuple(
@@ -450,6 +487,36 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
     return others > (0 if meant else 1)
 
 
+def _parts(both: Mapping[str, Stored], request: _Request) -> _Parts:
+    """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
+    gone: dict[str, list[MemoryRecord]] = {}
+    for id_, record in both.items():
+        if isinstance(record.value, Message):
+            about, others = _sentences(record.value.content, request)
+            if len(content_terms(" ".join(others))) >= MATTER:
+                gone[id_] = [stated(record.value, one, record.project) for one in about]
+    kept: list[MemoryRecord] = []
+    mixed: list[str] = []
+    for id_, record in both.items():
+        source = next(iter(getattr(record.value, "source_ids", ())), "")
+        if source in gone and isinstance(message := both[source].value, Message):
+            mixed.append(id_)
+            kept += [stated(message, one, record.project) for one in _sentences(record.value.content, request)[1]]
+    return _Parts(tuple(chain.from_iterable(gone.values())), tuple(kept), tuple(mixed), tuple(gone))
+
+
+def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
+    """The sentences of a text that bear on a request, and the others; a pronoun at the beginning continues the one before."""
+    found: tuple[list[str], list[str]] = [], []
+    goes = False
+    for sentence in sentences(text):
+        terms = {*content_terms(sentence)}
+        bears = not request.names.isdisjoint(terms) if request.names else terms.issuperset(request.terms)
+        goes = bears or (goes and sentence.split(maxsplit=1)[0].lower() in _GOES_ON)
+        found[0 if goes else 1].append(sentence)
+    return found
+
+
 def _clauses(text: str) -> list[str]:
     found: list[str] = []
     for sentence in sentences(text):
@@ -485,7 +552,13 @@ def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple
 def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
     meant = described(runtime, scope, description, archived=archived)
-    return Receipts((*meant.clear, *meant.spared))
+    return Receipts((*meant.clear, *map(_hidden, meant.parts.gone), *meant.spared))
+
+
+def _hidden(part: MemoryRecord) -> Receipt:
+    """The receipt of a sentence of a message that says something else as well."""
+    reason = f"of {part.source_ids[0]!r}, which stays without it: {shown(part.content, QUOTED)}"
+    return Receipt(id=part.id, outcome="forgotten", reason=reason)
 
 
 def forget_described(runtime: Runtime, scope: Scope, description: object, zone: tzinfo, reason: str) -> Receipts:
@@ -497,13 +570,27 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     meant = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in meant.clear]
-    done = runtime.store.apply(scope.user, removed) if removed else ()
-    along = update_derived(runtime, scope, [change.id for change in removed], zone)
+    changes = [*removed, *_taking_apart(runtime, meant.parts, why)]
+    done = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
+    along = update_derived(runtime, scope, [*(c.id for c in removed), *(one.id for one in meant.parts.gone)], zone)
     receipts = [
         replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
-        for one, receipt in zip(done, meant.clear, strict=True)
+        for one, receipt in zip(done, meant.clear, strict=False)
     ]
-    return Receipts((*receipts, *along, *meant.spared))
+    return Receipts((*receipts, *map(_hidden, meant.parts.gone), *along, *meant.spared))
+
+
+def _taking_apart(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
+    """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
+    records = (*parts.gone, *parts.kept)
+    added = [
+        AddMemory(record=one, indexing=indexing)
+        for one, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
+    ]
+    changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
+    for add in added[: len(parts.gone)]:  # one by one: of two that say the same, the second would be known
+        changes += [add, Archive(id=add.record.id, reason=why, everywhere=True)]
+    return [*changes, *added[len(parts.gone) :]]
 
 
 def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:

@@ -18,7 +18,7 @@ from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, NOT_ENDED, 
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
-from mnemic.text.differences import without_sentences
+from mnemic.text.differences import CUT, without_sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
@@ -591,15 +591,21 @@ class Knowledge(Reader[Database]):
             return db.execute(sql, (number, since, until)).fetchall()
 
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
-        """The first unprocessed messages of a conversation, oldest first, with their vectors."""
+        """The first unprocessed messages of a conversation, oldest first, without what was forgotten, with their vectors."""
         with self._snapshot(user) as (db, number):
             rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
             vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
+            held = [rows.message_from(row) for row in found]
+            told = _without_forgotten(db, number, held, retracted=False)
             return [
-                Waiting(doc=doc, message=rows.message_from(row), project=row["project"], vector=vectors.get(doc))
-                for row in found
-                for doc in (row["doc"],)
+                Waiting(
+                    doc=row["doc"],
+                    message=message if message is whole else _unmarked(message),
+                    project=row["project"],
+                    vector=vectors.get(row["doc"]),
+                )
+                for row, whole, message in zip(found, held, told, strict=True)
             ]
 
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -787,6 +793,11 @@ def _without_forgotten(db: Connection, user: int, messages: Sequence[Message], *
 LATER = """WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
     UNION SELECT source FROM links JOIN later ON target = later.doc AND type = 'supersedes')"""
 """All that took the place of a memory, and of that in turn."""
+
+
+def _unmarked(message: Message) -> Message:
+    """A message without the marks of what is left out of it, which nobody said."""
+    return replace(message, content=message.content.replace(f" {CUT}", "").replace(f"{CUT} ", ""))
 
 
 class Relations(Reader[Database]):
