@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.text.english import EDGES, bare_words, in_first_person, is_verb
+from mnemic.text.prose import without_output
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
@@ -325,11 +326,12 @@ def _question(messages: Sequence[Message], place: int) -> str | None:
 
 
 def _prose(text: str) -> list[str]:
-    """The sentences of a message without code, recalled memories, quotations and the greeting at its end.
+    """The sentences of a message without code, output, recalled memories, quotations and the greeting at its end.
 
     A short line ends one.
     """
-    unquoted = _QUOTATION.sub(_unquoted, _QUOTED_LINE.sub("", _SKIPPED.sub("\n", text[:READ_CHARS])))
+    written = without_output(_SKIPPED.sub("\n", text[:READ_CHARS]))
+    unquoted = _QUOTATION.sub(_unquoted, _QUOTED_LINE.sub("", written))
     lines = (unquoted[:-SIGNED] + _CLOSING_LINES.sub("", unquoted[-SIGNED:])).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
