@@ -67,14 +67,14 @@ def asked(
 ) -> Iterator[Graded]:
     """Search, and keep what the grade reads."""
     seen: list[tuple[tuple[float, float], float]] = []
-    grade = evidence._assisted_grade
+    probability = evidence._assisted_probability
 
     def spy(pool: Any, searched: int) -> Any:
         size = math.log(max(searched, evidence._LEAST_SEARCHED))
         seen.append(((evidence._highest_cosine(pool), size), pool.need))
-        return grade(pool, searched)
+        return probability(pool, searched)
 
-    with mock.patch.object(evidence, "_assisted_grade", spy):
+    with mock.patch.object(evidence, "_assisted_probability", spy):
         hits = memory.search(text, k=K, **options)
     found = {id_ for hit in hits for id_ in hit.message_ids}
     if seen and (kind != "answered" or found & {*gold}):
