@@ -216,7 +216,7 @@ class Memory:
         """Links between memories: ``add``, ``remove``, ``graph``."""
         from mnemic.lifecycle.links import Links
 
-        return Links(self._runtime, self._scope)
+        return Links(self._runtime, self._scope, self._zone)
 
     @property
     def sessions(self) -> Sessions:
@@ -402,7 +402,8 @@ class Memory:
         from mnemic.lifecycle import revision
 
         receipt = remember.remember(self._runtime, self._scope, content, options, self._zone)
-        revision.summarise_superseded(self._runtime, self._scope, receipt, self._zone)
+        if receipt.outcome == "superseded":
+            revision.summarise_superseded(self._runtime, self._scope, receipt.id, self._zone)
         return receipt
 
     def update(
@@ -487,7 +488,7 @@ class Memory:
             self._runtime, self._scope, statement, meant.ids, self._zone,
             matter=meant.matter, key=meant.key, source=source,
         )  # fmt: skip
-        revision.summarise_superseded(self._runtime, self._scope, one, self._zone)
+        revision.summarise_superseded(self._runtime, self._scope, one.id, self._zone)
         return meant.receipts(one)
 
     @overload

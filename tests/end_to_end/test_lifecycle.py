@@ -735,7 +735,7 @@ class TestSessions:
         assert len(memory.list(category="session_summary")) == 1
 
     @pytest.mark.parametrize("summarised", ["before", "after"])
-    @pytest.mark.parametrize("way", ["correct", "update", "replace"])
+    @pytest.mark.parametrize("way", ["correct", "update", "replace", "link"])
     def test_a_summary_states_nothing_that_was_corrected(self, memory, way, summarised):
         here = memory.scoped(session="s")
         here.add_exchange("My dentist is Dr. Rossi and my appointment is on Tuesday.", "Noted.")
@@ -749,6 +749,8 @@ class TestSessions:
             memory.correct(wrong, right)
         elif way == "update":
             memory.update(wrong, content=right)
+        elif way == "link":
+            memory.links.add(memory.remember(right).id, wrong, "supersedes")
         else:
             memory.remember(right, replaces=wrong)
         if summarised == "after":

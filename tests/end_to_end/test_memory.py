@@ -236,6 +236,14 @@ class TestRemembering:
         assert memory.get(copy.id).said_at == memory.get(answer.id).sent_at
         assert code in memory.get_memory_context("What is the pickup code?", min_relevance=0).text
 
+    def test_what_is_said_later_is_not_said_by_the_source(self, memory):
+        _, answer = memory.add_exchange("Can you sort out the tea thing?", "Done, I ordered it.")
+        held = memory.remember("I like green tea from Uji best of all.", source_ids=answer.id)
+        memory.add("I like green tea from Uji best of all!", id="later")
+        memory.process()
+        assert memory.get(held.id).said_at is None
+        assert not any(hit.via for hit in memory.search("green tea", k=9) if hit.id == answer.id)
+
     def test_what_ends_a_memory_does_not_end_a_source_that_does_not_say_it(self, memory):
         memory.add("I called them about the parcel.", id="m")
         held = memory.remember("The pickup code of the parcel is QX-4471.", source_ids="m")

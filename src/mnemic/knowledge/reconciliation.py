@@ -247,6 +247,8 @@ def _confirm(
             continue  # an untrusted source cannot confirm a trusted one
         if other.expired_at is not None or time_said(other) >= time_said(record):
             continue
+        if other.said_at is None and other.source_ids:
+            continue  # ``said_at`` would be that of its sources, which do not say it
         began = other.valid_at or time_said(other)
         later = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
         (index,) = runtime.indexer.indexing([later], runtime.indexer.embedder)

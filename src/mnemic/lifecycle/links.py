@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import cast, get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
+from mnemic.lifecycle.revision import summarise_superseded
 from mnemic.recall import query as queries
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
@@ -31,8 +33,8 @@ def _type(value: object) -> LinkType:
 class Links:
     """The links between the memories of a handle's user: ``memory.links``."""
 
-    def __init__(self, runtime: Runtime, scope: Scope) -> None:
-        self._runtime, self._scope = runtime, scope
+    def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
+        self._runtime, self._scope, self._zone = runtime, scope, zone
 
     def add(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
         """Link one memory to another; repeating a link updates its strength and reason.
@@ -63,7 +65,9 @@ class Links:
             why = f"{edge.target!r} superseded it: links.remove({edge.target!r}, {edge.source!r}) and restore it first"
             return Receipt(id=edge.source, outcome="rejected", reason=why)
         ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
-        return store.apply(user, [put, ended])[0]
+        receipt = store.apply(user, [put, ended])[0]
+        summarise_superseded(self._runtime, self._scope, edge.source, self._zone)
+        return receipt
 
     def _has_superseded(self, new: str, old: str) -> bool:
         """Whether a memory superseded another, directly or through others."""

@@ -112,15 +112,13 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     _summaries(runtime, scope, messages, zone)
 
 
-def summarise_superseded(runtime: Runtime, scope: Scope, receipt: Receipt, zone: tzinfo) -> None:
-    """Rewrite the summaries of the sessions in which what a new memory superseded was said."""
-    if receipt.outcome == "superseded":
-        before = runtime.store.relations.predecessors(scope.user, [receipt.id]).get(receipt.id, ())
-        sources = {id_ for record in before for id_ in record.source_ids}
-        docs = runtime.store.docs_of(scope.user, sorted(sources), kind="message").values()
-        number = runtime.store.user(scope.user)
-        assert number is not None
-        _summaries(runtime, scope, runtime.store.fetch(number, [*docs]).values(), zone)
+def summarise_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
+    """Rewrite the summaries of the sessions in which what a memory superseded was said."""
+    before = runtime.store.relations.predecessors(scope.user, [by]).get(by, ())
+    sources = {id_ for record in before for id_ in record.source_ids}
+    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, sorted(sources), kind="message")
+    if number is not None and docs:
+        _summaries(runtime, scope, runtime.store.fetch(number, [*docs.values()]).values(), zone)
 
 
 def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
