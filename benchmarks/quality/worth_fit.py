@@ -105,9 +105,10 @@ def of_worth(
     """By author left out, and kind."""
     found: dict[str, dict[str, float]] = {}
     least, possible = (np.log(p / (1 - p)) for p in (selection.THRESHOLD, selection.POSSIBLE))
+    plain = kinds != "frame"  # their sentences are as those of others: the frame decides
     for author in dict.fromkeys(authors[kinds != "talk"]):
         own = authors == author
-        weights = fitted(vectors[~own], odds[~own], notes[~own])
+        weights = fitted(vectors[~own & plain], odds[~own & plain], notes[~own & plain])
         sums = odds + vectors @ weights[:-1] + weights[-1]
         for kind in dict.fromkeys(kinds[own]):
             part = own & (kinds == kind)
@@ -167,7 +168,8 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     notes = np.array([float(one.label) for one, _ in found])
     authors, kinds = np.array([one.source for one, _ in found]), np.array([kind for _, kind in found])
     figures = of_worth(vectors, odds, notes, authors, kinds) | of_frames(frames, messages, sentences)
-    print("worth", LinearProbe.pack(fitted(vectors, odds, notes)))
+    plain = kinds != "frame"
+    print("worth", LinearProbe.pack(fitted(vectors[plain], odds[plain], notes[plain])))
     print("frame", LinearProbe.pack(fitted_frames(frames, [*itertools.chain(*messages)], sentences)))
     rows = [(name, *figure.values()) for name, figure in figures.items()]
     reporting.print_table("chosen, each author left out, %", ("kind", "sentences", *DEFINITIONS), rows)

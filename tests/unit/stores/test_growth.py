@@ -4,6 +4,7 @@ import apsw
 import pytest
 
 from mnemic import Memory, Message
+from mnemic.recall.context.assembly import READ
 
 STEPS, SIZES = 100, (100, 1_000)
 TURNS = {
@@ -48,7 +49,7 @@ def filled(folder, size):
     memory.add(
         Message(role="user", content=f"Line {n} of house {n}.", session=f"s{n // 10}", id=f"m{n}") for n in range(size)
     )
-    for n in range(size // 10):
+    for n in range(READ + size // 10):  # the start of a session looks at so many
         memory.remember(f"House {n} belongs to tenant {n * 7919 % 10_007}.", id=f"fact-{n}")
     memory.process()
     memory.add("Hello.")
