@@ -2,11 +2,11 @@
 
     python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--json OUT]
 
-Worth: ``sentences_by_worth.json`` holds 1,350 sentences to an assistant by three authors who knew no code: notes, requests, and
-what is said in passing; ``messages_by_worth.json`` 350 whole messages by two more, with the sentences to note: pasted text, plain
+Worth: ``sentences_by_worth.json`` holds 2,070 sentences to an assistant by five authors who knew no code: notes, requests, and
+what is said in passing; ``messages_by_worth.json`` 350 whole messages by two others, with the sentences to note: pasted text, plain
 facts, other people's words, requests with facts. Fitted on both, on the texts that need no memory, and on what ``selection_fit``
 reads, in English, on top of the weights of words. Frame: ``openings_by_frame.json`` holds 640 first and last sentences of messages
-by two more authors, half of which say that the others are another's words or not real. The figures are those of each author left
+by two more, half of which say that the others are another's words or not real. The figures are those of each author left
 out.
 """
 

@@ -648,22 +648,28 @@ class TestFolding:
             memory.add(text, name="Ana", sent_at=datetime(2026, 3, day, tzinfo=UTC), session=f"s{day}")
         loved, hated = sorted(memory.search("hiking"), key=lambda hit: "hate" in hit.text)
         assert (len(loved.similar), hated.similar) == (2, ())
-        assert loved.first_said_at == datetime(2026, 3, 1, tzinfo=UTC)
-        assert loved.last_said_at == datetime(2026, 3, 3, tzinfo=UTC)
+        assert loved.said_at == tuple(datetime(2026, 3, day, tzinfo=UTC) for day in (1, 2, 3))
         context = memory.get_memory_context("hiking")
         for style in (None, "markdown", "xml", "json"):
-            assert context.to_prompt(style).count("(said 3 times, 1 to 3 March 2026)") == 1
+            assert context.to_prompt(style).count("(said 3 times, on 1, 2 and 3 March 2026)") == 1
             assert "I hate hiking." in context.to_prompt(style)
 
     @pytest.mark.parametrize("when", ["today", "yesterday", "last night", "this morning", "two days ago", "last week"])
-    def test_what_is_told_of_its_day_is_another_fact_on_another_day(self, memory, when):
+    def test_what_is_told_of_its_day_names_all_its_days(self, memory, when):
         for day in (1, 1, 8, 15, 29):
             memory.add(f"I had a panic attack {when}.", sent_at=datetime(2026, 3, day, tzinfo=UTC))
-        hits = memory.search("When was my first panic attack?")
-        assert sorted(hit.sent_at.day for hit in hits) == [1, 8, 15, 29]
+        (hit,) = memory.search("When was my first panic attack?")
+        assert [time.day for time in hit.said_at] == [1, 1, 8, 15, 29]
         context = memory.get_memory_context("When was my first panic attack?", min_relevance=0)
-        assert all(f" {day} March 2026:" in context.text for day in (1, 8, 15, 29))
-        assert "(said 2 times, on 1 March 2026)" in context.text
+        assert "(said 5 times, on 1, 8, 15 and 29 March 2026)" in context.text
+
+    def test_what_is_said_daily_leaves_room_for_other_matters(self, memory):
+        memory.add("Rex has arthritis in the left hip.", sent_at=datetime(2026, 2, 1, tzinfo=UTC), session="vet")
+        for day in range(1, 31):
+            memory.add("Rex had his pill this morning.", sent_at=datetime(2026, 3, day, tzinfo=UTC), session=f"d{day}")
+        context = memory.get_memory_context("What do you know about Rex?", max_tokens=300, min_relevance=0)
+        assert "(said 30 times, 1 to 30 March 2026)" in context.text
+        assert "arthritis" in context.text
 
     def test_what_differs_keeps_its_own_place(self, memory):
         for text in (

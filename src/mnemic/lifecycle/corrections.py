@@ -51,12 +51,14 @@ class Meant:
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
+        first = next(iter(self.wrong.values())).content if self.wrong else ""
         if not self.wrong:
             statement = Receipt(id="", outcome="rejected", reason=self.why)
         elif statement is None:
-            first = next(iter(self.wrong.values())).content
             would = f"would replace {', '.join(map(repr, self.wrong))}: {first}"
             statement = Receipt(id="", outcome="superseded", reason=would)
+        elif statement.outcome == "superseded":
+            statement = replace(statement, reason=f"{statement.reason}; it said: {first}")
         return Receipts([statement, *self.near])
 
 
@@ -107,7 +109,7 @@ class _Statements:
 
 def _described(held: _Statements, text: str, said: str) -> Meant:
     found = forgetting.described(held.runtime, held.scope, text)
-    about = held.of(found.bearing)
+    about = _on_the_matter(held.of(found.bearing), text, said)
     right = {name: words for name in about if agrees(words := _words(held, name), said, text)}
     wrong = {name: one for name, one in about.items() if name not in right}
     if right and values(said):  # what is right has a value, and so has what is wrong
@@ -118,6 +120,17 @@ def _described(held: _Statements, text: str, said: str) -> Meant:
         wrong = {name: one for name, one in wrong.items() if one.content == first or agrees(one.content, first, text)}
     near = tuple(_staying(held, (*found.clear, *found.spared), wrong, said, text))
     return Meant(wrong, held.terms, near, KNOWN if right else NOTHING)
+
+
+def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
+    """Of statements about what a description names, those that have another of its words, or of the new statement's."""
+    named = values(text)
+    other = {*content_terms(f"{text}\n{said}")} - named - values(said)
+    return {
+        name: one
+        for name, one in found.items()
+        if not (named and other) or not other.isdisjoint(content_terms(one.content))
+    }
 
 
 def _words(held: _Statements, name: str) -> str:

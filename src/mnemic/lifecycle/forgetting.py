@@ -78,9 +78,10 @@ OWN_WORDS, CLAUSE_WORDS = 2, 3
 MIXED, DENIED = "says something else as well", "is not meant according to the language model"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
-_GENERIC = frozenset(
+_ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
+_GENERIC = _ACTIONS | frozenset(
     content_terms(
-        """forget remove delete erase wipe drop scrub clear keep memory know remember record note store save say tell mention
+        """keep memory know remember record note store save say tell mention
         mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo sobre alles
         \u00fcber tout"""
     )
@@ -184,6 +185,7 @@ class _Candidates:
         share: of the idf of the request's terms that the record has, 0 to 1.
         own: whether it may be meant: it has the names that are asked for, and tells of nobody else.
         named: whether it has the names.
+        asks: whether it is no more than a request to forget this, such as the one that is being carried out.
     """
 
     records: Sequence[Stored]
@@ -191,6 +193,7 @@ class _Candidates:
     share: Floats
     own: NDArray[np.bool_]
     named: NDArray[np.bool_]
+    asks: NDArray[np.bool_]
 
 
 def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], request: _Request) -> _Candidates:
@@ -212,13 +215,20 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     said = [_terms_of(record) for record in records]
     share = [sum(weights[term] for term in terms.intersection(weights)) for terms in said]
     named = np.array([request.names <= terms for terms in said], np.bool_)
+    asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     return _Candidates(
         records=records,
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
-        own=named & ~_about_another(runtime, view, rows, request),
+        own=named & ~asks & ~_about_another(runtime, view, rows, request),
+        asks=asks,
     )
+
+
+def _only_asks(record: Stored, request: _Request) -> bool:
+    terms = {*content_terms(record.value.content)}
+    return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
 
 
 def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Floats, text: str) -> tuple[Rows, Floats]:
@@ -414,6 +424,8 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     parts = _parts(both, request) if request.broad and not archived else _Parts()
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= _emptied_messages(runtime, scope, clear, request)
+    if clear or parts.gone:
+        clear |= {_id(found.records[at]): found.records[at] for at in order if found.asks[at]}
     return Described(
         clear=_taken(runtime, scope, clear),
         spared=_spared(found, order, kept, {*clear, *parts.messages, *parts.mixed}),

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mnemic.recall.candidates import AnalysedQuery
 from mnemic.runtime.views import View
-from mnemic.text.dates import of_one_time
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
@@ -97,11 +96,10 @@ class FoldedHits:
         if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
-            times = [*filter(None, (leader.first_said_at or leader.sent_at, leader.last_said_at, hit.sent_at))]
+            times = tuple(sorted(filter(None, (*(leader.said_at or (leader.sent_at,)), hit.sent_at))))
             self.hits[leader.id] = replace(
-                leader, similar=(*leader.similar, hit.id), message_ids=evidence,
-                first_said_at=min(times, default=None), last_said_at=max(times, default=None),
-            )  # fmt: skip
+                leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times
+            )
             return leader.id
         self._store_vector(vector)
         self.hits[hit.id] = hit
@@ -127,18 +125,14 @@ class FoldedHits:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same speaker says the same of the same time.
+    """Whether a hit adds nothing but its time: the same speaker says the same.
 
     Vectors cannot distinguish "I owe you" from "you owe me", nor read the truncated part of a text, so the words
     decide.
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return restates(leader.text, hit.text) and (
-        leader.sent_at is None
-        or hit.sent_at is None
-        or of_one_time(leader.text, leader.sent_at.toordinal(), hit.text, hit.sent_at.toordinal())
-    )
+    return restates(leader.text, hit.text)
 
 
 DERIVED = 50

@@ -76,8 +76,7 @@ class Hit:
             conversations, recency, a reranker) may move it.
         message_ids: the messages whose text this hit contains.
         speaker: the name of the speaker, else the role; for a memory the name only.
-        similar: ids of restatements folded into this hit; ``first_said_at`` and ``last_said_at``: when it was first and last
-            said, if there are any.
+        similar: ids of restatements folded into this hit; ``said_at``: when it and they were said, if there are any, in order.
         via: ids of memories derived from this hit that match the query.
         superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since.
         ended: whether it was superseded by what is erased since, so that no id is left.
@@ -109,8 +108,7 @@ class Hit:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     similar: tuple[str, ...] = ()
-    first_said_at: datetime | None = None
-    last_said_at: datetime | None = None
+    said_at: tuple[datetime, ...] = ()
     via: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()
     ended: bool = False

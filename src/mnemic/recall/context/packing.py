@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
@@ -40,6 +40,8 @@ GRADES: Mapping[Evidence, str] = {
 }
 """The evidence grade as stated in the prompt."""
 UNDATED = "Undated"
+DAYS_NAMED = 8
+"""Most days on which something was said that are named one by one."""
 LONGEST_NAME = 100
 _NO_HEADING = " -*#>\u2022\u2013\u2014"
 
@@ -132,19 +134,29 @@ def _day(day: date) -> str:
     return f"{day:%A} {day.day} {day:%B} {day.year:04d}"
 
 
-def date_of(moment: datetime | None) -> str:
+def date_of(moment: date | None) -> str:
     """A day within a line, such as ``8 May 2023``."""
     return f"{moment.day} {moment:%B} {moment.year:04d}" if moment else UNDATED.lower()
 
 
-def dates_of(first: datetime | None, last: datetime | None) -> str:
-    """Two days within a line, such as ``1 to 29 March 2026``; one, such as ``on 8 May 2023``, where they are the same."""
-    if first is None or last is None or first.date() == last.date():
-        return f"on {date_of(last)}" if last else UNDATED.lower()
-    same_year = first.year == last.year
-    same_month = same_year and first.month == last.month
-    begun = f"{first.day}" if same_month else f"{first.day} {first:%B}" if same_year else date_of(first)
-    return f"{begun} to {date_of(last)}"
+def dates_of(times: Sequence[datetime]) -> str:
+    """Several days within a line: ``on 1, 8 and 15 March 2026``; of many the first and the last: ``1 to 29 March 2026``."""
+    days = sorted({time.date() for time in times})
+    if not days:
+        return UNDATED.lower()
+    many = len(days) > DAYS_NAMED
+    days = [days[0], days[-1]] if many else days
+    shown = [_day_before(day, later) for day, later in pairwise(days)] + [date_of(days[-1])]
+    if many:
+        return " to ".join(shown)
+    return f"on {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+
+
+def _day_before(day: date, later: date) -> str:
+    """A day without the month and year that it shares with the next one in a list."""
+    if day.year != later.year:
+        return date_of(day)
+    return f"{day.day}" if day.month == later.month else f"{day.day} {day:%B}"
 
 
 def with_trust_mark(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> str:
@@ -179,7 +191,7 @@ def times_said(hit: Hit) -> str:
     """How often a hit was said, and when, as a mark; empty for once."""
     if not hit.similar:
         return ""
-    return f" (said {len(hit.similar) + 1} times, {dates_of(hit.first_said_at, hit.last_said_at)})"
+    return f" (said {len(hit.similar) + 1} times, {dates_of(hit.said_at)})"
 
 
 def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:
