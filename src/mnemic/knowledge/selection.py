@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.text.english import EDGES, bare_words, in_first_person, is_verb
-from mnemic.text.prose import without_output
+from mnemic.text.prose import is_prose, symbol_share, without_output
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
@@ -87,9 +87,8 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts without spaces between words."""
 _CLOSING = " \t\r\n\"'”’»)]*_"
 """What may follow the mark of a question."""
-_SYMBOL = re.compile(r"[=<>{}\[\]|\\/_#$%^&*~`@+;()]|(?<!\d):")
 ORDINARY_SYMBOLS, MOST_SYMBOLS = 0.02, 0.2
-"""Share of characters that are symbols in nearly all prose, and the largest that counts: code, logs and tables have more."""
+"""Share of characters that are symbols in nearly all prose, and the largest that counts."""
 
 _RETRACTION = re.compile(
     r"\W*(?:(?:ha){2,}\W+)?(?:(?:just |only )?(?:kidding|joking)|april fools|not really)\b", re.IGNORECASE
@@ -235,7 +234,7 @@ def _in_frame(one: Candidate, stated: Sequence[tuple[int, str]], judged: Mapping
             frame.append(by_words)
         elif not end.endswith(":") and any(place == one.place and end in text for place, text in stated):
             frame.append("")
-        elif judgement.frame >= CERTAIN:
+        elif judgement.frame >= (0 if by_words else CERTAIN):  # two signs need less than one
             return None
         else:
             frame.append(by_words if judgement.frame > -CERTAIN else "")
@@ -262,8 +261,9 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
 
 
 def _opening(pieces: Sequence[str]) -> str:
-    """The first sentence that is no small talk; its part up to a colon before words in the first person."""
-    opening = next((piece for piece in pieces if not SMALL_TALK.issuperset(bare_words(piece))), "")
+    """The first sentence of prose that is no small talk; its part up to a colon before words in the first person."""
+    said = (piece for piece in pieces if is_prose(piece) and not SMALL_TALK.issuperset(bare_words(piece)))
+    opening = next(said, "")
     introduced = _INTRODUCED.search(opening)
     return opening[: introduced.end()] if introduced and _is_own(opening[introduced.end() :]) else opening
 
@@ -410,7 +410,7 @@ def features(one: Candidate) -> dict[str, float]:
         "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
         "orders": float(orders),
         "only_asks": float((question or second or orders) and not first),
-        "symbols": max(0.0, min(len(_SYMBOL.findall(text)) / max(len(text), 1), MOST_SYMBOLS) - ORDINARY_SYMBOLS) * 10,
+        "symbols": max(0.0, min(symbol_share(text), MOST_SYMBOLS) - ORDINARY_SYMBOLS) * 10,
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "answer": float(one.question is not None),
     }  # fmt: skip

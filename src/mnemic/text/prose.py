@@ -15,8 +15,20 @@ _PRINTED = re.compile(
 """Beginnings of lines of stack traces and logs, which may go on in words."""
 _NUMBER = re.compile(r"(?=\D*\d)[\W\d]+")
 _CODE = re.compile(r"\w(?:[\\/_()\[\]$^~`]|::)+\w|\w\(|[{}<>|\\=]|\A[\"'(]*(?:[/~$]\w?|--\w)", re.ASCII)
+_SYMBOL = re.compile(r"[=<>{}\[\]|\\/_#$%^&*~`@+;()]|(?<!\d):")
+_MOST_SYMBOLS = 0.04
 GAP = 2
 """Most lines between two printed ones that belong to the same output."""
+
+
+def symbol_share(text: str) -> float:
+    """The share of characters that are symbols."""
+    return len(_SYMBOL.findall(text)) / max(len(text), 1)
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line has few symbols, at most one in a short line: most lines of code, logs and tables have more."""
+    return symbol_share(line) <= max(_MOST_SYMBOLS, 1 / max(len(line), 1))
 
 
 def without_output(text: str) -> str:

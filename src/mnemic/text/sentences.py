@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mnemic.text.prose import is_prose
+
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(
     r"[ \t]*(?:[-*+\u2022\u2023\u25e6\u2043]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?"
@@ -80,12 +82,17 @@ def _paragraphs(text: str) -> list[str]:
             goes_on = False
             continue
         bullet = _BULLET.match(line)
-        if goes_on and not bullet and (len(found[-1][-1]) >= _WRAPPED or bare[0].islower()):
+        if goes_on and not bullet and (_is_wrapped(found[-1][-1]) or bare[0].islower()):
             found[-1].append(bare)
         else:
             found.append([line[bullet.end() :].strip() if bullet else bare])
         goes_on = not re.search(rf"[.!?\u2026:;\u3002\uff01\uff1f][{_CLOSING}]*$", bare)
     return [joined for lines in found if (joined := " ".join(part for part in lines if part))]
+
+
+def _is_wrapped(line: str) -> bool:
+    """Whether a line without an end mark continues in the next one: long prose does, the line of a log does not."""
+    return len(line) >= _WRAPPED and is_prose(line)
 
 
 def _split(line: str) -> list[str]:

@@ -6,10 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.recall.context import passage, with_excerpts
+from mnemic.recall.context import Frame, pack, passage, with_excerpts
 
 FILLER = "The weather was mild and nothing much happened on that day. "
 FACT = "The dashboard answers in 250 milliseconds since the cache was added."
+
+
+def frame(max_tokens):
+    """A prompt of which a token is three characters."""
+    return Frame(max_tokens, lambda text: len(text) // 3 + 1, "fence")
 
 
 def hit(text, id="m1"):
@@ -41,10 +46,20 @@ def test_code_is_taken_by_lines():
 
 def test_what_fits_whole_stays_whole():
     hits = [hit(FILLER * 50), hit(FACT, "m2")]
-    assert with_excerpts(hits, "dashboard", 10_000) == hits
-    (long, short) = with_excerpts(hits, "dashboard", 200)
+    assert with_excerpts(hits, "dashboard", frame(10_000)) == hits
+    (long, short) = with_excerpts(hits, "dashboard", frame(200))
     assert len(long.text) < len(hits[0].text)
     assert short == hits[1]
+
+
+@given(st.integers(20, 120), st.integers(300, 3_000))
+def test_no_budget_loses_the_answer_in_a_log(lines, budget):
+    log = "\n".join(
+        f"02:{n % 60:02d}:{n * 7 % 60:02d}.004Z db{n % 5} {n * 7919 % 991} ms id={n * 104729:x}" for n in range(lines)
+    )
+    hits = [hit(f"{log}\n{FACT}"), hit("Our billing contact is Marc.", "m2")]
+    packed = pack(with_excerpts(hits, "dashboard", frame(budget)), frame(budget))
+    assert FACT in packed.context.text
 
 
 @given(st.text(max_size=3_000), st.integers(1, 500))
@@ -66,6 +81,6 @@ def test_a_context_quotes_the_fact_in_a_long_answer_and_gives_back_whole_hits(tm
 
 def test_what_is_slightly_too_long_stays_whole():
     slightly, long = hit(FILLER * 8, "a"), hit(FILLER * 20, "b")
-    whole, cut = with_excerpts([slightly, long], "dashboard", 300)
+    whole, cut = with_excerpts([slightly, long], "dashboard", frame(300))
     assert whole == slightly
     assert len(cut.text) < len(long.text)

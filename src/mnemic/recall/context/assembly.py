@@ -194,7 +194,7 @@ def build_context(
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
-    hits = _cut(result.hits, query, max_tokens)
+    hits = _cut(result.hits, query, frame)
     packed = context.pack(hits, frame)
     found = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
@@ -301,9 +301,9 @@ def _as_known(record: MemoryRecord, known_at: int | None) -> MemoryRecord:
 
 
 def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame: Frame) -> tuple[Hit, ...]:
-    """The start of a session: the latest messages within their share, preferences, memories, the messages before.
+    """The start of a session: what persons said last within its share, preferences, memories, the other messages.
 
-    Memories come by importance, then the newest ones, session summaries among them.
+    Memories come by importance, then the newest ones, session summaries among them. Messages of the same words stand once.
     """
     most = max(10, frame.max_tokens // 20)
     memories, messages = list[Hit](), list[Hit]()
@@ -315,16 +315,25 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
         memories = memory_hits(preferences(runtime, scope, filters))
         memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
     if "message" in filters.kinds:
-        messages = _latest_messages(runtime, scope, filters, most)
-    shown = [line_of(hit, frame.fence) for hit in _cut(messages, None, frame.max_tokens)]
-    return _distinct((*_fitting(messages, shown, frame, LATEST_SHARE), *memories, *messages), filters)
+        messages = _each_once(_latest_messages(runtime, scope, filters, most))
+    said = [hit for hit in messages if hit.role != "assistant"] or messages
+    shown = [line_of(hit, frame.fence) for hit in _cut(said, None, frame)]
+    return _distinct((*_fitting(said, shown, frame, LATEST_SHARE), *memories, *messages), filters)
 
 
-def _cut(hits: Sequence[Hit], query: Query | None, max_tokens: int) -> list[Hit]:
+def _each_once(hits: Sequence[Hit]) -> list[Hit]:
+    """Hits without those whose speaker says the same in one before."""
+    found: dict[tuple[str | None, str], Hit] = {}
+    for hit in hits:
+        found.setdefault((hit.speaker, " ".join(hit.text.casefold().split())), hit)
+    return [*found.values()]
+
+
+def _cut(hits: Sequence[Hit], query: Query | None, frame: Frame) -> list[Hit]:
     """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
     if query is not None:
-        return context.with_excerpts(hits, query.text, max_tokens)
-    cut = context.with_excerpts([hit for hit in hits if hit.kind == "message"], "", max_tokens)
+        return context.with_excerpts(hits, query.text, frame)
+    cut = context.with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
     beginnings = {hit.id: hit for hit in cut}
     return [beginnings.get(hit.id, hit) for hit in hits]
 

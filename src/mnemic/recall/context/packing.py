@@ -545,24 +545,25 @@ SHORTEST = 400
 """Least characters of an excerpt."""
 SLIGHTLY = 1.25
 """A text that is longer by less than this factor stays whole: the cut would save a few tokens and lose its end."""
-PER_TOKEN = 4
-"""Characters per token of plain text."""
+PER_TOKEN, HEADING = 4, 10
+"""Characters per token of plain text, which logs and code have fewer of; tokens for the day and the speaker of a hit."""
 READ = 100_000
 """Characters of a text that are searched for the passage."""
 PIECES = 4
 """A sentence longer than 1/4 of a passage is split."""
 
 
-def with_excerpts(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
+def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
     """Cut long hits to the passage that covers most of the query, unless all hits fit whole.
 
     Args:
         hits: best first.
         query: the query.
-        max_tokens: the budget of the whole prompt.
+        frame: the prompt.
     """
-    most = max(SHORTEST, PER_TOKEN * max_tokens // SHARE)
-    if sum(len(hit.text) for hit in hits) <= PER_TOKEN * max_tokens:
+    most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
+    small = sum(len(hit.text) for hit in hits) <= PER_TOKEN * frame.max_tokens  # else not worth counting
+    if small and frame.count(frame.render(hit.text for hit in hits)) + HEADING * len(hits) <= frame.max_tokens:
         return list(hits)
     terms = query_terms(query)
     said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
