@@ -151,3 +151,20 @@ def test_a_package_adds_a_format_of_its_own(tmp_path, monkeypatch):
                 memory.admin.import_file(wrong, format="diary")
         with pytest.raises(InvalidInput, match=r"format must be one of .*'diary'.*, not 'dairy'"):
             memory.admin.import_file(diary, format="dairy")
+
+
+def test_a_newer_export_under_another_name_adds_what_is_new(memory, written):
+    rows = [
+        "role,content,sent_at",
+        "customer,My order is late.,2026-11-02 10:00",
+        "agent,It is on its way.,2026-11-02 10:20",
+    ]
+    assert memory.admin.import_file(written("\n".join(rows), "chat-06.csv")).stored == 2
+    rows.append("customer,It arrived now.,2026-11-12 09:00")
+    again = memory.admin.import_file(written("\n".join(rows), "chat-13.csv"))
+    assert (again.stored, again.duplicate) == (1, 2)
+
+
+def test_undated_files_of_the_same_words_are_two_chats(memory, written):
+    rows = "role,content\ncustomer,Hello there.\n"
+    assert [memory.admin.import_file(written(rows, f"{name}.csv")).stored for name in ("a", "b", "a")] == [1, 1, 0]

@@ -161,8 +161,8 @@ def read(
     if name in files.MEMORY_FORMATS:
         found, damaged = files.read_memories(parsed, name)
     if name in files.MESSAGE_FORMATS:
-        session = session or ("stdin" if file == "-" else Path(file).stem)
-        messages, unread = files.messages_of(parsed, name, session)
+        named = session or ("stdin" if file == "-" else Path(file).stem)
+        messages, unread = files.messages_of(parsed, name, named, guessed=session is None)
         damaged = [*dict.fromkeys([*damaged, *unread])]
     reading = Reading(file, name, messages, found, damaged, files.remarks(parsed.data, name))
     if strict and reading.damaged:

@@ -79,12 +79,25 @@ def test_most_requests_are_no_memories(memory):
     assert sum(bool(remembered(memory, one)) for one in requests) <= 2
 
 
-def test_lines_of_a_trace_are_no_memories(memory):
-    trace = (
-        'This is flaky:\n  File "/srv/app/money.py", line 88, in total\n    return self.amount + other.amount\n'
-        "TypeError: unsupported operand type(s) for +: 'int' and 'NoneType'"
-    )
-    assert remembered(memory, trace) == []
+LINES = st.lists(
+    st.sampled_from(
+        ("  File \"/srv/app/money.py\", line 88, in total", "    return self.amount + other.amount",
+         "TypeError: unsupported operand type(s) for +: 'int' and 'NoneType'",
+         "2026-11-27T02:14:03.004Z INFO  billing.db Query 12 took 991 ms on node db3",
+         "Nov 27 03:12:45 web1 kernel: Out of memory: Killed process 2211 (java) total-vm:8123456kB",
+         "#8 ERROR: process \"/bin/sh -c npm ci\" did not complete successfully: exit code: 1",
+         "main.cpp:13:1: warning: no return statement in function returning non-void [-Wreturn-type]")
+    ),
+    min_size=1, max_size=5,
+)  # fmt: skip
+
+
+@settings(max_examples=10, deadline=None)
+@given(LINES)
+def test_what_a_person_writes_below_the_lines_of_a_program_is_the_only_memory(memory, lines):
+    said = "My team works with Node 22 and pnpm."
+    assert remembered(memory, "\n".join(lines)) == []
+    assert remembered(memory, "\n".join([*lines, said])) == [said]
 
 
 @pytest.mark.parametrize("embedder", [HashingEmbedder(), FailingEmbedder()])

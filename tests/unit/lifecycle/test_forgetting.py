@@ -360,3 +360,14 @@ async def test_the_asynchronous_face_asks_too():
         assert taken(await memory.forget("my salary", dry_run=True)) == {"pay"}
         assert taken(await memory.forget("my salary")) == {"pay"}
     assert model.calls == {"forget": 2}
+
+
+@pytest.mark.parametrize(
+    "asked", ["Please forget my hairdresser.", "Forget my hairdresser", "can you delete my hairdresser please"]
+)
+def test_a_request_to_forget_is_not_what_it_asks_to_forget(memory, asked):
+    memory.add("My dentist is Dr. Rossi and my hairdresser is Fiona.", id="both")
+    memory.add(asked, id="asked")
+    assert taken(memory.forget("my hairdresser", dry_run=True)) == set()
+    memory.remember("My hairdresser is Fiona.", id="fact")
+    assert taken(memory.forget("my hairdresser", dry_run=True)) == {"fact", "asked"}

@@ -175,13 +175,16 @@ def _unwrap(data: object) -> object:
 # Messages
 
 
-def read_messages(data: object, *, format: str = "auto", session: str | None = None) -> list[Message]:
+def read_messages(
+    data: object, *, format: str = "auto", session: str | None = None, guessed: bool = False
+) -> list[Message]:
     """The messages in parsed JSON, in order, each with an id.
 
     Args:
         data: the result of ``parse``.
         format: one of ``MESSAGE_FORMATS``, or ``auto`` to detect it.
         session: the session of messages that have none.
+        guessed: it is only the name of a file, which the next export of the same chat may not have.
 
     Raises:
         InvalidInput: a field is missing or malformed; the message names its place, counted from 0.
@@ -190,25 +193,30 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
     if name not in MESSAGE_FORMATS:
         raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
     try:
-        return with_ids(MESSAGE_FORMATS[name](_items(data, name) if name in _LISTS else data, session))
+        return with_ids(
+            MESSAGE_FORMATS[name](_items(data, name) if name in _LISTS else data, session), session if guessed else None
+        )
     except InvalidInput as error:
         raise InvalidInput(f"{error} {NOTHING}") from error
 
 
-def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Message], list[Damage]]:
+def messages_of(
+    read: Parsed, format: str, session: str | None, *, guessed: bool = False
+) -> tuple[list[Message], list[Damage]]:
     """The messages of a file, in order, and the parts that are damaged: of a list, the others are read without them.
 
     Args:
         read: the result of ``parse_lines``.
         format: one of ``MESSAGE_FORMATS``.
         session: the session of messages that have none.
+        guessed: as for ``read_messages``.
 
     Raises:
         InvalidInput: the file has another format, or holds nothing that can be read.
     """
     damaged = [*read.damaged]
     try:
-        return read_messages(read.data, format=format, session=session), damaged
+        return read_messages(read.data, format=format, session=session, guessed=guessed), damaged
     except InvalidInput:
         value = _items(read.data, format)
         items = cast("list[object]", value) if isinstance(value, list) else []
@@ -220,7 +228,7 @@ def messages_of(read: Parsed, format: str, session: str | None) -> tuple[list[Me
                 damaged.append(Damage(place, str(error).replace("[0]", place, 1)))
         if not found:
             raise
-        return with_ids(found), damaged
+        return with_ids(found, session if guessed else None), damaged
 
 
 def _items(data: object, format: str) -> object:
@@ -243,8 +251,10 @@ def _places(read: Parsed, items: Sequence[object]) -> list[str]:
     return [f"[{number}]" for number in range(len(items))]
 
 
-def with_ids(found: Iterable[Message]) -> list[Message]:
+def with_ids(found: Iterable[Message], guessed: str | None = None) -> list[Message]:
     """Messages with ids; a missing id is derived from content, speaker, time, session and user.
+
+    A ``guessed`` session counts only for messages without a time: a newer export of a chat may be named otherwise.
 
     Repetitions are counted, so that two equal messages are stored as two, and a second import of both stores none.
     """
@@ -256,7 +266,8 @@ def with_ids(found: Iterable[Message]) -> list[Message]:
             continue
         when = message.sent_at.isoformat() if message.sent_at else None
         named = names_in(message.metadata).values()
-        said = json.dumps([message.session, message.role, message.name, when, message.content, *named])
+        session = None if when and message.session == guessed else message.session
+        said = json.dumps([session, message.role, message.name, when, message.content, *named])
         seen[said] += 1
         digest = hashlib.sha256(f"{seen[said]} {said}".encode()).hexdigest()[:24]
         made.append(replace(message, id=f"import:{digest}"))

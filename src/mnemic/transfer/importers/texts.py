@@ -175,7 +175,17 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "role": ("role", "sender", "from", "author_role", "type"),
     "name": ("name", "speaker", "author", "user_name", "username"),
     "sent_at": ("sent_at", "timestamp", "created_at", "date", "time", "datetime"),
-    "session": ("session", "conversation", "conversation_id", "thread", "thread_id", "chat_id", "session_id"),
+    "session": (
+        "session",
+        "conversation",
+        "conversation_id",
+        "thread",
+        "thread_id",
+        "chat_id",
+        "session_id",
+        "ticket",
+        "ticket_id",
+    ),
     "id": ("id", "message_id", "uuid"),
     "user": USER_FIELDS,
 }
