@@ -234,7 +234,7 @@ def _in_frame(one: Candidate, stated: Sequence[tuple[int, str]], judged: Mapping
             frame.append(by_words)
         elif not end.endswith(":") and any(place == one.place and end in text for place, text in stated):
             frame.append("")
-        elif judgement.frame >= (0 if by_words else CERTAIN):  # two signs need less than one
+        elif judgement.frame >= CERTAIN:
             return None
         else:
             frame.append(by_words if judgement.frame > -CERTAIN else "")
