@@ -23,8 +23,8 @@ _NOUNS = frozenset(
 _REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean
     close collect copy create decide delete deploy disable enable end enjoy expect fix follow handle happen hate help
     hope include install invite join like list listen live log look love mend mention merge miss move need offer open order
-    own pack paint plan play prefer press push quit raise recap recommend refer reload remember remind remove repair replace reset
-    resolve restart return save seem serve set share split start stay stir stop store study suggest summarise
+    own pack paint plan play prefer press push quit raise recap recommend refer reload remember remind remove repair replace
+    reset resolve restart return save seem serve set share split start stay stir stop store study suggest summarise
     summarize talk toast travel try turn update upgrade use validate visit wait walk want warn wash watch water wish
     work worry wrap""".split()
 _BASES = (frozenset(BASE_FORMS.values()) | frozenset(_REGULAR) | frozenset("cut put hit let".split())) - _NOUNS
