@@ -219,13 +219,7 @@ def build_pool(
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     counts, in_session, idf = _term_counts(view, question, rows, at)
-    others = _other_words(question)
-    roles = _roles(others)
-    particular = _has_term(question, [word for word in others if word not in roles and english.is_particular(word)])
-    inside, elsewhere = _most_held(view, question, particular, idf)
-    spoken = _has_term(question, roles)
-    tells = (counts[:, HERE] * spoken).any(axis=1)
-    idf[spoken] = 0.0  # the word is in what others say of that role, rarely in its own turns
+    named = _named(view, question, rows, counts, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
     cosines = _turn_cosines(c, question, rows, at, echo)
@@ -252,11 +246,8 @@ def build_pool(
         mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if question.asked else (),
         query_periods=question.periods,
         asked_periods=question.asked,
-        particular=particular,
-        inside=inside,
-        elsewhere=elsewhere,
+        **named._asdict(),
         speaks=len(speakers) > 0,
-        another_role=~(tells | _of_role(c, rows, {*roles.values()})),
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,
@@ -361,6 +352,27 @@ def _today(query: Query) -> int:
         return from_micros(query.now).astimezone(query.zone).toordinal()
     except OverflowError:  # the edges of the calendar have no neighbours
         return from_micros(query.now).toordinal()
+
+
+class _Named(NamedTuple):
+    """What a query names beside a period, as in ``Pool``."""
+
+    particular: NDArray[np.bool_]
+    inside: float
+    elsewhere: float
+    another_role: NDArray[np.bool_]
+
+
+def _named(view: View, question: AnalysedQuery, rows: Rows, counts: Floats, idf: Floats) -> _Named:
+    """What a query names beside a period; sets the idf of words for roles to 0."""
+    others = _other_words(question)
+    roles = _roles(others)
+    particular = _has_term(question, [word for word in others if word not in roles and english.is_particular(word)])
+    inside, elsewhere = _most_held(view, question, particular, idf)
+    spoken = _has_term(question, roles)
+    tells = (counts[:, HERE] * spoken).any(axis=1)
+    idf[spoken] = 0.0  # the word is in what others say of that role, rarely in its own turns
+    return _Named(particular, inside, elsewhere, ~(tells | _of_role(view.columns, rows, {*roles.values()})))
 
 
 def _other_words(question: AnalysedQuery) -> list[str]:
