@@ -29,7 +29,7 @@ _IN_SESSION = 0.3
 _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
-_ELSE = 2.9
+_ELSE = 3.2
 _ANOTHER_ROLE = 0.5
 _MICROSECONDS_A_DAY = 86_400_000_000
 
@@ -353,11 +353,11 @@ class Recipe:
 
 CONVERSATION = Recipe(
     weights={
-        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 12.0, "speaker": 0.7,
+        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 16.0, "speaker": 0.7,
         "length": 0.7, "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 12.0, "cue": 0.7, "person": 0.7,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 16.0, "cue": 0.7, "person": 0.7,
         "verbosity": -0.6, "echo": -5.0,
     },
     spread=0.6,
@@ -373,7 +373,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": CONVERSATION,
         "facts": Recipe(
-            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 12.0},
+            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 16.0},
             quality={"importance": 0.5, "recency": 0.3, "tier": 0.2, "level": 0.4},
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),

@@ -215,11 +215,11 @@ class TestSignals:
         }  # fmt: skip
         pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.6, **values)
         kept = 1 - 0.2 * 0.6
-        expected = np.exp(-1 - 2.9 * 0.36) * kept * np.array([1.0, 0.5, 1.0, 0.0, 0.0])
+        expected = np.exp(-1 - 3.2 * 0.36) * kept * np.array([1.0, 0.5, 1.0, 0.0, 0.0])
         np.testing.assert_allclose(SIGNALS["period"](pool), expected, rtol=1e-5)
         np.testing.assert_allclose(recipes.period_answer(pool), [0.4 * kept, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
         of_one = dataclasses.replace(pool, speaks=True)
-        np.testing.assert_allclose(SIGNALS["period"](of_one), np.exp(-2.9) * expected, rtol=1e-5)
+        np.testing.assert_allclose(SIGNALS["period"](of_one), np.exp(-3.2) * expected, rtol=1e-5)
         pool = dataclasses.replace(pool, another_role=np.zeros(5, np.bool_))
         nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
         assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
