@@ -89,5 +89,46 @@ def test_what_else_is_named_counts_as_well(assistant):
         assert "entry-61" in {hit.id for hit in another_day[:3]}
 
 
+SUPPORT = (
+    (15, 9, "user", "We lost the ticket about our printers."), (19, 11, "user", "The invoice for October is wrong."),
+    (24, 11, "user", "Can you raise our API limit to 500 requests?"), (24, 11, "assistant", "Done, the limit is 500 now."),
+    (25, 11, "user", "The customer portal shows a blank page in Firefox."), (25, 11, "user", "Our agent writes back on Friday."),
+)  # fmt: skip
+TUESDAY = st.sampled_from(
+    ["on Tuesday", "on 24 November", "on 24.11.2026", "on 24/11/2026", "between 23 and 24 November"]
+)
+OF_ANY = st.sampled_from(
+    ["Show me the messages {}", "List everything {}", "Which tickets came in {}?", "Summarise what happened {}"]
+)
+OF_A_ROLE = st.sampled_from(
+    [(who, role) for role, names in (("user", ("customer", "user", "client")), ("assistant", ("agent", "assistant", "bot")))
+     for who in names]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=["one session", "a session a day"])
+def desk(request):
+    with Memory(":memory:", user="desk") as memory:
+        for place, (day, month, role, text) in enumerate(SUPPORT):
+            at = datetime(2026, month, day, 9, place, tzinfo=UTC)
+            session = "all" if request.param == "one session" else f"{month}-{day}"
+            memory.add([{"role": role, "content": text, "sent_at": at}], session=session)
+        yield memory
+
+
+@RUN
+@given(OF_ANY, TUESDAY)
+def test_words_for_records_do_not_outweigh_the_period(desk, asks, when):
+    found = desk.search(asks.format(when), now=datetime(2026, 11, 28, 12, tzinfo=UTC))
+    assert [hit.sent_at.day for hit in found[:2]] == [24, 24]
+
+
+@RUN
+@given(OF_A_ROLE, st.sampled_from(["write", "say", "answer", "want"]), TUESDAY)
+def test_a_role_asks_for_its_turns_of_the_period(desk, who, verb, when):
+    found = desk.search(f"What did the {who[0]} {verb} {when}?", now=datetime(2026, 11, 28, 12, tzinfo=UTC))
+    assert (found[0].sent_at.day, found[0].role) == (24, who[1])
+
+
 def test_what_needs_no_memory_finds_no_day(kept):
     assert kept.get_memory_context("What is the capital of France today?", now=NOW - timedelta(days=1)).text == ""

@@ -329,15 +329,16 @@ class Columns:
         return self.cached("agents", self._agents)
 
     def _agents(self) -> NDArray[np.bool_]:
-        nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
-        return (nameless | self._has_role(SILENT_ROLES)) & (self.kind == KINDS["message"])
+        nameless = self.has_role(ASSISTANTS) & (self.speaker == 0)
+        return (nameless | self.has_role(SILENT_ROLES)) & (self.kind == KINDS["message"])
 
     @property
     def documents(self) -> NDArray[np.bool_]:
         """Mask of pieces of documents. Read-only."""
-        return self.cached("documents", lambda: self._has_role(("document",)) & (self.kind == KINDS["message"]))
+        return self.cached("documents", lambda: self.has_role(("document",)) & (self.kind == KINDS["message"]))
 
-    def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
+    def has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
+        """Mask of the records of one of the roles."""
         table = np.zeros(len(self.names.label), np.bool_)
         table[[code for role in roles if (code := self.names.label.get(role)) >= 0]] = True
         return table[self.label]

@@ -198,7 +198,7 @@ _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 _ROLES = {
     "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
     "chatbot": "assistant", "system": "system", "developer": "developer", "tool": "tool", "function": "function",
-    "customer": "user", "end_user": "user", "visitor": "user", "agent": "assistant", "bot": "assistant",
+    "customer": "user", "client": "user", "end_user": "user", "visitor": "user", "agent": "assistant", "bot": "assistant",
     "support": "assistant",
 }  # fmt: skip
 NOT_TEXT = ("tool_calls", "function_call", "audio", "images")

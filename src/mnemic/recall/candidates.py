@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes import keyword
-from mnemic.indexes.catalog import KINDS, STATUSES, Columns
+from mnemic.indexes.catalog import ASSISTANTS, KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector.exact import Cosines
+from mnemic.ingest.messages import role_of
 from mnemic.runtime.views import View
 from mnemic.stores.sql.rows import importances
 from mnemic.text import english
@@ -52,8 +54,10 @@ class Pool:
         traits: (m,) bits of ``text.english``; ``query_traits``: the bits the query asks for.
         days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names;
             ``particular``: (T,) which terms name something beside these; verbs ask for whatever was said or done.
-            ``named``: their idf, and 1 for a speaker that it names. ``elsewhere``: the most idf of these terms in a record that
-            was said in no such period.
+            ``inside`` and ``elsewhere``: the most idf of these terms in one record that was said in such a period, and in
+            one that was not. ``speaks``: whether the query names a speaker.
+        another_role: (m,) true for messages of another role than the query names, such as the customer, that do not tell
+            of it either.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
         need: log odds that the query needs memory, at most 0.
@@ -85,8 +89,10 @@ class Pool:
     query_periods: Sequence[Period]
     asked_periods: Sequence[Period]
     particular: NDArray[np.bool_]
-    named: float
+    inside: float
     elsewhere: float
+    speaks: bool
+    another_role: NDArray[np.bool_]
     words: Floats
     times: NDArray[np.int64]
     now: int
@@ -213,7 +219,7 @@ def build_pool(
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     counts, in_session, idf = _term_counts(view, question, rows, at)
-    particular = _particular(question)
+    named = _named(view, question, rows, counts, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
     cosines = _turn_cosines(c, question, rows, at, echo)
@@ -240,9 +246,8 @@ def build_pool(
         mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if question.asked else (),
         query_periods=question.periods,
         asked_periods=question.asked,
-        particular=particular,
-        named=float(idf[particular].sum()) + (len(speakers) > 0),
-        elsewhere=_elsewhere(view, question, particular, idf),
+        **named._asdict(),
+        speaks=len(speakers) > 0,
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,
@@ -349,26 +354,63 @@ def _today(query: Query) -> int:
         return from_micros(query.now).toordinal()
 
 
-def _particular(question: AnalysedQuery) -> NDArray[np.bool_]:
-    """(T,) which terms of a query name something in particular: none of its verbs and words of time."""
-    words = english.bare_words(without_periods(question.query.text, _today(question.query))) if question.asked else ()
-    named = {
-        term
-        for word in words
-        if not english.may_be_a_verb(word) and not english.traits(word) & english.TIME
-        for term in content_terms(word)
+class _Named(NamedTuple):
+    """What a query names beside a period, as in ``Pool``."""
+
+    particular: NDArray[np.bool_]
+    inside: float
+    elsewhere: float
+    another_role: NDArray[np.bool_]
+
+
+def _named(view: View, question: AnalysedQuery, rows: Rows, counts: Floats, idf: Floats) -> _Named:
+    """What a query names beside a period; sets the idf of words for roles to 0."""
+    others = _other_words(question)
+    roles = _roles(others)
+    particular = _has_term(question, [word for word in others if word not in roles and english.is_particular(word)])
+    inside, elsewhere = _most_held(view, question, particular, idf)
+    spoken = _has_term(question, roles)
+    tells = (counts[:, HERE] * spoken).any(axis=1)
+    idf[spoken] = 0.0  # the word is in what others say of that role, rarely in its own turns
+    return _Named(particular, inside, elsewhere, ~(tells | _of_role(view.columns, rows, {*roles.values()})))
+
+
+def _other_words(question: AnalysedQuery) -> list[str]:
+    """The words of a query beside those of the period that it names; none if it names no period."""
+    text = question.query.text
+    return english.bare_words(without_periods(text, _today(question.query))) if question.asked else []
+
+
+def _roles(words: Sequence[str]) -> dict[str, str]:
+    """The words that name a role of a conversation, each with its role; "which model" asks for a thing."""
+    found = {
+        word: role_of(word.removesuffix("s"))
+        for before, word in pairwise(("", *words))
+        if before not in ("which", "what")
     }
-    return np.array([term in named for term in question.terms], np.bool_)
+    return {word: role for word, role in found.items() if role in ("user", *ASSISTANTS)}
 
 
-def _elsewhere(view: View, question: AnalysedQuery, particular: NDArray[np.bool_], idf: Floats) -> float:
-    """The most idf of the particular terms in a record that was said in no period of the query."""
+def _has_term(question: AnalysedQuery, words: Iterable[str]) -> NDArray[np.bool_]:
+    """(T,) which terms of a query are of these words."""
+    terms = {term for word in words for term in content_terms(word)}
+    return np.array([term in terms for term in question.terms], np.bool_)
+
+
+def _of_role(c: Columns, rows: Rows, roles: Collection[str]) -> NDArray[np.bool_]:
+    """(m,) which records are messages of one of the roles, or no messages; all if there is no role."""
+    return ((c.kind != KINDS["message"]) | c.has_role(tuple(roles)) | (not roles))[rows]
+
+
+def _most_held(view: View, question: AnalysedQuery, particular: NDArray[np.bool_], idf: Floats) -> tuple[float, float]:
+    """The most idf of the particular terms in one record that was said in a period of the query, and in one that was not."""
     c, held = view.columns, np.zeros(len(view.columns), np.float32)
     buffer, every = np.zeros(len(c) + 1, np.float32), np.arange(len(c))
     for t in np.flatnonzero(particular).tolist():
         counts = view.keyword.occurrences(c, question.terms[t], question.corpus).counts_at(every, buffer)
         held += idf[t] * (counts > 0)
-    return float(held.max(initial=0.0, where=~said_within(c.day, question.asked)))
+    within = said_within(c.day, question.asked)
+    return float(held.max(initial=0.0, where=within)), float(held.max(initial=0.0, where=~within))
 
 
 def _level_proximity(c: Columns, filters: RecordFilter, rows: Rows) -> Floats:

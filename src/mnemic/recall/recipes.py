@@ -29,7 +29,8 @@ _IN_SESSION = 0.3
 _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
-_ELSE = 2.0
+_ELSE = 3.2
+_ANOTHER_ROLE = 0.5
 _MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -111,14 +112,19 @@ def date(pool: Pool) -> Floats:
 
 
 def period(pool: Pool) -> Floats:
-    """Whether the turn is of a period that the query names, 0 to 1; the more else it names, a speaker or a thing, the less."""
-    return of_period(pool) * np.exp(np.float32(-_ELSE * pool.named))
+    """Whether the turn is of a period that the query names, 0 to 1; less if it names a speaker or may need no memory, and
+    the more of what else it names one record has.
+    """
+    most = max(pool.inside, pool.elsewhere)
+    named = most * most / _mass(pool) + pool.speaks
+    return of_period(pool) * np.float32(np.exp(pool.need - _ELSE * named))
 
 
 def of_period(pool: Pool) -> Floats:
     """1 for a turn said in a period that the query names, or telling of a time in it; 0 without a period.
 
-    Less by the idf of what else the query names, in so far as a turn of another time has more of it.
+    Half of it for another role than the query names. Less if a record of another time has nearly all else that it names
+    while neither the turn nor any of the period has it: by that idf and by its share of what the query names.
     """
     tells = [
         any(start <= a and b <= end for a, b in mentioned for start, end in pool.asked_periods)
@@ -126,13 +132,24 @@ def of_period(pool: Pool) -> Floats:
     ]
     within = said_within(pool.days, pool.asked_periods)
     within |= np.array(tells or False, np.bool_)
-    return within * np.clip(1 - (np.float32(pool.elsewhere) - _particulars(pool)), 0, 1)
+    shares = within & (pool.counts[:, HERE] > 0).any(axis=1)
+    if not pool.query_periods and shares.any():  # "lately" is said of what else the question names
+        within = shares
+    more = pool.elsewhere - np.maximum(_particulars(pool), np.float32(pool.inside))
+    kept = np.clip(1 - more * np.float32(pool.elsewhere / _mass(pool)), 0, 1)
+    return (within * kept * np.where(pool.another_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
 
 
 def period_answer(pool: Pool) -> Floats:
     """``of_period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
-    mass = dot(pool.particular, pool.idf)
-    return of_period(pool) * (_particulars(pool) / mass if mass else np.float32(1.0))
+    return of_period(pool) * (
+        _particulars(pool) / np.float32(_mass(pool)) if pool.particular.any() else np.float32(1.0)
+    )
+
+
+def _mass(pool: Pool) -> float:
+    """The idf of all particular terms of the query; above 0."""
+    return float(dot(pool.particular, pool.idf)) + 1e-9
 
 
 def _particulars(pool: Pool) -> Floats:
@@ -336,11 +353,11 @@ class Recipe:
 
 CONVERSATION = Recipe(
     weights={
-        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 5.0, "speaker": 0.7,
+        "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "period": 16.0, "speaker": 0.7,
         "length": 0.7, "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 5.0, "cue": 0.7, "person": 0.7,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "period": 16.0, "cue": 0.7, "person": 0.7,
         "verbosity": -0.6, "echo": -5.0,
     },
     spread=0.6,
@@ -356,7 +373,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": CONVERSATION,
         "facts": Recipe(
-            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 5.0},
+            weights={"dense": 5.0, "coverage": 5.5, "date": 4.0, "period": 16.0},
             quality={"importance": 0.5, "recency": 0.3, "tier": 0.2, "level": 0.4},
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),

@@ -24,17 +24,41 @@ _ANY = "|".join(MONTHS)
 _UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
 _BEFORE_A_MONTH = "in|of|during|by|since|until|till|late|early|mid|last|this|next|and|before|after|between|from"
 
+_YEAR = r"(?:19|20)\d\d"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_LINK = r",? (?:and|to|until|till|through) (?:the )?| ?[-\u2013] ?"
+_NO_MONTH_BEFORE = "".join(rf"(?<!{month} )(?<!{month}, )" for month in MONTHS)
+_SHARED = (
+    (
+        re.compile(rf"\b{_NO_MONTH_BEFORE}({_DAY})({_LINK})(?={_DAY}((?: of)? (?:{_ANY})\b(?:,? \d{{4}}\b)?))"),
+        r"\1\3\2",
+    ),
+    (
+        re.compile(
+            rf"\b((?:{_ANY}),? )({_DAY})({_LINK})({_DAY})\b(?! ?(?:am|pm|of|{_ANY})\b|[:.]\d)((?:,? \d{{4}}\b)?)"
+        ),
+        r"\1\2\5\3\1\4\5",
+    ),
+)
+"""Two days that share a month, "23 and 24 November" and "November 23 to 24", and how they are spelled out."""
+
 # Pattern, and which of its groups are year, month and day (0: none). Earlier patterns take their text from later ones.
+# Of "3/4/2026" both readings are found: the first of its patterns takes no text.
 _DATES = tuple(
     (re.compile(pattern), groups)
     for pattern, groups in (
         (rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_ANY})\b,?(?: (\d{{4}}))?", (3, 2, 1)),
         (rf"\b({_ANY}),? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?", (3, 1, 2)),
         (rf"\b({_ANY}),? (?:of )?(\d{{4}})\b", (2, 1, 0)),
-        (r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b", (1, 2, 3)),
+        (rf"\b({_YEAR})([-./])(\d{{1,2}})\2(\d{{1,2}})\b", (1, 3, 4)),
+        (rf"\b(?=(0?[1-9]|1[0-2])/(0?[1-9]|1[0-2])/({_YEAR})\b)", (3, 1, 2)),
+        (rf"\b(\d{{1,2}})[-/](1[3-9]|2\d|3[01])[-/]({_YEAR})\b", (3, 1, 2)),
+        (rf"\b(\d{{1,2}})([-./])(\d{{1,2}})\2({_YEAR})\b", (4, 3, 1)),
+        (rf"\b({_YEAR})-(0[1-9]|1[0-2])\b", (1, 2, 0)),
+        (rf"\b(0?[1-9]|1[0-2])[./]({_YEAR})\b", (2, 1, 0)),
         (rf"\b(?:{_BEFORE_A_MONTH})[ -]({_ANY})\b", (0, 1, 0)),
         (rf"\b({_UNMISTAKABLE})\b", (0, 1, 0)),
-        (r"\b((?:19|20)\d\d)\b", (1, 0, 0)),
+        (rf"\b({_YEAR})\b", (1, 0, 0)),
     )
 )
 
@@ -50,7 +74,7 @@ _OPENING = re.compile(
     rf"\b(?:(?:{COUNTED}|(?:the|last) ({'|'.join(UNITS)}|weekend)) )?(since|after|until|till|before|between|from)"
     r"(?: the)?(?: (?:early|mid|late|start of|end of))?[ -]$"
 )
-_AND = re.compile(r",? (?:and|to|until|till|through) (?:(?:the|on|in) )*")
+_AND = re.compile(r",? (and|to|until|till|through) (?:(?:the|on|in) )*| ?[-\u2013] ?")
 _LATELY = re.compile(LATELY)
 _READ_BEFORE = 30
 """Characters before a date that may say what begins or ends with it."""
@@ -81,9 +105,17 @@ def _read(text: str) -> tuple[list[_Date], str]:
     return found, text
 
 
+def _spelled_out(text: str) -> str:
+    """A text in lower case, where each of two days that share a month has it."""
+    text = text.lower()
+    for pattern, apart in _SHARED if _HINT.search(text) else ():
+        text = pattern.sub(apart, text)
+    return text
+
+
 def without_dates(text: str) -> str:
     """A text in lower case without the dates in it; words such as "yesterday" stay."""
-    return _read(text.lower())[1]
+    return _read(_spelled_out(text))[1]
 
 
 def without_periods(query: str, asked: int) -> str:
@@ -123,7 +155,7 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
         Periods for "yesterday", "two months ago", "in May" and similar phrases; a month without a year is in the year
         of the message. Years alone are ignored: too wide to distinguish messages.
     """
-    lowered = text.lower()
+    lowered = _spelled_out(text)
     found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < UNITS["year"] - 1]
     if _HINT.search(lowered):
         found += relative_periods(lowered, said)
@@ -155,7 +187,7 @@ def named_periods(query: str, asked: int, years: Sequence[int], *, loosely: bool
         years: candidates for the year of a month without one: the years of the records.
         loosely: "lately" and "recently" name the last weeks; between people they are often said of no time in particular.
     """
-    lowered = query.lower()
+    lowered = _spelled_out(query)
     named = sorted(_mentions(lowered, asked, years))
     if not loosely:
         named = [one for one in named if not _LATELY.match(lowered, one.start)]
@@ -166,9 +198,11 @@ def _mentions(lowered: str, asked: int, years: Sequence[int]) -> list[Mention]:
     """The dates that a question names, or else its words that count from the day it is asked."""
     dates, _ = _read(lowered)
     if dates:
-        return [
-            Mention(one.start, one.end, _periods(one.year, one.month, one.day, years)) for one in dates[:MOST_PERIODS]
-        ]
+        found: dict[int, Mention] = {}
+        for start, end, year, month, day in dates[:MOST_PERIODS]:
+            other = found.get(start, Mention(start, end, []))
+            found[start] = Mention(start, max(end, other.end), other.periods + _periods(year, month, day, years))
+        return list(found.values())
     return relative_mentions(lowered, asked, asked=True)[0][:MOST_PERIODS]
 
 
@@ -179,15 +213,15 @@ def _joined(text: str, named: Sequence[Mention], asked: int) -> Iterator[Period]
         start, end, periods = named[place]
         place += 1
         opening = None if text.startswith("'s", end) else _OPENING.search(text[max(start - _READ_BEFORE, 0) : start])
-        if opening is None or not periods:
-            yield from periods
-        elif opening[4] not in ("between", "from"):
-            yield _bounded(opening, periods, asked)
-        elif place < len(named) and _AND.fullmatch(text, end, named[place].start):
+        spans = opening is not None and opening[4] in ("between", "from")
+        link = _AND.fullmatch(text, end, named[place].start) if place < len(named) else None
+        if periods and link and (spans or link[1] != "and"):
             yield from _spanned(periods, named[place].periods, asked)
             place += 1
-        else:
+        elif opening is None or spans or not periods:
             yield from periods
+        else:
+            yield _bounded(opening, periods, asked)
 
 
 def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], asked: int) -> Iterator[Period]:

@@ -20,12 +20,13 @@ MONTHS = (
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
 )
-_REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean close
-    collect copy create decide delete deploy disable enable end enjoy expect fix follow handle happen hate help hope include
-    install invite join like listen live log look love mention merge miss move need offer open order own pack plan play
-    prefer press push quit raise recommend refer reload remember remind remove replace reset resolve restart return save
-    seem serve set share split start stay stir stop store store study suggest talk toast travel try turn update upgrade use
-    validate visit wait walk want warn wash watch water wish work worry wrap""".split()
+_REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean
+    close collect copy create decide delete deploy disable enable end enjoy expect fix follow handle happen hate help
+    hope include install invite join like list listen live log look love mend mention merge miss move need offer open order
+    own pack paint plan play prefer press push quit raise recap recommend refer reload remember remind remove repair replace
+    reset resolve restart return save seem serve set share split start stay stir stop store study suggest summarise
+    summarize talk toast travel try turn update upgrade use validate visit wait walk want warn wash watch water wish
+    work worry wrap""".split()
 _BASES = (frozenset(BASE_FORMS.values()) | frozenset(_REGULAR) | frozenset("cut put hit let".split())) - _NOUNS
 _PASTS = frozenset(form for form, base in BASE_FORMS.items() if base in _BASES) - _NOUNS | {"was", "were", "had", "did"}
 _BEFORE = frozenset(
@@ -58,6 +59,28 @@ def is_verb(word: str, before: str = "") -> bool:
 def may_be_a_verb(word: str) -> bool:
     """Whether a lower-case word is or may be a form of a verb, one in -ing among them."""
     return is_past(word) or _known(word)
+
+
+_RECORDS = frozenset(
+    """account chat comment conversation detail discussion email entry inquiry issue log mail message note overview post record
+    request summary thing thread ticket topic""".split()
+)
+_PRONOUN = re.compile("(?:any|every|no|some)(?:body|one|thing)")
+
+
+@lru_cache(maxsize=1)
+def _record_stems() -> frozenset[str]:
+    return frozenset(term for noun in _RECORDS for term in content_terms(noun))
+
+
+def is_particular(word: str) -> bool:
+    """Whether a lower-case word names something in particular.
+
+    Verbs, words of time, pronouns, and nouns for what is recorded, such as messages, name whatever there is.
+    """
+    if may_be_a_verb(word) or _PRONOUN.fullmatch(word) or traits(word) & TIME:
+        return False
+    return _record_stems().isdisjoint(content_terms(word))
 
 
 def _known(word: str) -> bool:

@@ -43,7 +43,10 @@ COUNTED = rf"(\d{{1,4}}|{'|'.join(_COUNTS)}) (?:of )?({'|'.join(UNITS)})s?"
 """A number and its unit, in two groups."""
 _DAY = "|".join(WEEKDAYS)
 _WHAT = rf"(week(?:end)?|month|year|{'|'.join(_HOURS)}|{_DAY})"
-_BEFORE_A_DAY = r"(?:on|since|until|till|before|after|between|and|from|to|by)"
+_BEFORE_A_DAY = (
+    "(?:on|of|about|during|since|until|till|before|after|between|and|from|to|by|was|"
+    "show me|list|recap|review|summari[sz]e)"
+)
 
 Reading = Callable[["re.Match[str]", int], Period]
 
@@ -164,6 +167,7 @@ _ASKED = _compiled(
     (rf"\b{LATELY}\b", _lately),
     (r"\bweekend\b", _past_weekend),
     (rf"\b{_BEFORE_A_DAY} (?P<at>{_DAY})\b", _weekday),
+    (rf"\b({_DAY})(?=['\u2019]s\b)", _weekday),
     (rf"\b{_BEFORE_A_DAY} the (?P<at>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),
 )
 

@@ -41,7 +41,7 @@ def make_pool(seed, size=None, **values):
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "asked_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
-        "particular": rng.random(terms) < 0.5, "elsewhere": float(rng.uniform(0, 2)), "named": float(rng.uniform(0, 2)),
+        "particular": rng.random(terms) < 0.5, "inside": float(rng.uniform(0, 2)), "elsewhere": float(rng.uniform(0, 2)), "speaks": bool(rng.random() < 0.5), "another_role": rng.random(m) < 0.3,
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
@@ -211,11 +211,16 @@ class TestSignals:
         values = {
             "days": np.array([100, 103, 99, 99, 99]), "mentioned": [[], [], [(101, 101)], [(99, 101)], []],
             "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
-            "named": 1.0,
+            "speaks": False, "need": -1.0, "inside": 0.4, "another_role": np.array([False, True, False, False, False]),
         }  # fmt: skip
-        pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.4, **values)
-        np.testing.assert_allclose(SIGNALS["period"](pool), np.exp(-2) * np.array([1.0, 0.6, 0.6, 0.0, 0.0]), rtol=1e-5)
-        np.testing.assert_allclose(recipes.period_answer(pool), [0.4, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
+        pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.6, **values)
+        kept = 1 - 0.2 * 0.6
+        expected = np.exp(-1 - 3.2 * 0.36) * kept * np.array([1.0, 0.5, 1.0, 0.0, 0.0])
+        np.testing.assert_allclose(SIGNALS["period"](pool), expected, rtol=1e-5)
+        np.testing.assert_allclose(recipes.period_answer(pool), [0.4 * kept, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
+        of_one = dataclasses.replace(pool, speaks=True)
+        np.testing.assert_allclose(SIGNALS["period"](of_one), np.exp(-3.2) * expected, rtol=1e-5)
+        pool = dataclasses.replace(pool, another_role=np.zeros(5, np.bool_))
         nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
         assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
         assert not SIGNALS["period"](dataclasses.replace(pool, asked_periods=[])).any()
@@ -380,7 +385,10 @@ class TestGrade:
     @given(SEED, st.sampled_from([None, *evidence.DEFAULT_MODELS]))
     def test_a_day_that_was_written_about_answers_a_question_about_it(self, seed, model):
         pool = make_pool(seed, 8)
-        nothing_else = {"particular": np.zeros(pool.counts.shape[2], np.bool_), "elsewhere": 0.0, "need": 0.0}
+        nothing_else = {
+            "particular": np.zeros(pool.counts.shape[2], np.bool_), "inside": 0.0, "elsewhere": 0.0, "need": 0.0,
+            "another_role": np.zeros(len(pool), np.bool_),
+        }  # fmt: skip
         pool = dataclasses.replace(pool, asked_periods=[(int(pool.days[0]),) * 2], **nothing_else)
         order = np.arange(len(pool))
         assert grade(pool, order, model=model).evidence == "strong"

@@ -84,6 +84,15 @@ def test_any_text_on_any_day(text, said, years):
         ("ten days after 3 May 2023", [one(2023, 5, 13)]),
         ("after May 2030", [(day(2030, 6, 1),) * 2]),
         ("before 1 January 0001", [(1, 1)]),
+        ("3-5 May 2023", [(day(2023, 5, 3), day(2023, 5, 5))]),
+        ("on 3 and 5 May 2023", [one(2023, 5, 3), one(2023, 5, 5)]),
+        ("May 3, 2023 to 5 pm", [one(2023, 5, 3)]),
+        ("on 3/4/2023", [one(2023, 3, 4), one(2023, 4, 3)]),
+        ("on 4/4/2023", [one(2023, 4, 4)]),
+        ("in 2023-05 or 06/2023", [month(2023, 5), month(2023, 6)]),
+        ("on 32.13.2023", []),
+        ("on 31/31/2023", []),
+        ("in 2022-2023", [(day(2022, 1, 1), day(2023, 12, 31))]),
         ("who may march with her?", []),
         ("she may 5ive", []),
         ("the march was long", []),
@@ -109,6 +118,7 @@ def test_dates_with_a_year(query, periods):
         ("since May", [], []),
         ("from November to February", [2023, 2024], [(day(2023, 11, 1), day(2024, 2, 29))]),
         ("between March and June", [2022, 2023], [(day(y, 3, 1), day(y, 6, 30)) for y in (2022, 2023)]),
+        ("between May 3 and 5 June", [2022], [(day(2022, 5, 3), day(2022, 6, 5))]),
         ("in May", [], []),
         ("in May", [0], []),
     ],
@@ -176,6 +186,9 @@ def test_lately_is_the_last_weeks_to_who_reads_it_loosely():
     [
         ("on Thursday", [(SAID - 1, SAID - 1)]),
         ("on Friday", [(SAID - 7, SAID - 7)]),
+        ("about Thursday", [(SAID - 1, SAID - 1)]),
+        ("with Thursday's guests", [(SAID - 1, SAID - 1)]),
+        ("every Thursday, and what was Black Friday", []),
         ("since Monday", [(SAID - 4, SAID)]),
         ("between Monday and Wednesday", [(SAID - 4, SAID - 2)]),
         ("between Wednesday and Monday", [(SAID - 2, SAID)]),
@@ -238,6 +251,29 @@ def test_what_begins_and_ends_with_a_day(one, other):
         assert named_periods(text.format(*named), asked, []) == [(start, end)]
     assert named_periods(f"since {named[0]}", asked, []) == [(start, asked)]
     assert named_periods(f"until {named[0]}", asked, []) == [(1, start)]
+
+
+@RUN
+@given(st.dates(date(1990, 1, 1), date(2090, 1, 1)))
+def test_a_day_in_numbers_is_never_its_year_alone(moment):
+    d, m, y = moment.day, moment.month, moment.year
+    for text in (f"{d}.{m}.{y}", f"{d:02}.{m:02}.{y}", f"{d}/{m}/{y}", f"{d}-{m}-{y}", f"{y}/{m}/{d}", f"{m}/{d}/{y}"):
+        found = named_periods(f"What happened on {text}?", SAID, [])
+        assert (moment.toordinal(),) * 2 in found
+        assert all(start == end for start, end in found)
+        assert len(found) == 1 or max(d, m) <= 12
+
+
+@RUN
+@given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(1, 30), st.booleans())
+def test_two_days_share_the_month_that_stands_at_one_of_them(first, length, with_year):
+    last = min(first.replace(day=1).toordinal() + 27, first.toordinal() + length)
+    start, end = first.toordinal(), max(first.toordinal(), last)
+    a, b, name = first.day, date.fromordinal(end).day, f"{first:%B}"
+    year = f" {first.year}" if with_year else ""
+    for text in ("between {} and {}", "from {} to {}", "from the {} until the {}", "{}-{}", "{} to {}"):
+        assert named_periods(text.format(a, f"{b} {name}{year}"), LAST, [first.year]) == [(start, end)]
+        assert named_periods(text.format(f"{name} {a}", f"{b}{year}"), LAST, [first.year]) == [(start, end)]
 
 
 def test_the_turn_of_the_year():
