@@ -75,6 +75,67 @@ def test_the_outdated_one_is(memory, wrong, old, new, statement, processed):
     assert {id_ for record in ended(memory).values() for id_ in record.source_ids} == {"old"}
 
 
+# a description of a named or numbered thing, and two statements on it that exclude each other
+EXCHANGED = (
+    ("how Globex pays", "Globex pays by card.", "Globex pays by invoice."),
+    ("ticket 4711", "Ticket 4711 is waiting for the customer.", "Ticket 4711 is solved."),
+    ("our SLA", "Our SLA is 2 hours for P1 tickets.", "Our SLA is 1 hour for P1 tickets."),
+    ("the timeout", "The timeout is 30 seconds.", "The timeout is 30 minutes."),
+    ("where Ana works", "Ana works in sales.", "Ana works in marketing."),
+    ("SSO for Globex", "SSO is enabled for Globex.", "SSO is disabled for Globex."),
+    ("invoice 99123", "Invoice 99123 is unpaid.", "Invoice 99123 is paid."),
+    ("Rita", "Rita is vegetarian.", "Rita is vegan."),
+    ("what Ben does at Acme", "Ben is a developer at Acme.", "Ben is a manager at Acme."),
+    ("release 4.12", "Release 4.12 is stable.", "Release 4.12 is broken."),
+)
+
+
+def hold(memory, text, way):
+    if way == "remember":
+        memory.remember(text)
+    else:
+        memory.add(text)
+    if way == "process":
+        memory.process()
+
+
+@pytest.mark.parametrize("way", ["remember", "add", "process"])
+@pytest.mark.parametrize(("wrong", "old", "new"), [*EXCHANGED, *((wrong, new, old) for wrong, old, new in EXCHANGED)])
+def test_another_word_or_unit_says_something_else(memory, wrong, old, new, way):
+    hold(memory, "My brother Tom lives in Oslo and works at a bank.", way)
+    hold(memory, old, way)
+    assert memory.correct(wrong, new)[0].outcome == "superseded"
+    assert [record.content for record in ended(memory).values()] == [old]
+    assert memory.correct(wrong, new)[0].outcome == "rejected"
+
+
+SUBJECTS = st.sampled_from([
+    "Globex", "Invoice 99123", "Release 4.12", "Ticket P1", "Our SLA", "The staging server", "Rita", "My router"
+])  # fmt: skip
+VALUES = st.sampled_from([
+    "blue", "solved", "vegan", "Porto", "30 seconds", "30 minutes", "31 minutes", "9 am", "9 pm", "Monday", "Friday", "Basic"
+])  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(SUBJECTS, st.lists(VALUES, min_size=2, max_size=2, unique=True), st.sampled_from(["remember", "add", "process"]))
+def test_of_one_thing_another_value_is_wrong_and_the_same_is_not(subject, values, way):
+    old, new = (f"{subject} state is {value}." for value in values)
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        hold(memory, old, way)
+        assert memory.correct(f"the state of {subject}", old)[0].outcome == "rejected"
+        assert memory.correct(f"the state of {subject}", new)[0].outcome == "superseded"
+        assert [record.content for record in ended(memory).values()] == [old]
+
+
+@pytest.mark.parametrize("wrong", ["Rita", "Rita's height"])
+def test_a_name_alone_means_no_other_matter(memory, wrong):
+    for said in ("Rita lives in Oslo.", "Rita is a teacher.", "Rita is vegetarian.", "Rita is tall."):
+        memory.remember(said)
+    assert memory.correct(wrong, "Rita is vegan.")[0].outcome == "rejected"
+    assert not ended(memory)
+
+
 def test_a_value_that_comes_back_ends_the_one_between(memory):
     for session, (text, name) in enumerate([
         ("My therapist is Dr. {}.", "Okafor"),

@@ -14,7 +14,7 @@ from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import agrees, values
+from mnemic.text.differences import agrees, has_exchanged, values
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
@@ -123,14 +123,19 @@ def _described(held: _Statements, text: str, said: str) -> Meant:
 
 
 def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
-    """Of statements about what a description names, those that have another of its words, or of the new statement's."""
-    named = values(text)
+    """Of statements about what a description names, those that have another of its words, or of the new statement's.
+
+    Else the only one that differs from the new one in a word.
+    """
+    named = values(text) | values(said).intersection(
+        content_terms(text)
+    )  # alone, a name is the first word of a sentence
     other = {*content_terms(f"{text}\n{said}")} - named - values(said)
-    return {
-        name: one
-        for name, one in found.items()
-        if not (named and other) or not other.isdisjoint(content_terms(one.content))
-    }
+    if not (named and other):
+        return dict(found)
+    sharing = {name: one for name, one in found.items() if not other.isdisjoint(content_terms(one.content))}
+    alike = {name: one for name, one in found.items() if has_exchanged(one.content, said)}
+    return sharing or (alike if len({one.content for one in alike.values()}) == 1 else {})
 
 
 def _words(held: _Statements, name: str) -> str:
