@@ -136,6 +136,27 @@ def test_a_name_alone_means_no_other_matter(memory, wrong):
     assert not ended(memory)
 
 
+@pytest.mark.parametrize("way", ["remember", "add", "process"])
+@pytest.mark.parametrize(
+    ("wrong", "before", "new", "others"),
+    [
+        ("when we deploy", ("We deploy on Thursdays.", "We deploy on Tuesdays now."), "We deploy on Mondays.",
+         ("We deploy with Ansible.",)),
+        ("my dose", ("My dose is 50 mg of sertraline.", "My dose is 75 mg of sertraline."),
+         "The user takes 100 mg of sertraline.", ("My dose of vitamins comes from Globex.",)),
+        ("ticket 4711", ("Ticket 4711 is open.", "Ticket 4711 is waiting for the customer."), "Ticket 4711 is solved.",
+         ("Ticket 4711 is from Globex.", "Ticket 4712 is open.")),
+        ("where my sister lives", ("My sister lives in Oslo.", "My sister lives in Rome now."), "My sister lives in Bergen.",
+         ("My brother lives in Bergen.", "My sister likes Rome.")),
+    ],
+)  # fmt: skip
+def test_every_earlier_value_is_wrong_and_no_other_matter(memory, wrong, before, new, others, way):
+    for text in (*before, *others):
+        hold(memory, text, way)
+    memory.correct(wrong, new)
+    assert {record.content for record in ended(memory).values()} == {*before}
+
+
 def test_a_value_that_comes_back_ends_the_one_between(memory):
     for session, (text, name) in enumerate([
         ("My therapist is Dr. {}.", "Okafor"),

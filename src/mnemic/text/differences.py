@@ -234,9 +234,18 @@ def differs(first: str, second: str) -> Difference | None:
 
 def values(text: str) -> frozenset[str]:
     """What tells a statement from a like one: the terms of its names, its numbers, days and months."""
+    return frozenset[str]().union(*_values(text).values())
+
+
+def kinds(text: str) -> frozenset[str]:
+    """The kinds of values that a text has: ``name``, ``number``, ``date``."""
+    return frozenset(kind for kind, found in _values(text).items() if found)
+
+
+def _values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
     named = {term for name in names_in(text) for term in content_terms(name)}
-    return frozenset(named - TITLES) | _numbers(words, _SUFFIXES.sub("", text)) | _times(set(words))
+    return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
 
 
 def agrees(text: str, statement: str, matter: str = "") -> bool:
@@ -267,17 +276,17 @@ def agrees(text: str, statement: str, matter: str = "") -> bool:
 
 
 def has_exchanged(first: str, second: str) -> bool:
-    """Whether two statements say different things in the same words: "Rita is vegan" and "Rita is vegetarian".
+    """Whether two statements say different things of one subject in the same words: "Rita is vegan" and "Rita is vegetarian".
 
     Stop words are of the frame: "Globex pays by card" is not about the same as "Globex pays in euros".
     """
     sides = [index_terms(_of_the_speaker(text)) for text in (first, second)]
-    parts = _unequal(*sides) if max(map(len, sides)) <= _MAX_ALIGNED else ()
+    if max(map(len, sides)) > _MAX_ALIGNED or sides[0][:1] != sides[1][:1] or differs(first, second) == "role":
+        return False
+    parts = _unequal(*sides)
     replaced = [part for part in parts if all(part)]
     others = {word for part in parts if not all(part) for side in part for word in side}
-    return (
-        bool(replaced) and others <= STOP_WORDS and all(side[0] not in STOP_WORDS for part in replaced for side in part)
-    )
+    return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
 
 
 def _of_the_speaker(statement: str) -> str:
