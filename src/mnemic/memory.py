@@ -486,7 +486,7 @@ class Memory:
 
         one = remember.correct(
             self._runtime, self._scope, statement, meant.ids, self._zone,
-            matter=meant.matter, key=meant.key, source=source,
+            matter=meant.matter, held=meant.held, source=source,
         )  # fmt: skip
         revision.summarise_superseded(self._runtime, self._scope, one.id, self._zone)
         return meant.receipts(one)

@@ -1,6 +1,7 @@
 """What a correction by description ends: what says something else and holds, and exactly what its preview names."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
@@ -155,6 +156,16 @@ def test_every_earlier_value_is_wrong_and_no_other_matter(memory, wrong, before,
         hold(memory, text, way)
     memory.correct(wrong, new)
     assert {record.content for record in ended(memory).values()} == {*before}
+
+
+@pytest.mark.parametrize("wrong", ["my dentist", "m"])
+@pytest.mark.parametrize("key", ["dentist", None])
+def test_a_correction_keeps_what_is_not_of_the_words(memory, wrong, key):
+    kept = {"key": key, "tags": ["health"], "category": "care", "importance": 0.9, "metadata": {"seen": 2}}
+    kept["delete_after"] = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)
+    memory.remember("My dentist is Dr. Rossi.", id="m", **kept)
+    new = memory.get(memory.correct(wrong, "My dentist is Dr. Bianchi.")[0].id)
+    assert (new.pinned, {**kept, "tags": ("health",)}) == (True, {name: getattr(new, name) for name in kept})
 
 
 def test_a_value_that_comes_back_ends_the_one_between(memory):

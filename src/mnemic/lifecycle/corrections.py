@@ -45,9 +45,9 @@ class Meant:
         return tuple(self.wrong)
 
     @property
-    def key(self) -> str | None:
-        """The key of a memory among them, which the new statement gets."""
-        return next((one.key for one in self.wrong.values() if one.key), None)
+    def held(self) -> MemoryRecord:
+        """The memory among them that has a key, else the first: the new statement gets what is not of its words."""
+        return next((one for one in self.wrong.values() if one.key), next(iter(self.wrong.values())))
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
