@@ -168,6 +168,23 @@ def test_a_correction_keeps_what_is_not_of_the_words(memory, wrong, key):
     assert (new.pinned, {**kept, "tags": ("health",)}) == (True, {name: getattr(new, name) for name in kept})
 
 
+@pytest.mark.parametrize("key", ["dentist", None, "said"])
+def test_a_correction_is_taken_back_by_forgetting_it(memory, key):
+    said = key == "said"
+    if said:
+        memory.add("My dentist is Dr. Rossi. I have two cats.", id="m")
+    else:
+        memory.remember("My dentist is Dr. Rossi.", key=key)
+    receipt = memory.correct("m" if said else "my dentist", "My dentist is Dr. Bianchi.")[0]
+    (old,) = ended(memory)
+    memory.forget(ids=[receipt.id])
+    assert not said or (memory.restore("m")[0].outcome, old in memory.restore("m")[0].reason) == ("duplicate", True)
+    assert memory.restore(old)[0].outcome == "restored"
+    assert [record.content for record in memory.list()] == ["My dentist is Dr. Rossi."]
+    assert memory.search("Who is my dentist?")[0].current
+    assert memory.admin.verify().ok
+
+
 def test_a_value_that_comes_back_ends_the_one_between(memory):
     for session, (text, name) in enumerate([
         ("My therapist is Dr. {}.", "Okafor"),
