@@ -185,6 +185,11 @@ def test_a_correction_is_taken_back_by_forgetting_it(memory, key):
     assert memory.admin.verify().ok
 
 
+def test_a_decimal_in_a_description_is_one_number(memory):
+    held = [memory.remember(f"Release {number} is stable.").id for number in ("4.12", "4", "12")]
+    assert [receipt.id for receipt in memory.forget("release 4.12", dry_run=True) if receipt.changed] == held[:1]
+
+
 def test_a_value_that_comes_back_ends_the_one_between(memory):
     for session, (text, name) in enumerate([
         ("My therapist is Dr. {}.", "Okafor"),
