@@ -163,6 +163,7 @@ def test_every_earlier_value_is_wrong_and_no_other_matter(memory, wrong, before,
 def test_a_correction_keeps_what_is_not_of_the_words(memory, wrong, key):
     kept = {"key": key, "tags": ["health"], "category": "care", "importance": 0.9, "metadata": {"seen": 2}}
     kept["delete_after"] = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)
+    memory.add("My dentist is Dr. Rossi.")
     memory.remember("My dentist is Dr. Rossi.", id="m", **kept)
     new = memory.get(memory.correct(wrong, "My dentist is Dr. Bianchi.")[0].id)
     assert (new.pinned, {**kept, "tags": ("health",)}) == (True, {name: getattr(new, name) for name in kept})

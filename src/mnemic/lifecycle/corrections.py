@@ -46,8 +46,8 @@ class Meant:
 
     @property
     def held(self) -> MemoryRecord:
-        """The memory among them that has a key, else the first: the new statement gets what is not of its words."""
-        return next((one for one in self.wrong.values() if one.key), next(iter(self.wrong.values())))
+        """The one that has most of what its caller gave: a key, a pinned importance, tags. The new statement keeps them."""
+        return max(self.wrong.values(), key=lambda one: (bool(one.key), one.pinned, bool(one.tags)))
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
@@ -127,9 +127,8 @@ def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> d
 
     Else the only one that differs from the new one in a word.
     """
-    named = values(text) | values(said).intersection(
-        content_terms(text)
-    )  # alone, a name is the first word of a sentence
+    # a name alone in a description does not show as one
+    named = values(text) | values(said).intersection(content_terms(text))
     other = {*content_terms(f"{text}\n{said}")} - named - values(said)
     if not (named and other):
         return dict(found)
