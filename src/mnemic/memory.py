@@ -458,12 +458,15 @@ class Memory:
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
         """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
-        What was said stays as evidence, but ranks behind the correction and is marked as replaced. ``restore`` with the id
-        of a replaced memory takes the correction back. A second correction of it also replaces the first one.
+        What was said stays as evidence, but ranks behind the correction and is marked as replaced. The new memory keeps key,
+        tags, category, metadata, pinned importance and expiry of what it replaces. To take the correction back, ``forget``
+        the new memory, then ``restore`` the replaced one; both ids are on the receipt. A second correction of it also
+        replaces the first one.
 
         Args:
             wrong: the id of a memory or message, or a description; a description means the first record clearly about it
-                that holds and says something else than the statement, and those that say the same.
+                that holds and says something else than the statement, and those that say the same or, in the same words,
+                another value.
             statement: what is true.
             dry_run: change nothing, and return the receipts that it would have.
             source: the origin of the statement. An untrusted one cannot correct what is trusted.
@@ -486,7 +489,7 @@ class Memory:
 
         one = remember.correct(
             self._runtime, self._scope, statement, meant.ids, self._zone,
-            matter=meant.matter, key=meant.key, source=source,
+            matter=meant.matter, held=meant.held, source=source,
         )  # fmt: skip
         revision.summarise_superseded(self._runtime, self._scope, one.id, self._zone)
         return meant.receipts(one)
@@ -563,8 +566,8 @@ class Memory:
         """Bring forgotten records back, and let memories that ended hold again.
 
         Returns:
-            One receipt per id: ``restored``; ``duplicate`` if there is nothing to restore; ``rejected`` while another memory
-            has its key or its text, with the id of that one.
+            One receipt per id: ``restored``; ``duplicate`` if there is nothing to restore, for a message with the ids of
+            what it says that has ended; ``rejected`` while another memory has its key or its text, with the id of that one.
         """
         from mnemic.lifecycle import edits
 

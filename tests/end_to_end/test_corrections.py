@@ -1,6 +1,7 @@
 """What a correction by description ends: what says something else and holds, and exactly what its preview names."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from itertools import product
 
 import pytest
@@ -73,6 +74,121 @@ def test_the_outdated_one_is(memory, wrong, old, new, statement, processed):
         memory.process()
     memory.correct(wrong, statement)
     assert {id_ for record in ended(memory).values() for id_ in record.source_ids} == {"old"}
+
+
+# a description of a named or numbered thing, and two statements on it that exclude each other
+EXCHANGED = (
+    ("how Globex pays", "Globex pays by card.", "Globex pays by invoice."),
+    ("ticket 4711", "Ticket 4711 is waiting for the customer.", "Ticket 4711 is solved."),
+    ("our SLA", "Our SLA is 2 hours for P1 tickets.", "Our SLA is 1 hour for P1 tickets."),
+    ("the timeout", "The timeout is 30 seconds.", "The timeout is 30 minutes."),
+    ("where Ana works", "Ana works in sales.", "Ana works in marketing."),
+    ("SSO for Globex", "SSO is enabled for Globex.", "SSO is disabled for Globex."),
+    ("invoice 99123", "Invoice 99123 is unpaid.", "Invoice 99123 is paid."),
+    ("Rita", "Rita is vegetarian.", "Rita is vegan."),
+    ("what Ben does at Acme", "Ben is a developer at Acme.", "Ben is a manager at Acme."),
+    ("release 4.12", "Release 4.12 is stable.", "Release 4.12 is broken."),
+)
+
+
+def hold(memory, text, way):
+    if way == "remember":
+        memory.remember(text)
+    else:
+        memory.add(text)
+    if way == "process":
+        memory.process()
+
+
+@pytest.mark.parametrize("way", ["remember", "add", "process"])
+@pytest.mark.parametrize(("wrong", "old", "new"), [*EXCHANGED, *((wrong, new, old) for wrong, old, new in EXCHANGED)])
+def test_another_word_or_unit_says_something_else(memory, wrong, old, new, way):
+    hold(memory, "My brother Tom lives in Oslo and works at a bank.", way)
+    hold(memory, old, way)
+    assert memory.correct(wrong, new)[0].outcome == "superseded"
+    assert [record.content for record in ended(memory).values()] == [old]
+    assert memory.correct(wrong, new)[0].outcome == "rejected"
+
+
+SUBJECTS = st.sampled_from([
+    "Globex", "Invoice 99123", "Release 4.12", "Ticket P1", "Our SLA", "The staging server", "Rita", "My router"
+])  # fmt: skip
+VALUES = st.sampled_from([
+    "blue", "solved", "vegan", "Porto", "30 seconds", "30 minutes", "31 minutes", "9 am", "9 pm", "Monday", "Friday", "Basic"
+])  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(SUBJECTS, st.lists(VALUES, min_size=2, max_size=2, unique=True), st.sampled_from(["remember", "add", "process"]))
+def test_of_one_thing_another_value_is_wrong_and_the_same_is_not(subject, values, way):
+    old, new = (f"{subject} state is {value}." for value in values)
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        hold(memory, old, way)
+        assert memory.correct(f"the state of {subject}", old)[0].outcome == "rejected"
+        assert memory.correct(f"the state of {subject}", new)[0].outcome == "superseded"
+        assert [record.content for record in ended(memory).values()] == [old]
+
+
+@pytest.mark.parametrize("wrong", ["Rita", "Rita's height"])
+def test_a_name_alone_means_no_other_matter(memory, wrong):
+    for said in ("Rita lives in Oslo.", "Rita is a teacher.", "Rita is vegetarian.", "Rita is tall."):
+        memory.remember(said)
+    assert memory.correct(wrong, "Rita is vegan.")[0].outcome == "rejected"
+    assert not ended(memory)
+
+
+@pytest.mark.parametrize("way", ["remember", "add", "process"])
+@pytest.mark.parametrize(
+    ("wrong", "before", "new", "others"),
+    [
+        ("when we deploy", ("We deploy on Thursdays.", "We deploy on Tuesdays now."), "We deploy on Mondays.",
+         ("We deploy with Ansible.",)),
+        ("my dose", ("My dose is 50 mg of sertraline.", "My dose is 75 mg of sertraline."),
+         "The user takes 100 mg of sertraline.", ("My dose of vitamins comes from Globex.",)),
+        ("ticket 4711", ("Ticket 4711 is open.", "Ticket 4711 is waiting for the customer."), "Ticket 4711 is solved.",
+         ("Ticket 4711 is from Globex.", "Ticket 4712 is open.")),
+        ("where my sister lives", ("My sister lives in Oslo.", "My sister lives in Rome now."), "My sister lives in Bergen.",
+         ("My brother lives in Bergen.", "My sister likes Rome.")),
+    ],
+)  # fmt: skip
+def test_every_earlier_value_is_wrong_and_no_other_matter(memory, wrong, before, new, others, way):
+    for text in (*before, *others):
+        hold(memory, text, way)
+    memory.correct(wrong, new)
+    assert {record.content for record in ended(memory).values()} == {*before}
+
+
+@pytest.mark.parametrize("wrong", ["my dentist", "m"])
+@pytest.mark.parametrize("key", ["dentist", None])
+def test_a_correction_keeps_what_is_not_of_the_words(memory, wrong, key):
+    kept = {"key": key, "tags": ["health"], "category": "care", "importance": 0.9, "metadata": {"seen": 2}}
+    kept["delete_after"] = datetime.now(UTC).replace(microsecond=0) + timedelta(days=9)
+    memory.add("My dentist is Dr. Rossi.")
+    memory.remember("My dentist is Dr. Rossi.", id="m", **kept)
+    new = memory.get(memory.correct(wrong, "My dentist is Dr. Bianchi.")[0].id)
+    assert (new.pinned, {**kept, "tags": ("health",)}) == (True, {name: getattr(new, name) for name in kept})
+
+
+@pytest.mark.parametrize("key", ["dentist", None, "said"])
+def test_a_correction_is_taken_back_by_forgetting_it(memory, key):
+    said = key == "said"
+    if said:
+        memory.add("My dentist is Dr. Rossi. I have two cats.", id="m")
+    else:
+        memory.remember("My dentist is Dr. Rossi.", key=key)
+    receipt = memory.correct("m" if said else "my dentist", "My dentist is Dr. Bianchi.")[0]
+    (old,) = ended(memory)
+    memory.forget(ids=[receipt.id])
+    assert not said or (memory.restore("m")[0].outcome, old in memory.restore("m")[0].reason) == ("duplicate", True)
+    assert memory.restore(old)[0].outcome == "restored"
+    assert [record.content for record in memory.list()] == ["My dentist is Dr. Rossi."]
+    assert memory.search("Who is my dentist?")[0].current
+    assert memory.admin.verify().ok
+
+
+def test_a_decimal_in_a_description_is_one_number(memory):
+    held = [memory.remember(f"Release {number} is stable.").id for number in ("4.12", "4", "12")]
+    assert [receipt.id for receipt in memory.forget("release 4.12", dry_run=True) if receipt.changed] == held[:1]
 
 
 def test_a_value_that_comes_back_ends_the_one_between(memory):

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 )
 def correct(given: Namespace) -> Answer:
     """Replace what is wrong by a statement. What was said stays as evidence, behind the correction and marked as replaced;
-    records that are near the description and stay are printed. mnemic restore with the id of a replaced record takes the
-    correction back. Exit code 1 if nothing was corrected.
+    records that are near the description and stay are printed. To take a correction back, mnemic forget --id the new record,
+    then mnemic restore the replaced one. Exit code 1 if nothing was corrected.
 
     examples:
       mnemic correct "my dentist" "My dentist is Dr. Bianchi."

@@ -79,15 +79,18 @@ def correct(
     zone: tzinfo,
     *,
     matter: AbstractSet[str],
-    key: str | None,
+    held: MemoryRecord,
     source: Source,
 ) -> Receipt:
     """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds.
 
-    ``matter``: the terms that tell which sentence of a message is wrong.
+    ``matter``: the terms that tell which sentence of a message is wrong; ``held``: the memory whose key, tags and other fields
+    it keeps, as an update does.
     """
-    options: dict[str, Any] = dict.fromkeys(("category", "metadata", "importance", "valid_at", "level", "id")) | {
-        "key": key, "replaces": wrong, "type": "semantic", "tags": (), "source_ids": (), "source": source, "description": {},
+    options: dict[str, Any] = dict.fromkeys(("valid_at", "level", "id")) | {
+        "key": held.key, "category": held.category, "tags": held.tags, "metadata": held.metadata,
+        "importance": held.importance if held.pinned else None, "delete_after": held.delete_after,
+        "replaces": wrong, "type": "semantic", "source_ids": (), "source": source, "description": {},
     }  # fmt: skip
     return remember(runtime, scope, statement, options, zone, matter=matter)
 

@@ -14,7 +14,7 @@ from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import agrees, values
+from mnemic.text.differences import agrees, has_exchanged, kinds, values
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
@@ -45,9 +45,9 @@ class Meant:
         return tuple(self.wrong)
 
     @property
-    def key(self) -> str | None:
-        """The key of a memory among them, which the new statement gets."""
-        return next((one.key for one in self.wrong.values() if one.key), None)
+    def held(self) -> MemoryRecord:
+        """The one that has most of what its caller gave: a key, a pinned importance, tags. The new statement keeps them."""
+        return max(self.wrong.values(), key=lambda one: (bool(one.key), one.pinned, bool(one.tags)))
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
@@ -65,7 +65,8 @@ class Meant:
 def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> Meant:
     """What a new statement takes the place of, named by an id or a description.
 
-    A description means the first statement clearly about it that says something else, and those that say the same.
+    A description means the first statement clearly about it that says something else, those that say the same, and those that
+    say other things in the same words: of "We deploy on Thursdays" and "We deploy on Tuesdays now", neither is right.
 
     Raises:
         InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
@@ -116,20 +117,42 @@ def _described(held: _Statements, text: str, said: str) -> Meant:
         wrong = {name: one for name, one in wrong.items() if values(one.content)}
         wrong = wrong or held.of(_with_other_values(held, found.beside, right.values(), said))
     if wrong:
-        first = next(iter(wrong.values())).content
-        wrong = {name: one for name, one in wrong.items() if one.content == first or agrees(one.content, first, text)}
+        wrong = _of_one_matter(wrong, text, said)
     near = tuple(_staying(held, (*found.clear, *found.spared), wrong, said, text))
     return Meant(wrong, held.terms, near, KNOWN if right else NOTHING)
 
 
 def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
-    """Of statements about what a description names, those that have another of its words, or of the new statement's."""
-    named = values(text)
+    """Of statements about what a description names, those that have another of its words, or of the new statement's.
+
+    Else the only one that differs from the new one in a word.
+    """
+    # a name alone in a description does not show as one
+    named = values(text) | values(said).intersection(content_terms(text))
     other = {*content_terms(f"{text}\n{said}")} - named - values(said)
+    if not (named and other):
+        return dict(found)
+    sharing = {name: one for name, one in found.items() if not other.isdisjoint(content_terms(one.content))}
+    alike = {name: one for name, one in found.items() if has_exchanged(one.content, said)}
+    return sharing or (alike if len({one.content for one in alike.values()}) == 1 else {})
+
+
+def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
+    """Of what is wrong, the first, what says the same, and what says another thing in the words of the matter.
+
+    The first in the words of the new statement, if there is one, is clearly meant.
+    """
+    contents = [one.content for one in wrong.values()]
+    first = next((content for content in contents if has_exchanged(content, said)), contents[0])
+    about, known = {*content_terms(text)}, {*content_terms(f"{text}\n{said}")}
+    frame, wanted = about.intersection(content_terms(first)), values(said) - about
     return {
         name: one
-        for name, one in found.items()
-        if not (named and other) or not other.isdisjoint(content_terms(one.content))
+        for name, one in wrong.items()
+        if one.content == first
+        or agrees(one.content, first, text)
+        or (frame <= {*content_terms(one.content)} and has_exchanged(one.content, said))
+        or (frame and kinds(one.content) == kinds(said) and _has_another_value(one.content, frame, known, wanted))
     }
 
 
@@ -164,9 +187,9 @@ def _has_another_value(text: str, frame: set[str], known: set[str], wanted: froz
 def _staying(
     held: _Statements, receipts: Iterable[Receipt], wrong: Mapping[str, MemoryRecord], said: str, text: str
 ) -> Iterator[Receipt]:
-    """Receipts of what is near and stays: of nothing that has ended, or ends."""
+    """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement."""
     for one in receipts:
         own = held.own(one.id)
-        if own.expired_at is None and wrong.keys().isdisjoint((one.id, own.id)):
+        if own.expired_at is None and not (wrong and own.content == said) and wrong.keys().isdisjoint((one.id, own.id)):
             how = "says the same" if agrees(_words(held, one.id), said, text) else "says something else"
             yield replace(one, outcome="rejected", reason=f"{how}, and stays: {one.reason}")

@@ -95,7 +95,7 @@ _FIRST = frozenset(
 )
 """Words for the speaker, some in other languages: whose it is says nothing of the matter."""
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
-_WORD = re.compile(r"[\w'\u2019+#-]+|[.,;:!?]")
+_WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
 """Where another clause begins."""
 _CALLED = frozenset("is was called named dr mr mrs ms".split())

@@ -15,13 +15,15 @@ from typing import Literal
 from mnemic.text.english import MONTHS, TITLES
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import STOP_WORDS, content_terms
+from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
 WORDS = re.compile(r"\w+(?:['\u2019]\w+)*")
 """The words of a text, with the apostrophes in them."""
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*(?: ?[ap]m\b)?")
+_SUFFIXES = re.compile(r"(?<=[^\W\d_])\d+")
+"""Digits that end a word: "P1" is a name, not the number 1."""
 _DIGITS = {
     word: str(number)
     for number, word in enumerate(
@@ -65,6 +67,10 @@ _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
 _OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
+_CHANGED = frozenset(
+    content_terms("moved changed switched raised lowered increased reduced cut became turned went started set updated")
+)
+"""Words that tell of a change, not of what holds since."""
 _MAX_ALIGNED = 300
 """Most terms aligned word by word; longer statements differ unless they are equal."""
 _MAX_REPLACED = 2
@@ -228,33 +234,85 @@ def differs(first: str, second: str) -> Difference | None:
 
 def values(text: str) -> frozenset[str]:
     """What tells a statement from a like one: the terms of its names, its numbers, days and months."""
+    return frozenset[str]().union(*_values(text).values())
+
+
+def kinds(text: str) -> frozenset[str]:
+    """The kinds of values that a text has: ``name``, ``number``, ``date``."""
+    return frozenset(kind for kind, found in _values(text).items() if found)
+
+
+def _values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
     named = {term for name in names_in(text) for term in content_terms(name)}
-    return frozenset(named - TITLES) | _numbers(words, text) | _times(set(words))
+    return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
 
 
 def agrees(text: str, statement: str, matter: str = "") -> bool:
     """Whether a text says what a statement says, in other words, and with more beside it.
 
-    Its values are in one clause that tells of the same: "I've moved, I live in York now" agrees with "The user lives in York".
-    Of a statement without values, the other words count.
+    Its values are in one clause that tells of the same, with no other word in place of one of its words: "I've moved, I live
+    in York now" agrees with "The user lives in York", "Ben is a manager at Acme" does not with "Ben is a developer at Acme".
+    Of a statement without values, half of its other words count as well.
 
     Args:
         text: of one or several sentences.
         statement: what may be in it.
-        matter: what both are about; its words distinguish nothing.
+        matter: what both are about; its words distinguish nothing, unless they are all that the statement has.
     """
-    statement = _USER.sub(lambda found: "my" if found[1] else "I", statement)
-    about, said = {*content_terms(matter)}, {*content_terms(statement)}
-    wanted = values(statement) - about or values(statement)
-    own = wanted or said - about or said
+    statement = _of_the_speaker(statement)
+    about, said = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
+    about = frozenset[str]() if said <= about else about
+    wanted = values(statement) - about
+    own = wanted or said - about
     units = _units(text, wanted | about)
     return any(
         _is_denied(unit) == _is_denied(statement)
         and (len(units) == 1 or not (terms := {*content_terms(unit)} - own) or not terms.isdisjoint(said | about))
         and _has(unit, own, statement if not wanted else None)
+        and not _exchanges_words(unit, statement, about)
         for unit in units
     )
+
+
+def has_exchanged(first: str, second: str) -> bool:
+    """Whether two statements say different things of one subject in the same words: "Rita is vegan" and "Rita is vegetarian".
+
+    Stop words are of the frame: "Globex pays by card" is not about the same as "Globex pays in euros".
+    """
+    sides = [index_terms(_of_the_speaker(text)) for text in (first, second)]
+    if max(map(len, sides)) > _MAX_ALIGNED or sides[0][:1] != sides[1][:1] or differs(first, second) == "role":
+        return False
+    parts = _unequal(*sides)
+    replaced = [part for part in parts if all(part)]
+    others = {word for part in parts if not all(part) for side in part for word in side}
+    return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
+
+
+def _of_the_speaker(statement: str) -> str:
+    """A statement with the words of the speaker in place of those of a language model."""
+    return _USER.sub(lambda found: "my" if found[1] else "I", statement)
+
+
+def _unequal(a: Sequence[str], b: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """The parts of two sequences between those that they share, in order."""
+    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    return [(a[i1:i2], b[j1:j2]) for kind, i1, i2, j1, j2 in codes if kind != "equal"]
+
+
+def _exchanges_words(unit: str, statement: str, about: AbstractSet[str]) -> bool:
+    """Whether a clause has another word where a statement has one of its own.
+
+    Words for a change, and values that the clause has beside those of the statement, stand for none: "raised from 50 to 100".
+    """
+    left_out = about | _CHANGED | (values(unit) - values(statement))
+    one, other = (
+        [_SYNONYMS.get(term, term) for term in content_terms(text) if term not in left_out]
+        for text in (unit, statement)
+    )
+    if max(len(one), len(other)) > _MAX_ALIGNED:
+        return True
+    return any({*left} - {*other} and {*right} - {*one} for left, right in _unequal(one, other))
 
 
 def _units(text: str, known: AbstractSet[str]) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import CUT, differs, restates, says, without_sentences
+from mnemic.text.differences import CUT, agrees, differs, has_exchanged, restates, says, values, without_sentences
 from mnemic.text.sentences import sentences as sentences_of
 
 DIFFERENT = [
@@ -193,3 +193,40 @@ def test_a_text_says_its_sentences_and_nothing_beyond_their_words(said, data):
 )
 def test_what_a_text_says(text, statement, said):
     assert says(text, statement) is said
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "matter", "expected"),
+    [
+        ("Globex switched to Premium.", "Globex uses Premium.", "Globex's plan", True),
+        ("My dose was raised from 50 to 100 mg.", "The user takes 100 mg of sertraline.", "my dose", True),
+        ("Ben got promoted, he is now a manager at Acme.", "Ben is a manager at Acme.", "Ben's job", True),
+        ("Ben, who likes tea, is a developer at Acme these days.", "Ben is a manager at Acme.", "Ben's job", False),
+        ("The timeout is now 30 minutes, not 30 seconds.", "The timeout is 30 minutes.", "the timeout", True),
+        ("The timeout is 30 seconds.", "The timeout is 30 minutes.", "the timeout", False),
+        ("Invoice 99123 is unpaid, but 99124 is paid.", "Invoice 99123 is paid.", "invoice 99123", False),
+        ("I moved to York.", "I live in York.", "I live in York, not in Leeds", True),
+    ],
+)
+def test_a_text_agrees_unless_another_word_stands_for_one_of_the_statement(text, statement, matter, expected):
+    assert agrees(text, statement, matter) is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("Globex pays by card.", "Globex pays by invoice now.", True),
+        ("Globex pays in euros.", "Globex pays by invoice.", False),
+        ("Globex is on the Basic plan.", "Initech is on the Basic plan.", False),
+        ("My sister lives in Oslo.", "My brother lives in Oslo.", False),
+        ("Rita is a teacher.", "Rita is vegan.", False),
+        ("Rita is vegan.", "Rita is vegan.", False),
+    ],
+)
+def test_what_is_exchanged_is_one_value_of_one_subject(first, second, expected):
+    assert has_exchanged(first, second) is has_exchanged(second, first) is expected
+
+
+def test_the_digits_of_a_name_are_no_number():
+    assert "1" not in values("Our SLA for P1 tickets is 2 hours.")
+    assert "100" in values("My dose is 100mg.")

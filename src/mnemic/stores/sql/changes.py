@@ -539,7 +539,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         reason = "it is in quarantine, perhaps for something it was made from: admin.release() brings both back"
         return _rejected(change.id, reason)
     if found.status != "archived":
-        return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(change.id)
+        return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(t, found)
     if found.holds(t.at) and (reason := _taken(t, found)):
         return _rejected(change.id, reason)
     t.db.execute(_RESTORED, (found.doc,))
@@ -547,14 +547,19 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
     return Receipt(id=change.id, outcome="restored")
 
 
-def _not_archived(id: str) -> Receipt:
-    return _duplicated(id, "not archived")
+def _not_archived(t: Transaction, found: Found) -> Receipt:
+    """The receipt of a record that needs no restoring; that of a message names what it says that has ended."""
+    sql = f"""SELECT m.id FROM lineage l JOIN memories m ON m.doc = l.child WHERE l.parent = ? AND m.{LIVE}
+        AND m.expired_at IS NOT NULL ORDER BY m.doc"""
+    ended = [row[0] for row in t.db.execute(sql, (found.doc,)).fetchall()] if found.kind == "message" else []
+    reason = f"; of what it says, {', '.join(map(repr, ended))} ended: restore() makes that hold again" if ended else ""
+    return _duplicated(found.id, f"not archived{reason}")
 
 
 def _reinstate(t: Transaction, id: str, found: Found) -> Receipt:
     """Make an ended memory hold again, beside those that took its place; refused while another one has its key."""
     if found.expired_at is None:
-        return _not_archived(id)
+        return _not_archived(t, found)
     if reason := _taken(t, found):
         return _rejected(id, reason)
     sql = "DELETE FROM links WHERE target = ? AND type = 'supersedes' RETURNING source"
