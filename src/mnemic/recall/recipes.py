@@ -132,9 +132,8 @@ def of_period(pool: Pool) -> Floats:
     ]
     within = said_within(pool.days, pool.asked_periods)
     within |= np.array(tells or False, np.bool_)
-    shares = within & (pool.counts[:, HERE] > 0).any(axis=1)
-    if not pool.query_periods and shares.any():  # "lately" is said of what else the question names
-        within = shares
+    if not pool.query_periods and pool.inside > 0:  # "lately" is said of what else the question names
+        within &= _particulars(pool) > 0
     more = pool.elsewhere - np.maximum(_particulars(pool), np.float32(pool.inside))
     kept = np.clip(1 - more * np.float32(pool.elsewhere / _mass(pool)), 0, 1)
     return (within * kept * np.where(pool.another_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
