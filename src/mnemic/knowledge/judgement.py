@@ -38,6 +38,7 @@ FRAME = LinearProbe(
     "0dutw628LgPEVBQzi6OJLBSzwCgFjEtLgCwUA8IjzivOo5rzmAtiayW567OPW6obiDPg5B4cIWQVmta8ChQ2M+lDs9wILAbEEFvgXBiLwkoIY4zTzDwUHB"
     "iMFbOUC7G6+IvBq7dTujPTy6AKlOuQs6/7hpuFBANDELtJMzLTl2pr66QcNXO3A9Y7NuNeI+5j4oNXQ7Rr8="
 )
+"""The log odds that a sentence frames those around it."""
 
 
 def judgements(indexer: Indexer, texts: Sequence[str]) -> dict[str, Judgement]:

@@ -212,8 +212,11 @@ def statements(messages: Sequence[Message], judge: Judge = _by_words_alone) -> l
     judged = judge([*dict.fromkeys(text for one, _ in possible for text in (one.asserted, *one.ends) if text)])
     worths = [(one, _probability(odds + _worth_of(one, judged))) for one, odds in possible]
     chosen = [(one, worth) for one, worth in worths if worth >= THRESHOLD]
-    stated = [(one.place, one.text) for one, _ in chosen if one.asserted in judged]
-    framed = ((_in_frame(one, stated, judged), worth) for one, worth in chosen)
+    stated: dict[int, str] = {}
+    for one, _ in chosen:
+        if one.asserted in judged:
+            stated[one.place] = f"{stated.get(one.place, '')}\n{one.text}"
+    framed = ((_in_frame(one, stated.get(one.place, ""), judged), worth) for one, worth in chosen)
     return [_statement(one, known, worth) for one, worth in framed if one]
 
 
@@ -222,17 +225,17 @@ def _worth_of(one: Candidate, judged: Mapping[str, Judgement]) -> float:
     return judgement.worth if judgement else 0.0
 
 
-def _in_frame(one: Candidate, stated: Sequence[tuple[int, str]], judged: Mapping[str, Judgement]) -> Candidate | None:
+def _in_frame(one: Candidate, stated: str, judged: Mapping[str, Judgement]) -> Candidate | None:
     """The candidate with what may say whose words it is; None if that is certain.
 
-    What is a statement itself frames nothing; a line with a colon is none.
+    What is among the statements of its message, given as one text, frames nothing; a line with a colon is none.
     """
     frame: list[str] = []
     for end, by_words in zip(one.ends, one.frame, strict=True):
         judgement = judged.get(end)
         if judgement is None:
             frame.append(by_words)
-        elif not end.endswith(":") and any(place == one.place and end in text for place, text in stated):
+        elif not end.endswith(":") and end in stated:
             frame.append("")
         elif judgement.frame >= CERTAIN:
             return None
