@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,8 +39,9 @@ SENTENCES, MESSAGES = HERE / "sentences_by_worth.json", HERE / "messages_by_wort
 OPENINGS, PLAIN = HERE / "openings_by_frame.json", ("note", "passing")
 RIDGE = 0.3
 DEFINITIONS = {
-    "words": "chosen by their words alone, in percent",
-    "vector": "chosen with the vector as well, in percent",
+    "words": "sentences chosen by their words alone, in percent",
+    "vector": "sentences chosen with the vector as well, in percent",
+    "certain": "openings, and messages by their first or last sentence, that are certain frames, in percent",
 }
 
 
@@ -74,11 +74,20 @@ def _same(note: str, text: str) -> bool:
     return note in text or text in note
 
 
-def fitted(vectors: np.ndarray, odds: np.ndarray, notes: np.ndarray) -> np.ndarray:
+def fitted(vectors: np.ndarray, odds: np.ndarray, notes: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
     """The (d + 1,) weights on top of the log odds of words; notes and others weigh the same."""
     design = np.hstack([vectors, np.ones((len(vectors), 1))])
     weights = np.where(notes > 0, 1 / notes.sum(), 1 / (1 - notes).sum()) * len(notes) / 2
-    return regression.newton(design, notes, weights, np.append(np.full(vectors.shape[1], RIDGE), 1e-6), offset=odds)
+    return regression.newton(design, notes, weights, np.append(np.full(vectors.shape[1], ridge), 1e-6), offset=odds)
+
+
+def fitted_symbols(symbols: np.ndarray, odds: np.ndarray, notes: np.ndarray) -> float:
+    """The weight of the share of symbols in ``selection.WEIGHTS``, beside the other ones as they are.
+
+    It was fitted as -20.5, before the lines that programs print were left out.
+    """
+    others = odds - selection.WEIGHTS["symbols"] * symbols
+    return float(fitted(symbols[:, None], others, notes, ridge=0.01)[0])
 
 
 def fitted_frames(
@@ -128,7 +137,7 @@ def of_frames(
 
     def judged(name: str, weights: np.ndarray, ends: Sequence[np.ndarray]) -> None:
         certain = [(one @ weights[:-1] + weights[-1]).max() >= selection.CERTAIN for one in ends]
-        found[name] = {"sentences": len(ends), "words": math.nan, "vector": percent(certain)}
+        found[name] = {"number": len(ends), "certain": percent(certain)}
 
     for number, author in enumerate(authors, 1):
         rest = [other for other in authors if other is not author]
@@ -167,14 +176,19 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     odds = np.array([selection._log_odds(selection.features(one.candidate)) for one, _ in found])
     notes = np.array([float(one.label) for one, _ in found])
     authors, kinds = np.array([one.source for one, _ in found]), np.array([kind for _, kind in found])
-    figures = of_worth(vectors, odds, notes, authors, kinds) | of_frames(frames, messages, sentences)
+    worths = of_worth(vectors, odds, notes, authors, kinds)
+    framed = of_frames(frames, messages, sentences)
+    symbols = np.array([selection.features(one.candidate)["symbols"] for one, _ in found])
+    print("symbols", round(fitted_symbols(symbols, odds, notes), 1))
     plain = kinds != "frame"
     print("worth", LinearProbe.pack(fitted(vectors[plain], odds[plain], notes[plain])))
     print("frame", LinearProbe.pack(fitted_frames(frames, [*itertools.chain(*messages)], sentences)))
-    rows = [(name, *figure.values()) for name, figure in figures.items()]
-    reporting.print_table("chosen, each author left out, %", ("kind", "sentences", *DEFINITIONS), rows)
+    rows = [(name, *figure.values()) for name, figure in worths.items()]
+    reporting.print_table("chosen, each author left out, %", ("kind", "sentences", "words", "vector"), rows)
+    rows = [(name, *figure.values()) for name, figure in framed.items()]
+    reporting.print_table("frames, each author left out, %", ("kind", "number", "certain"), rows)
     data = {"sha256": {file.name: reporting.sha256(file) for file in (SENTENCES, MESSAGES, OPENINGS, TEXTS)}}
-    result = reporting.document("quality.worth_fit", given, data=data, definitions=DEFINITIONS, figures=figures)
+    result = reporting.document("quality.worth_fit", given, data=data, definitions=DEFINITIONS, figures=worths | framed)
     return reporting.written(result, options.json)
 
 

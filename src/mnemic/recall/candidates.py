@@ -55,7 +55,7 @@ class Pool:
         days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names;
             ``particular``: (T,) which terms name something beside these; verbs ask for whatever was said or done.
             ``inside`` and ``elsewhere``: the most idf of these terms in one record that was said in such a period, and in
-            one that was not. ``speaks``: whether the query names a speaker.
+            one that was not. ``names_speaker``: whether the query names one.
         another_role: (m,) true for messages of another role than the query names, such as the customer, that do not tell
             of it either.
         words: (m,) length in content terms.
@@ -91,7 +91,7 @@ class Pool:
     particular: NDArray[np.bool_]
     inside: float
     elsewhere: float
-    speaks: bool
+    names_speaker: bool
     another_role: NDArray[np.bool_]
     words: Floats
     times: NDArray[np.int64]
@@ -247,7 +247,7 @@ def build_pool(
         query_periods=question.periods,
         asked_periods=question.asked,
         **named._asdict(),
-        speaks=len(speakers) > 0,
+        names_speaker=len(speakers) > 0,
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,

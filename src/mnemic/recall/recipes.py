@@ -116,7 +116,7 @@ def period(pool: Pool) -> Floats:
     the more of what else it names one record has.
     """
     most = max(pool.inside, pool.elsewhere)
-    named = most * most / _mass(pool) + pool.speaks
+    named = most * most / _mass(pool) + pool.names_speaker
     return of_period(pool) * np.float32(np.exp(pool.need - _ELSE * named))
 
 

@@ -41,7 +41,7 @@ def make_pool(seed, size=None, **values):
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "asked_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
-        "particular": rng.random(terms) < 0.5, "inside": float(rng.uniform(0, 2)), "elsewhere": float(rng.uniform(0, 2)), "speaks": bool(rng.random() < 0.5), "another_role": rng.random(m) < 0.3,
+        "particular": rng.random(terms) < 0.5, "inside": float(rng.uniform(0, 2)), "elsewhere": float(rng.uniform(0, 2)), "names_speaker": bool(rng.random() < 0.5), "another_role": rng.random(m) < 0.3,
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
@@ -211,14 +211,14 @@ class TestSignals:
         values = {
             "days": np.array([100, 103, 99, 99, 99]), "mentioned": [[], [], [(101, 101)], [(99, 101)], []],
             "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
-            "speaks": False, "need": -1.0, "inside": 0.4, "another_role": np.array([False, True, False, False, False]),
+            "names_speaker": False, "need": -1.0, "inside": 0.4, "another_role": np.array([False, True, False, False, False]),
         }  # fmt: skip
         pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.6, **values)
         kept = 1 - 0.2 * 0.6
         expected = np.exp(-1 - 3.2 * 0.36) * kept * np.array([1.0, 0.5, 1.0, 0.0, 0.0])
         np.testing.assert_allclose(SIGNALS["period"](pool), expected, rtol=1e-5)
         np.testing.assert_allclose(recipes.period_answer(pool), [0.4 * kept, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
-        of_one = dataclasses.replace(pool, speaks=True)
+        of_one = dataclasses.replace(pool, names_speaker=True)
         np.testing.assert_allclose(SIGNALS["period"](of_one), np.exp(-3.2) * expected, rtol=1e-5)
         pool = dataclasses.replace(pool, another_role=np.zeros(5, np.bool_))
         nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
