@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -41,6 +42,7 @@ WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
 _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
+_APART = {"period"}  # has a least probability of its own
 _ASSISTED_WEAK = 0.25
 _ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
 _LEAST_SEARCHED = 8
@@ -92,9 +94,9 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     the query, the logarithm of the number of records searched, whether it is talk with an assistant, and the log odds that
     the query needs memory.
     """
-    merit = _merit(pool, _plain_weights())
+    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))
     if pool.assisted.any():
-        merit = np.where(pool.assisted, _merit(pool, CONVERSATION.assisted), merit)
+        merit = np.where(pool.assisted, _merit(pool, _without(CONVERSATION.assisted, _APART)), merit)
     rank = np.empty(len(pool), np.float32)
     rank[order] = np.log1p(np.arange(len(order)))
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
@@ -105,9 +107,8 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in found.items()}
 
 
-def _plain_weights() -> Mapping[str, float]:
-    """The weights of conversations between people for signals that depend on the query."""
-    return {name: weight for name, weight in CONVERSATION.weights.items() if name not in _PRIORS}
+def _without(weights: Mapping[str, float], names: AbstractSet[str]) -> Mapping[str, float]:
+    return {name: weight for name, weight in weights.items() if name not in names}
 
 
 def _merit(pool: Pool, weights: Mapping[str, float]) -> Floats:
@@ -170,7 +171,7 @@ def _with_need(probability: float, pool: Pool) -> float:
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     """The probability for conversations between people."""
-    merit = _merit(pool, _plain_weights())
+    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))
     first = order[:3]
     sum_ = (
         _INTERCEPT
