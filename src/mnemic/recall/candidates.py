@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes import keyword
-from mnemic.indexes.catalog import ASSISTANTS, KINDS, STATUSES, Columns
+from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector.exact import Cosines
-from mnemic.ingest.messages import role_of
+from mnemic.recall.periods import AskedPeriods, PeriodAnswers, asked_periods, particulars, period_answers, said_within
 from mnemic.runtime.views import View
 from mnemic.stores.sql.rows import importances
 from mnemic.text import english
-from mnemic.text.dates import may_name_a_date, named_periods, without_periods
-from mnemic.text.relative_dates import Period
-from mnemic.text.terms import content_terms, index_terms, query_terms
-from mnemic.text.values import from_micros
+from mnemic.text.terms import index_terms, query_terms
 from mnemic.types import Query, RecordFilter
 from mnemic.vectors import Floats, Rows, ascending, top
 
@@ -52,12 +47,8 @@ class Pool:
         mean_length: mean length of a record.
         speaker: (m,) true where the query names exactly one speaker and the turn is theirs.
         traits: (m,) bits of ``text.english``; ``query_traits``: the bits the query asks for.
-        days: (m,) ordinals; ``mentioned``: periods each candidate mentions; ``query_periods``: periods the query names;
-            ``particular``: (T,) which terms name something beside these; verbs ask for whatever was said or done.
-            ``inside`` and ``elsewhere``: the most idf of these terms in one record that was said in such a period, and in
-            one that was not. ``names_speaker``: whether the query names one.
-        another_role: (m,) true for messages of another role than the query names, such as the customer, that do not tell
-            of it either.
+        days: (m,) ordinals; ``periods``: how the candidates answer by the periods that the query names.
+        names_speaker: whether the query names one.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
         need: log odds that the query needs memory, at most 0.
@@ -85,14 +76,8 @@ class Pool:
     query_traits: int
     need: float
     days: NDArray[np.int64]
-    mentioned: Sequence[Sequence[Period]]
-    query_periods: Sequence[Period]
-    asked_periods: Sequence[Period]
-    particular: NDArray[np.bool_]
-    inside: float
-    elsewhere: float
+    periods: PeriodAnswers
     names_speaker: bool
-    another_role: NDArray[np.bool_]
     words: Floats
     times: NDArray[np.int64]
     now: int
@@ -127,15 +112,11 @@ LEADERS = 50
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
-    """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row.
-
-    ``periods`` are those it names, ``asked`` the same or the last weeks for "lately".
-    """
+    """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row."""
 
     query: Query
     terms: Sequence[str]
-    periods: Sequence[Period]
-    asked: Sequence[Period]
+    periods: AskedPeriods
     corpus: Corpus
     words: Floats
     cosines: Cosines | None
@@ -163,8 +144,8 @@ def analyse_query(
     corpus = corpus_of(view.columns, query.filters.kinds)
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
-    periods, asked = (_query_periods(view.columns, query, loosely=loosely) for loosely in (False, True))
-    return AnalysedQuery(query, terms, periods, asked, corpus, words, cosines, _named_speakers(view, query.text), need)
+    periods = asked_periods(view.columns, query, terms)
+    return AnalysedQuery(query, terms, periods, corpus, words, cosines, _named_speakers(view, query.text), need)
 
 
 def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], size: int) -> Rows:
@@ -175,22 +156,14 @@ def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], 
     best = [top(question.words, allowed, size, above=0.0)]  # rows without a common word score 0
     if question.meaning is not None:
         best.append(top(question.meaning, allowed, size, above=-2.0))
-    if question.asked:
-        within = allowed & said_within(c.day, question.asked)
+    if question.periods.asked:
+        within = allowed & said_within(c, question.periods.asked)
         best.append(top(question.words if question.meaning is None else question.meaning, within, size, above=-2.0))
     leaders = np.concatenate([rows[:LEADERS] for rows in best])
     around = neighbours(leaders, c.padded("previous"), c.padded("following"))
     near = around[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
     return ascending(len(c), *best, near[allowed[near]])
-
-
-def said_within(days: NDArray[np.int64], periods: Sequence[Period]) -> NDArray[np.bool_]:
-    """Which days (ordinals) are in one of the periods."""
-    within = np.zeros(len(days), np.bool_)
-    for start, end in periods:
-        within |= (start <= days) & (days <= end)
-    return within
 
 
 def build_pool(
@@ -219,7 +192,7 @@ def build_pool(
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
         question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     counts, in_session, idf = _term_counts(view, question, rows, at)
-    named = _named(view, question, rows, counts, idf)
+    named = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
     cosines = _turn_cosines(c, question, rows, at, echo)
@@ -243,10 +216,7 @@ def build_pool(
         query_traits=english.expected_traits(query.text),
         need=question.need,
         days=c.day[rows],
-        mentioned=[c.periods(doc) for doc in c.doc[rows].tolist()] if question.asked else (),
-        query_periods=question.periods,
-        asked_periods=question.asked,
-        **named._asdict(),
+        periods=period_answers(view, question.periods, rows, counts[:, HERE] > 0, named, idf),
         names_speaker=len(speakers) > 0,
         words=c.length[rows],
         times=c.time[rows],
@@ -319,7 +289,8 @@ def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> t
     buffer, group, most = np.zeros(len(c) + 1, np.float32), c.group[rows], keyword.idf(question.corpus.size, 0)
     for t, term in enumerate(terms):
         occurrences: Occurrences = view.keyword.occurrences(c, term, question.corpus)
-        idf[t] = occurrences.idf / most
+        if not question.periods.role_terms[t]:  # the word is in what others say of that role, rarely in its own turns
+            idf[t] = occurrences.idf / most
         counts[:, :, t] = occurrences.counts_at(at, buffer)
         in_session[:, t] = occurrences.conversations[group]
     return counts, in_session, idf
@@ -335,82 +306,6 @@ def _session_cosines(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows:
     best = np.full(c.groups, -1.0, np.float32)
     np.maximum.at(best, c.group[members], dense[members])
     return np.where(group > 0, best[group], dense[rows])
-
-
-def _query_periods(c: Columns, query: Query, *, loosely: bool) -> list[Period]:
-    """The periods the query names, relative to the time of the query."""
-    years: list[int] = []
-    if may_name_a_date(query.text):
-        years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
-        years = [years[0] - 1, *years]
-    return named_periods(query.text, _today(query), years, loosely=loosely)
-
-
-def _today(query: Query) -> int:
-    """The day of the query as an ordinal."""
-    try:
-        return from_micros(query.now).astimezone(query.zone).toordinal()
-    except OverflowError:  # the edges of the calendar have no neighbours
-        return from_micros(query.now).toordinal()
-
-
-class _Named(NamedTuple):
-    """What a query names beside a period, as in ``Pool``."""
-
-    particular: NDArray[np.bool_]
-    inside: float
-    elsewhere: float
-    another_role: NDArray[np.bool_]
-
-
-def _named(view: View, question: AnalysedQuery, rows: Rows, counts: Floats, idf: Floats) -> _Named:
-    """What a query names beside a period; sets the idf of words for roles to 0."""
-    others = _other_words(question)
-    roles = _roles(others)
-    particular = _has_term(question, [word for word in others if word not in roles and english.is_particular(word)])
-    inside, elsewhere = _most_held(view, question, particular, idf)
-    spoken = _has_term(question, roles)
-    tells = (counts[:, HERE] * spoken).any(axis=1)
-    idf[spoken] = 0.0  # the word is in what others say of that role, rarely in its own turns
-    return _Named(particular, inside, elsewhere, ~(tells | _of_role(view.columns, rows, {*roles.values()})))
-
-
-def _other_words(question: AnalysedQuery) -> list[str]:
-    """The words of a query beside those of the period that it names; none if it names no period."""
-    text = question.query.text
-    return english.bare_words(without_periods(text, _today(question.query))) if question.asked else []
-
-
-def _roles(words: Sequence[str]) -> dict[str, str]:
-    """The words that name a role of a conversation, each with its role; "which model" asks for a thing."""
-    found = {
-        word: role_of(word.removesuffix("s"))
-        for before, word in pairwise(("", *words))
-        if before not in ("which", "what")
-    }
-    return {word: role for word, role in found.items() if role in ("user", *ASSISTANTS)}
-
-
-def _has_term(question: AnalysedQuery, words: Iterable[str]) -> NDArray[np.bool_]:
-    """(T,) which terms of a query are of these words."""
-    terms = {term for word in words for term in content_terms(word)}
-    return np.array([term in terms for term in question.terms], np.bool_)
-
-
-def _of_role(c: Columns, rows: Rows, roles: Collection[str]) -> NDArray[np.bool_]:
-    """(m,) which records are messages of one of the roles, or no messages; all if there is no role."""
-    return ((c.kind != KINDS["message"]) | c.has_role(tuple(roles)) | (not roles))[rows]
-
-
-def _most_held(view: View, question: AnalysedQuery, particular: NDArray[np.bool_], idf: Floats) -> tuple[float, float]:
-    """The most idf of the particular terms in one record that was said in a period of the query, and in one that was not."""
-    c, held = view.columns, np.zeros(len(view.columns), np.float32)
-    buffer, every = np.zeros(len(c) + 1, np.float32), np.arange(len(c))
-    for t in np.flatnonzero(particular).tolist():
-        counts = view.keyword.occurrences(c, question.terms[t], question.corpus).counts_at(every, buffer)
-        held += idf[t] * (counts > 0)
-    within = said_within(c.day, question.asked)
-    return float(held.max(initial=0.0, where=within)), float(held.max(initial=0.0, where=~within))
 
 
 def _level_proximity(c: Columns, filters: RecordFilter, rows: Rows) -> Floats:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, of_period, own_coverage, period_answer, plain_sum
+from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -84,7 +84,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         found = own_coverage(pool)
     else:
         found = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    return np.maximum(found, _with_need(_PERIOD, pool) * period_answer(pool)).astype(np.float32)
+    return np.maximum(found, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
 def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
@@ -160,7 +160,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
 
 def _least_probability(pool: Pool) -> float:
     """The probability that what was said in the period that the question names is what it asks for; 0 without a period."""
-    answer, other = period_answer(pool).max(), of_period(pool).max()
+    answer, other = pool.periods.answering.max(), pool.periods.within.max()
     return float(max(_with_need(_PERIOD, pool) * answer, _with_need(_OF_PERIOD, pool) * other))
 
 

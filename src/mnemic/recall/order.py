@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
-from mnemic.recall.recipes import of_period
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
 from mnemic.text.english import names
@@ -308,7 +307,7 @@ def by_recency(
     """
     kinds = view.columns.kind[pool.rows]
     places = np.arange(min(LOOKED_AT, len(order)))
-    asked = of_period(pool)
+    asked = pool.periods.within
     heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"])) & (asked == asked.max())
     places = places[heard[order[places]]]
     if len(places) < 2 or not asks(query.text):  # keywords keep their order

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
 from mnemic.indexes import keyword as scoring
-from mnemic.recall.candidates import HERE, Pool, said_within
+from mnemic.recall.candidates import HERE, Pool
 from mnemic.text import english
 from mnemic.text.values import shown
 from mnemic.vectors import Floats, dot
@@ -30,7 +30,6 @@ _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
 _ELSE = 3.2
-_ANOTHER_ROLE = 0.5
 _MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -94,19 +93,19 @@ def date(pool: Pool) -> Floats:
 
     A turn within the period has 1, decaying with the days after it (people speak of the past) and faster before.
     """
-    if not pool.query_periods:
+    if not pool.periods.named:
         return np.zeros(len(pool), np.float32)
     gaps = np.stack(
         [
             np.where(pool.days > end, pool.days - end, np.minimum(pool.days - start, 0))
-            for start, end in pool.query_periods
+            for start, end in pool.periods.named
         ]
     )
     gap = gaps[np.abs(gaps).argmin(axis=0), np.arange(len(pool))]
     near = np.exp(np.where(gap >= 0, -gap / _DAYS_AFTER, gap / _DAYS_BEFORE)).astype(np.float32)
     tells = [
-        any(a <= end and start <= b for a, b in mentioned for start, end in pool.query_periods)
-        for mentioned in pool.mentioned
+        any(a <= end and start <= b for a, b in mentioned for start, end in pool.periods.named)
+        for mentioned in pool.periods.mentioned
     ]
     return (near + np.float32(_TOLD) * np.array(tells, np.float32)).astype(np.float32)
 
@@ -115,45 +114,8 @@ def period(pool: Pool) -> Floats:
     """Whether the turn is of a period that the query names, 0 to 1; less if it names a speaker or may need no memory, and
     the more of what else it names one record has.
     """
-    most = max(pool.inside, pool.elsewhere)
-    named = most * most / _mass(pool) + pool.names_speaker
-    return of_period(pool) * np.float32(np.exp(pool.need - _ELSE * named))
-
-
-def of_period(pool: Pool) -> Floats:
-    """1 for a turn said in a period that the query names, or telling of a time in it; 0 without a period.
-
-    Half of it for another role than the query names. Less if a record of another time has nearly all else that it names
-    while neither the turn nor any of the period has it: by that idf and by its share of what the query names.
-    """
-    tells = [
-        any(start <= a and b <= end for a, b in mentioned for start, end in pool.asked_periods)
-        for mentioned in pool.mentioned
-    ]
-    within = said_within(pool.days, pool.asked_periods)
-    within |= np.array(tells or False, np.bool_)
-    if not pool.query_periods and pool.inside > 0:  # "lately" is said of what else the question names
-        within &= _particulars(pool) > 0
-    more = pool.elsewhere - np.maximum(_particulars(pool), np.float32(pool.inside))
-    kept = np.clip(1 - more * np.float32(pool.elsewhere / _mass(pool)), 0, 1)
-    return (within * kept * np.where(pool.another_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
-
-
-def period_answer(pool: Pool) -> Floats:
-    """``of_period``, by the share of what else the query names that the turn has; all of it where it names nothing else."""
-    return of_period(pool) * (
-        _particulars(pool) / np.float32(_mass(pool)) if pool.particular.any() else np.float32(1.0)
-    )
-
-
-def _mass(pool: Pool) -> float:
-    """The idf of all particular terms of the query; above 0."""
-    return float(dot(pool.particular, pool.idf)) + 1e-9
-
-
-def _particulars(pool: Pool) -> Floats:
-    """The idf of the particular terms of the query in the turn itself."""
-    return dot((pool.counts[:, HERE] > 0) & pool.particular, pool.idf)
+    beside = pool.periods.beside + pool.names_speaker
+    return pool.periods.within * np.float32(np.exp(pool.need - _ELSE * beside))
 
 
 def speaker(pool: Pool) -> Floats:

@@ -12,6 +12,7 @@ from mnemic.errors import InvalidInput
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import Pool, neighbours
 from mnemic.recall.evidence import grade, relevances
+from mnemic.recall.periods import PeriodAnswers
 from mnemic.recall.recipes import RECIPES, SIGNALS, Recipe, own_coverage, recipe_named, score
 from mnemic.text import english
 from mnemic.vectors import top
@@ -38,14 +39,23 @@ def make_pool(seed, size=None, **values):
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
         "query_traits": int(rng.integers(0, 128)), "need": float(rng.uniform(-4, 0)), "days": days,
-        "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
-        "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
-        "asked_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
-        "particular": rng.random(terms) < 0.5, "inside": float(rng.uniform(0, 2)), "elsewhere": float(rng.uniform(0, 2)), "names_speaker": bool(rng.random() < 0.5), "another_role": rng.random(m) < 0.3,
+        "periods": make_periods(rng, days), "names_speaker": bool(rng.random() < 0.5),
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
     return Pool(**(random | values))
+
+
+def make_periods(rng, days, **values):
+    """Random answers of candidates by the periods that a query names."""
+    m, starts = len(days), rng.choice(days, int(rng.integers(0, 4)) if len(days) else 0)
+    within = rng.choice(np.array([0, 0.5, 1], np.float32), m)
+    random = {
+        "named": [(int(d), int(d) + int(rng.integers(0, 400))) for d in starts],
+        "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
+        "within": within, "answering": within * np.float32(0.5), "beside": float(rng.uniform(0, 2)),
+    }  # fmt: skip
+    return PeriodAnswers(**(random | values))
 
 
 def part(pool, at):
@@ -53,9 +63,12 @@ def part(pool, at):
     kept = {}
     for field in dataclasses.fields(Pool):
         value = getattr(pool, field.name)
-        if field.name == "mentioned":
-            kept[field.name] = [value[int(i)] for i in at]
-        elif isinstance(value, np.ndarray) and field.name not in ("idf", "particular"):
+        if field.name == "periods":
+            mentioned = [value.mentioned[int(i)] for i in at]
+            kept[field.name] = dataclasses.replace(
+                value, mentioned=mentioned, within=value.within[at], answering=value.answering[at]
+            )
+        elif isinstance(value, np.ndarray) and field.name != "idf":
             kept[field.name] = value[at]
         else:
             kept[field.name] = value
@@ -200,30 +213,23 @@ class TestSignals:
 
     def test_date_by_hand(self):
         days = np.array([100, 110, 90, 103])
-        pool = make_pool(1, 4, days=days, query_periods=[(100, 103)], mentioned=[[], [], [(50, 60), (102, 102)], []])
+        told = make_periods(
+            np.random.default_rng(1), days, named=[(100, 103)], mentioned=[[], [], [(50, 60), (102, 102)], []]
+        )
+        pool = make_pool(1, 4, days=days, periods=told)
         expected = [1.0, np.exp(-0.7), np.exp(-2.0) + 0.4, 1.0]
         np.testing.assert_allclose(SIGNALS["date"](pool), expected, rtol=1e-5)
-        assert not SIGNALS["date"](make_pool(1, 4, query_periods=[])).any()
+        assert not SIGNALS["date"](dataclasses.replace(pool, periods=dataclasses.replace(told, named=[]))).any()
 
     def test_period_by_hand(self):
-        counts = np.zeros((5, 7, 3), np.float32)
-        counts[[0, 3], 3, 0] = 1  # of the two that name something, the first and the last have one
-        values = {
-            "days": np.array([100, 103, 99, 99, 99]), "mentioned": [[], [], [(101, 101)], [(99, 101)], []],
-            "counts": counts, "idf": np.array([0.4, 0.6, 1.0], np.float32), "particular": np.array([True, True, False]),
-            "names_speaker": False, "need": -1.0, "inside": 0.4, "another_role": np.array([False, True, False, False, False]),
-        }  # fmt: skip
-        pool = make_pool(1, 5, asked_periods=[(100, 103)], elsewhere=0.6, **values)
-        kept = 1 - 0.2 * 0.6
-        expected = np.exp(-1 - 3.2 * 0.36) * kept * np.array([1.0, 0.5, 1.0, 0.0, 0.0])
+        told = make_periods(
+            np.random.default_rng(1), np.arange(3), within=np.array([1, 0.5, 0], np.float32), beside=0.36
+        )
+        pool = make_pool(1, 3, periods=told, names_speaker=False, need=-1.0)
+        expected = np.exp(-1 - 3.2 * 0.36) * np.array([1.0, 0.5, 0.0])
         np.testing.assert_allclose(SIGNALS["period"](pool), expected, rtol=1e-5)
-        np.testing.assert_allclose(recipes.period_answer(pool), [0.4 * kept, 0.0, 0.0, 0.0, 0.0], rtol=1e-5)
         of_one = dataclasses.replace(pool, names_speaker=True)
         np.testing.assert_allclose(SIGNALS["period"](of_one), np.exp(-3.2) * expected, rtol=1e-5)
-        pool = dataclasses.replace(pool, another_role=np.zeros(5, np.bool_))
-        nothing_else = dataclasses.replace(pool, particular=np.zeros(3, np.bool_), elsewhere=0.0)
-        assert recipes.period_answer(nothing_else).tolist() == [1.0, 1.0, 1.0, 0.0, 0.0]
-        assert not SIGNALS["period"](dataclasses.replace(pool, asked_periods=[])).any()
 
     def test_recency_by_hand(self):
         pool = make_pool(1, 3, now=100 * DAY, times=np.array([100 * DAY, 70 * DAY, 200 * DAY]))
@@ -384,27 +390,20 @@ class TestGrade:
     @RUN
     @given(SEED, st.sampled_from([None, *evidence.DEFAULT_MODELS]))
     def test_a_day_that_was_written_about_answers_a_question_about_it(self, seed, model):
-        pool = make_pool(seed, 8)
-        nothing_else = {
-            "particular": np.zeros(pool.counts.shape[2], np.bool_), "inside": 0.0, "elsewhere": 0.0, "need": 0.0,
-            "another_role": np.zeros(len(pool), np.bool_),
-        }  # fmt: skip
-        pool = dataclasses.replace(pool, asked_periods=[(int(pool.days[0]),) * 2], **nothing_else)
-        order = np.arange(len(pool))
+        rng, one = np.random.default_rng(seed), np.eye(1, 8, dtype=np.float32)[0]
+        told = make_periods(rng, rng.integers(1, 800_000, 8), within=one, answering=one, beside=0.0)
+        pool, order = make_pool(seed, 8, periods=told, need=0.0), np.arange(8)
         assert grade(pool, order, model=model).evidence == "strong"
         no_need = dataclasses.replace(pool, need=-4.0)
         assert grade(no_need, order, model=model).probability <= grade(pool, order, model=model).probability
-        another = dataclasses.replace(pool, asked_periods=[(int(pool.days.max()) + 9,) * 2])
-        assert grade(another, order, model=model) == grade(
-            dataclasses.replace(pool, asked_periods=[]), order, model=model
-        )
 
     def test_by_words_alone_where_cosines_are_unknown(self):
         counts = np.zeros((11, 7, 2), np.float32)
         counts[0, 3, 0] = 1
         counts[10, 3] = 1  # the eleventh does not count
-        idf, particular = np.array([0.5, 0.5], np.float32), np.ones(2, np.bool_)
-        pool = make_pool(1, 11, counts=counts, idf=idf, particular=particular, asked_periods=[])
+        zeros = np.zeros(11, np.float32)
+        told = make_periods(np.random.default_rng(1), np.arange(11), within=zeros, answering=zeros)
+        pool = make_pool(1, 11, counts=counts, idf=np.array([0.5, 0.5], np.float32), periods=told)
         assert grade(pool, np.arange(11), model=None).probability == pytest.approx(0.5)
         assert grade(pool, np.arange(11), model="other").evidence == "weak"
         assert grade(pool, np.arange(11)[::-1], model=None).evidence == "strong"
