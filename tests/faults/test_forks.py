@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from contextlib import nullcontext
 
 import apsw
 import pytest
@@ -169,7 +170,7 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
-    monkeypatch.setattr(type(database_of(memory)), "before_fork", lambda self, until: None)
+    monkeypatch.setattr(type(database_of(memory)), "paused", lambda self, until: nullcontext())
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):
