@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, TypeVar, cast
@@ -66,9 +65,9 @@ class Schema(BaseModel):
     @field_validator("*", mode="wrap")
     @classmethod
     def _leniently(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-        """Validate a field, without its invalid parts if the context is a counter of what is dropped."""
-        field, dropped = cls.model_fields[str(info.field_name)], info.context
-        if dropped is None:
+        """Validate a field, without its invalid parts if there is a context."""
+        field = cls.model_fields[str(info.field_name)]
+        if info.context is None:
             return validate(value)
         given = cast("list[Any]", value)[: _most_items(field)] if isinstance(value, list) else value
         try:
@@ -76,10 +75,9 @@ class Schema(BaseModel):
         except ValidationError:
             if field.is_required():
                 raise
-            dropped["values"] += 1
             raise PydanticUseDefault from None
-        if isinstance(value, list):
-            dropped["items"] += len(cast("list[Any]", value)) - len(kept)
+        if isinstance(given, list) and given and not kept and field.is_required():
+            raise ValueError("none of its items is valid")
         return kept
 
 
@@ -98,17 +96,16 @@ def json_schema(schema: type[Schema]) -> dict[str, Any]:
     return Minimal(schema.model_json_schema(mode="serialization"), prefer_inlined_defs=True).walk()
 
 
-def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
-    """Validate an answer without its invalid parts; returns it and the number of parts dropped.
+def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> S:
+    """Validate an answer without its invalid parts.
 
     An invalid list item is dropped, an invalid value is replaced by its default, a long list is truncated.
 
     Raises:
-        LanguageModelError: the rest lacks a required value.
+        LanguageModelError: the rest lacks a required value, or a required list has lost all its items.
     """
-    dropped = Counter[str]()
     try:
-        return schema.model_validate(data, context=dropped), dropped.total()
+        return schema.model_validate(data, context={"lenient": True})
     except (ValidationError, RecursionError) as error:
         raise LanguageModelError(
             "The answer of the language model does not have the form that was asked for."

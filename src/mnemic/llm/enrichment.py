@@ -23,7 +23,7 @@ from mnemic.llm.answers import (
     shortened,
     supported,
 )
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 
@@ -59,7 +59,7 @@ class Enrichment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enrichments(Answer):
+class Enrichments:
     """One entry per memory, in order; None without a valid answer."""
 
     items: tuple[Enrichment | None, ...]
@@ -108,8 +108,7 @@ def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
             found[place] = one
     if not found:
         raise LanguageModelError("The language model described none of the memories it was given.")
-    items = tuple(map(found.get, range(len(texts))))
-    return Enrichments(items=items, dropped=len(answer.memories) - len(found))
+    return Enrichments(items=tuple(map(found.get, range(len(texts)))))
 
 
 def _checked(described: Description, text: str) -> Enrichment | None:

@@ -7,7 +7,6 @@ answers of small models (prose around JSON, one bad item, an endless list, ...) 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mnemic.errors import LanguageModelError
@@ -110,15 +109,9 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     problem = _failure_reason(written, response)
     for data in find_objects(written, task.schema.model_fields):
         try:
-            answer, dropped = validate_leniently(task.schema, plain_values(data))
-            value = task.read(answer)
+            return task.read(validate_leniently(task.schema, plain_values(data)))
         except LanguageModelError as error:
             problem = str(error)
-            continue
-        value = replace(value, dropped=value.dropped + dropped)
-        if not (value.dropped and value.empty):
-            return value
-        problem = "Nothing of the language model's answer keeps the rules of the task."
     raise LanguageModelError(problem)
 
 

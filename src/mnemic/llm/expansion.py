@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000
@@ -22,7 +22,7 @@ numbers and dates as they are. Do not answer the query.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion(Answer):
+class Expansion:
     """One to four alternative queries."""
 
     queries: tuple[str, ...]
@@ -51,4 +51,4 @@ def _read(answer: Queries, query: str) -> Expansion:
     queries = distinct([query, *others], MOST_QUERIES + 1)[1:]
     if not queries:
         raise LanguageModelError("The language model gave no other wording of the query.")
-    return Expansion(queries=queries, dropped=len(answer.queries) - len(queries))
+    return Expansion(queries=queries)

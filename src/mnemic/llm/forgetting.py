@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30
@@ -31,15 +31,10 @@ meant by "my diabetes". When in doubt, false.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts(Answer):
+class Verdicts:
     """Whether each candidate is meant; None for one that the model left out or contradicted itself about."""
 
     meant: tuple[bool | None, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether no candidate was judged."""
-        return not {True, False}.intersection(self.meant)
 
 
 class Judgement(Schema):
@@ -86,4 +81,6 @@ def _read(answer: Judgements, count: int) -> Verdicts:
     if judged.pop(1, True):
         raise LanguageModelError("The language model's answer on what to forget was refused: the blank is never meant.")
     meant = tuple(judged.get(number) for number in range(FIRST_CANDIDATE, FIRST_CANDIDATE + count))
-    return Verdicts(meant=meant, dropped=len(said) - 1 - sum(one is not None for one in meant))
+    if len(said) > 1 and not {True, False}.intersection(meant):
+        raise LanguageModelError("The language model judged none of the candidates it was given.")
+    return Verdicts(meant=meant)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Share, fenced, numbered_list
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import LinkType, MemoryRecord
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
@@ -44,15 +44,10 @@ class ProposedLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedLinks(Answer):
+class ProposedLinks:
     """The links, at most one for each memory, candidate and type."""
 
     links: tuple[ProposedLink, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is no edge."""
-        return not self.links
 
 
 class Relation(Schema):
@@ -118,4 +113,6 @@ def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:
                 memory=link.memory - 1, candidate=place, type=link.type, strength=link.strength, reason=reason
             )
             found.setdefault((link.memory, place, link.type), proposed)
-    return ProposedLinks(links=tuple(found.values()), dropped=len(answer.links) - len(found))
+    if answer.links and not found:
+        raise LanguageModelError("The language model linked none of the memories to a candidate of theirs.")
+    return ProposedLinks(links=tuple(found.values()))

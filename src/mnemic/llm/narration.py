@@ -21,7 +21,7 @@ from mnemic.llm.answers import (
     supported,
     transcript,
 )
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 
@@ -55,7 +55,7 @@ class Narrative:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Narratives(Answer):
+class Narratives:
     """One entry per episode, in order; None without a valid answer."""
 
     items: tuple[Narrative | None, ...]
@@ -107,10 +107,7 @@ def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narr
                 found[place] = one
     if not found:
         raise LanguageModelError("The language model's titles and stories break the rules.")
-    missing = sum((one.title is None) + (one.story is None) for one in found.values())
-    return Narratives(
-        items=tuple(map(found.get, range(len(episodes)))), dropped=len(answer.episodes) - len(found) + missing
-    )
+    return Narratives(items=tuple(map(found.get, range(len(episodes)))))
 
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Text, fenced, numbered_list, plain
 from mnemic.llm.narration import MOST_EPISODES
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord
 
 INSTRUCTIONS = f"""\
@@ -23,15 +23,10 @@ number, one or two plain sentences with what you would expect to be said. What y
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction(Answer):
+class Prediction:
     """What was expected of each episode, in order; empty where the model said nothing."""
 
     texts: tuple[str, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was expected of any."""
-        return not any(self.texts)
 
 
 class ExpectedEpisode(Schema):
@@ -71,4 +66,6 @@ def _read(answer: ExpectedEpisodes, count: int) -> Prediction:
         if 1 <= one.episode <= count:
             found.setdefault(one.episode, " ".join(one.prediction.split()))
     texts = tuple(found.get(number, "") for number in range(1, count + 1))
-    return Prediction(texts=texts, dropped=len(answer.predictions) - len(found))
+    if answer.predictions and not found:
+        raise LanguageModelError("The language model predicted none of the episodes it was given.")
+    return Prediction(texts=texts)
