@@ -88,13 +88,10 @@ def settings_for(model: Model, max_tokens: int, temperature: float | None, extra
 def _takes_temperature(model: Model) -> bool:
     """Whether the model accepts a temperature; reasoning models and routers to them may not."""
     try:
-        profile: Any = model.profile
+        profile = model.profile
     except NotImplementedError:
         return False
-    flags = ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")
-    if isinstance(profile, Mapping):
-        return not any(cast("Mapping[str, Any]", profile).get(flag) for flag in flags)
-    return not any(getattr(profile, flag, False) for flag in flags)
+    return not any(map(profile.get, ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")))
 
 
 def read(task: Task[A], response: ModelResponse, limit: int) -> A:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -21,21 +20,14 @@ numbers and dates as they are. Do not answer the query.
 {DATA_RULE}"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
-    """One to four alternative queries."""
-
-    queries: tuple[str, ...]
-
-
 class Queries(Schema):
     """The other queries."""
 
     queries: Items[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(min_length=1, max_length=8)
 
 
-def task(query: str) -> Task[Expansion]:
-    """Ask for other wordings of a query, which is cut to 2,000 characters.
+def task(query: str) -> Task[tuple[str, ...]]:
+    """Ask for one to four other wordings of a query, which is cut to 2,000 characters.
 
     Raises:
         InvalidInput: the query is blank.
@@ -46,9 +38,9 @@ def task(query: str) -> Task[Expansion]:
     return Task("expand", INSTRUCTIONS, prompt, Queries, lambda answer: _read(answer, query))
 
 
-def _read(answer: Queries, query: str) -> Expansion:
+def _read(answer: Queries, query: str) -> tuple[str, ...]:
     others = [text for text in answer.queries if numbers_supported(text, [query])]
     queries = distinct([query, *others], MOST_QUERIES + 1)[1:]
     if not queries:
         raise LanguageModelError("The language model gave no other wording of the query.")
-    return Expansion(queries=queries)
+    return queries

@@ -6,7 +6,6 @@ The first of the two calls of Nemori (arXiv 2508.03341): the model does not see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -22,13 +21,6 @@ number, one or two plain sentences with what you would expect to be said. What y
 {DATA_RULE}"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
-    """What was expected of each episode, in order; empty where the model said nothing."""
-
-    texts: tuple[str, ...]
-
-
 class ExpectedEpisode(Schema):
     """One prediction."""
 
@@ -42,8 +34,8 @@ class ExpectedEpisodes(Schema):
     predictions: Items[ExpectedEpisode] = Field(max_length=MOST_EPISODES)
 
 
-def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[Prediction]:
-    """Ask what is expected of 1 to 12 episodes.
+def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[tuple[str, ...]]:
+    """Ask what is expected of 1 to 12 episodes, in order; the text is empty where the model said nothing.
 
     Raises:
         InvalidInput: there are none, or more.
@@ -60,7 +52,7 @@ def titled(titles: Sequence[str]) -> str:
     return "\n".join(f"episode {number}: {' '.join(plain(title).split())}" for number, title in enumerate(titles, 1))
 
 
-def _read(answer: ExpectedEpisodes, count: int) -> Prediction:
+def _read(answer: ExpectedEpisodes, count: int) -> tuple[str, ...]:
     found: dict[int, str] = {}
     for one in answer.predictions:
         if 1 <= one.episode <= count:
@@ -68,4 +60,4 @@ def _read(answer: ExpectedEpisodes, count: int) -> Prediction:
     texts = tuple(found.get(number, "") for number in range(1, count + 1))
     if answer.predictions and not found:
         raise LanguageModelError("The language model predicted none of the episodes it was given.")
-    return Prediction(texts=texts)
+    return texts
