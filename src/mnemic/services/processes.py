@@ -95,24 +95,31 @@ class PerProcess(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._made: dict[int, T] = {}
+        self._made: T | None = None
+        self._inherited: list[T | None] = []
         self._lock = process_lock()
+        renew_in_child(self, type(self)._renew)
+
+    def _renew(self) -> None:
+        self._inherited.append(self._made)
+        self._made = None
 
     def get(self) -> T:
         """The value of this process. An error of `make` is raised, and the next call retries."""
         with self._lock:
-            if os.getpid() not in self._made:
-                self._made[os.getpid()] = self._make()
-            return self._made[os.getpid()]
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     def peek(self) -> T | None:
         """The value of this process, if it was created."""
-        return self._made.get(os.getpid())
+        return self._made
 
     def pop(self) -> T | None:
         """Remove and return the value of this process, if it was created."""
         with self._lock:
-            return self._made.pop(os.getpid(), None)
+            made, self._made = self._made, None
+            return made
 
 
 class FileLock:
