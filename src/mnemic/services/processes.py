@@ -98,9 +98,10 @@ class PerProcess(Generic[T]):
         self._made: T | None = None
         self._inherited: list[T | None] = []
         self._lock = process_lock()
-        renew_in_child(self, type(self)._renew)
+        renew_in_child(self, type(self).renew)
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
+        """Begin without a value, in a forked child; that of the parent is kept."""
         self._inherited.append(self._made)
         self._made = None
 
