@@ -1,17 +1,22 @@
 """A handle is carried over a fork: no acknowledged write is lost, whoever ends first, and what cannot be safe is refused."""
 
+import asyncio
+import multiprocessing
 import os
+import socket
+import socketserver
 import threading
 import time
+from contextlib import nullcontext
 
 import apsw
 import pytest
 from tests.internals import database_of
 
-from mnemic import Memory, StoreUnavailable
+from mnemic import AsyncMemory, Memory, StoreUnavailable
 from mnemic.knowledge import episodes
 
-from .failpoints import code_of, forked
+from .failpoints import HUNG, code_of, forked
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -100,6 +105,59 @@ def test_children_of_a_parent_that_is_writing_and_searching(folder):
     assert ids(folder) == {"first", *said, *(f"c{n}-{i}" for n in range(8) for i in range(5))}
 
 
+def test_workers_of_a_web_server_that_loads_its_application_before_it_forks(folder):
+    """As with ``gunicorn --preload``: each worker answers with the handle it inherited, and ends without closing it."""
+    memory = opened(folder)
+    memory.add("before", id="before")
+    assert memory.search("before")
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            name = self.rfile.readline().decode().strip()
+            memory.add(f"turn of {name}", id=name)
+            self.wfile.write(memory.search(f"turn of {name}", k=1)[0].id.encode())
+
+    class Server(socketserver.ForkingMixIn, socketserver.TCPServer):
+        block_on_close = True
+
+    said = []
+    with Server(("127.0.0.1", 0), Handler) as server:
+        for n in range(3):
+            with socket.create_connection(server.server_address, 60) as client:
+                client.sendall(f"w{n}\n".encode())
+                server.handle_request()
+                memory.add(f"turn {n} of the parent", id=f"p{n}")
+                said.append(client.recv(100).decode())
+    memory.close()
+    assert said == ["w0", "w1", "w2"]
+    assert ids(folder) == {"before", *(f"{who}{n}" for who in "wp" for n in range(3))}
+
+
+def test_processes_of_multiprocessing(folder):
+    """Blocking and asynchronous handles that were in use are passed on, while idle work waits in the parent."""
+    memory, beside = opened(folder), AsyncMemory(folder, user="ana", embedder="hashing")
+    asyncio.run(beside.add("before", id="before"))
+    memory.add_exchange("I live in Lisbon.", "Good.")
+    memory.idle.arm(seconds=3600)
+
+    def work(name):
+        memory.add(f"turn of {name}", id=name)
+        asyncio.run(beside.add(f"turn of {name} beside", id=f"{name}-beside"))
+        memory.process()
+        assert memory.episodes()
+
+    forks = multiprocessing.get_context("fork")
+    children = [forks.Process(target=work, args=(f"c{n}",)) for n in range(3)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(HUNG)
+    assert [child.exitcode for child in children] == [0] * 3
+    asyncio.run(beside.close())
+    memory.close()
+    assert ids(folder) >= {"before", *(f"c{n}{of}" for n in range(3) for of in ("", "-beside"))}
+
+
 def test_a_fork_in_the_middle_of_processing_does_not_stop_the_child(folder, monkeypatch):
     """Between two writes, wherever that is: a value that is being computed must hold no lock that the child inherits."""
     memory = opened(folder)
@@ -169,7 +227,7 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
-    monkeypatch.setattr(type(database_of(memory)), "before_fork", lambda self, until: None)
+    monkeypatch.setattr(type(database_of(memory)), "paused", lambda self, until: nullcontext())
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):

@@ -129,7 +129,9 @@ class _Connection(Connection["PydanticEmbedder"]):
         async def request() -> Sequence[Sequence[float]]:
             return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
 
-        outcome = await retry(request, patience, lambda error: classify(error, self.service, self.secrets))
+        outcome = await retry(
+            request, patience.timeout, patience.waits(), lambda error: classify(error, self.service, self.secrets)
+        )
         if isinstance(outcome, Failure):
             raise outcome.error
         return outcome

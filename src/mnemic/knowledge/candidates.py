@@ -424,7 +424,7 @@ def _predictions(
             for episodes, records in zip(texts, known, strict=True)
         ]
     )
-    return [() if answer is None else answer.texts for answer in answers]
+    return [answer or () for answer in answers]
 
 
 def _known_memories(

@@ -155,7 +155,7 @@ def _ask_links(
                     strength=link.strength,
                     reason=link.reason,
                 )
-                for link in answer.links
+                for link in answer
                 if link.memory == number
             ]
     return found
@@ -183,7 +183,7 @@ def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> 
     answers = consultant.ask_all([lambda p=part: enrichment.task(p) for part in parts])
     found: list[tuple[MemoryRecord, bool]] = []
     for part, answer in zip(parts, answers, strict=True):
-        items = [None] * len(part) if answer is None else answer.items
+        items = [None] * len(part) if answer is None else answer
         for record, item in zip(part, items, strict=True):
             found.append(
                 (with_description(record) if item is None else _with_enrichment(record, item), answer is not None)

@@ -356,9 +356,9 @@ def _narrate(
     parts = _prompt_groups(read, narration.MOST_EPISODES)
     answers = consultant.ask_all([lambda p=part: narration.task([read[place] for place in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
-        items = () if answer is None else zip(part, answer.items, strict=True)
+        items = () if answer is None else zip(part, answer, strict=True)
         found |= {place: item for place, item in items if item is not None}
-        consultant.failed += 0 if answer is None else answer.items.count(None)
+        consultant.failed += 0 if answer is None else answer.count(None)
     narrated: list[tuple[str, str, bool]] = []
     for place, messages in enumerate(groups):
         one = found.get(place)

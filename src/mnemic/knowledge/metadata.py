@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mnemic.text.english import MONTHS, is_past, is_verb, names
+from mnemic.text.english import MONTHS, WEEKDAYS, is_past, is_verb, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.types import MemoryType
@@ -45,8 +45,8 @@ _STOPS = STOP_WORDS | frozenset(
 )
 _SPANS = frozenset("day days week weeks month months year years hour hours minute minutes second seconds times".split())
 _TIMES = _SPANS | frozenset(
-    (*MONTHS, *"""monday tuesday wednesday thursday friday saturday sunday today yesterday tomorrow tonight weekend o'clock
-    morning afternoon evening night time once twice first third""".split())
+    (*MONTHS, *WEEKDAYS, *"""today yesterday tomorrow tonight weekend o'clock morning afternoon evening night time once twice
+    first third""".split())
 )  # fmt: skip
 
 

@@ -331,7 +331,7 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
         near = [at for at in live if is_trusted(found.records[at].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
         texts = [found.records[at].value for at in near]
         if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
-            verdicts |= {at: meant for at, meant in zip(near, answer.meant, strict=True) if meant is not None}
+            verdicts |= {at: meant for at, meant in zip(near, answer, strict=True) if meant is not None}
     return verdicts
 
 

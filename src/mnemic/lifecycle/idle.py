@@ -12,7 +12,7 @@ from datetime import tzinfo
 
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Idle
-from mnemic.services.processes import reset_after_fork
+from mnemic.services.processes import renew_in_child
 from mnemic.types import Scope
 
 __all__ = ["IdleTrigger"]
@@ -48,7 +48,7 @@ class IdleTrigger:
         self.fired = 0
         self.last_error: Exception | None = None
         _TRIGGERS.add(self)
-        reset_after_fork(self, IdleTrigger._renew)
+        renew_in_child(self, IdleTrigger._renew)
 
     def _renew(self) -> None:
         """Reset in a forked child; the parent does the pending work."""

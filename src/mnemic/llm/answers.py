@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Annotated, Any, TypeVar, cast
 
 from annotated_types import MaxLen
@@ -29,9 +28,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
-from mnemic.text.dates import mentioned_periods
-from mnemic.text.english import MONTHS, names
-from mnemic.text.markup import unmarked
+from mnemic.text.dates import UNMISTAKABLE, mentioned_periods, without_days_near
+from mnemic.text.english import NUMBERS, WEEKDAYS, names
+from mnemic.text.markup import unmarked, visible
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message
@@ -66,9 +65,9 @@ class Schema(BaseModel):
     @field_validator("*", mode="wrap")
     @classmethod
     def _leniently(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-        """Validate a field, without its invalid parts if the context is a counter of what is dropped."""
-        field, dropped = cls.model_fields[str(info.field_name)], info.context
-        if dropped is None:
+        """Validate a field, without its invalid parts if there is a context."""
+        field = cls.model_fields[str(info.field_name)]
+        if info.context is None:
             return validate(value)
         given = cast("list[Any]", value)[: _most_items(field)] if isinstance(value, list) else value
         try:
@@ -76,10 +75,9 @@ class Schema(BaseModel):
         except ValidationError:
             if field.is_required():
                 raise
-            dropped["values"] += 1
             raise PydanticUseDefault from None
-        if isinstance(value, list):
-            dropped["items"] += len(cast("list[Any]", value)) - len(kept)
+        if isinstance(given, list) and given and not kept and field.is_required():
+            raise ValueError("none of its items is valid")
         return kept
 
 
@@ -98,17 +96,16 @@ def json_schema(schema: type[Schema]) -> dict[str, Any]:
     return Minimal(schema.model_json_schema(mode="serialization"), prefer_inlined_defs=True).walk()
 
 
-def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
-    """Validate an answer without its invalid parts; returns it and the number of parts dropped.
+def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> S:
+    """Validate an answer without its invalid parts.
 
     An invalid list item is dropped, an invalid value is replaced by its default, a long list is truncated.
 
     Raises:
-        LanguageModelError: the rest lacks a required value.
+        LanguageModelError: the rest lacks a required value, or a required list has lost all its items.
     """
-    dropped = Counter[str]()
     try:
-        return schema.model_validate(data, context=dropped), dropped.total()
+        return schema.model_validate(data, context={"lenient": True})
     except (ValidationError, RecursionError) as error:
         raise LanguageModelError(
             "The answer of the language model does not have the form that was asked for."
@@ -120,19 +117,10 @@ MOST_TRIES = 100
 
 _DECODER = json.JSONDecoder(strict=False)  # allows raw control characters in strings, which are removed below
 
-_ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")  # terminal escape sequences
-
-# Control, invisible and bidirectional characters, tags, and lone surrogates.
-_UNSAFE = re.compile(
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-)
-
 
 def plain(text: str) -> str:
-    """The text without control and invisible characters; every line end is a line feed."""
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
-    return _UNSAFE.sub("", _ESCAPES.sub("", joined).replace("\r\n", "\n").replace("\r", "\n")).strip()
+    """The text without control and invisible characters and lone surrogates; every line end is a line feed."""
+    return visible(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")).strip()
 
 
 def plain_values(value: Any) -> Any:
@@ -170,31 +158,15 @@ def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_DATE_WORDS = re.compile(
-    r"\b(?:january|february|april|june|july|august|september|october|november|december|march \d|may \d|\d+ march|\d+ may"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
-)
-_ANY_MONTH = "|".join(MONTHS)
-_DATE = re.compile(
-    rf"\b(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_ANY_MONTH})\b"
-    rf"(?:,? (?P<year>\d{{4}})\b)?|(?P<month_>{_ANY_MONTH}) (?P<day_>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year_>\d{{4}})\b)?)"
-)
+_DATE_WORDS = re.compile(rf"\b(?:{UNMISTAKABLE}|(?:march|may) \d|\d+ (?:march|may)|{'|'.join(WEEKDAYS)})\b")
 _DAY_WORDS = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|"
-    r"evening|afternoon|night)\b"
+    rf"\b(?:(?:{'|'.join(WEEKDAYS)})s?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|evening|afternoon|"
+    r"night)\b"
 )
 """Words from which a day can be derived."""
-_NEAR = timedelta(days=15)
-_DIGITS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty".split()
-    )
-} | {"thirty": "30"}
 _SPELLED = {
-    "40": "forty", "50": "fifty", "60": "sixty", "70": "seventy", "80": "eighty", "90": "ninety", "100": "hundred",
-    "1000": "thousand", "1000000": "million",
+    "30": "thirty", "40": "forty", "50": "fifty", "60": "sixty", "70": "seventy", "80": "eighty", "90": "ninety",
+    "100": "hundred", "1000": "thousand", "1000000": "million",
 }  # fmt: skip
 
 
@@ -206,29 +178,18 @@ def numbers_supported(text: str, sources: Iterable[str]) -> bool:
     """
     held = [source.lower() for source in sources]
     said = " ".join(held)
-    words = {_DIGITS[word] for word in _WORDS.findall(said) if word in _DIGITS}
-    known = {*_numbers(said), *words}
-    dated = [found for source in held if _DAY_WORDS.search(source) and (found := _DATE.match(source))]
-    days = [day for found in dated if (day := _day_of(found, None))]
-    rest = _DATE.sub(lambda found: " " if _is_derived_date(found, days) else found[0], text.lower())
+    known = {*_numbers(said), *(str(NUMBERS[word]) for word in _WORDS.findall(said) if word in NUMBERS)}
+    days = [day for source in held if _DAY_WORDS.search(source) and (day := _day_of(source))]
+    rest = without_days_near(text, days)
     return all(number in known or _SPELLED.get(number, "\n") in said for number in _numbers(rest))
 
 
-def _day_of(found: re.Match[str], near: date | None) -> date | None:
-    """The day of a date, by default in the year of ``near``; None for an invalid one."""
-    month = found["m"] or found["month"] or found["month_"]
-    year = found["y"] or found["year"] or found["year_"] or (near.year if near else None)
-    if year is None:
-        return None
-    number = int(month) if month.isdecimal() else MONTHS.index(month) + 1
+def _day_of(source: str) -> int | None:
+    """The ordinal of the day with which a source starts."""
     try:
-        return date(int(year), number, int(found["d"] or found["day"] or found["day_"]))
+        return date.fromisoformat(source[:10]).toordinal()
     except ValueError:
         return None
-
-
-def _is_derived_date(found: re.Match[str], days: Sequence[date]) -> bool:
-    return any((day := _day_of(found, near)) is not None and abs(day - near) <= _NEAR for near in days)
 
 
 def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bool:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Number, Schema, fenced, lost_values, moment, numbered_list, numbers_supported
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord
 
 LONGEST_CONTENT = 1_000
@@ -27,7 +27,7 @@ keep_both: they are different facts, or both may be true. When in doubt, keep bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairDecision(Answer):
+class PairDecision:
     """What to do with the pair.
 
     Attributes:

@@ -23,7 +23,7 @@ from mnemic.llm.answers import (
     shortened,
     supported,
 )
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 
@@ -58,13 +58,6 @@ class Enrichment:
     related_entities: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enrichments(Answer):
-    """One entry per memory, in order; None without a valid answer."""
-
-    items: tuple[Enrichment | None, ...]
-
-
 class Description(Schema):
     """One memory described."""
 
@@ -87,8 +80,8 @@ class Descriptions(Schema):
     memories: Items[Description] = Field(min_length=1, max_length=MOST_MEMORIES)
 
 
-def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
-    """Ask for the descriptions of memories, or of their texts.
+def task(memories: Sequence[MemoryRecord | str]) -> Task[tuple[Enrichment | None, ...]]:
+    """Ask for the descriptions of memories, or of their texts, in order; None for one without a valid answer.
 
     Raises:
         InvalidInput: there are none, or more than 20.
@@ -100,7 +93,7 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
     return Task("enrich", INSTRUCTIONS, prompt, Descriptions, lambda answer: _read(answer, texts))
 
 
-def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
+def _read(answer: Descriptions, texts: Sequence[str]) -> tuple[Enrichment | None, ...]:
     found: dict[int, Enrichment] = {}
     for described in answer.memories:
         place = described.memory - 1
@@ -108,8 +101,7 @@ def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
             found[place] = one
     if not found:
         raise LanguageModelError("The language model described none of the memories it was given.")
-    items = tuple(map(found.get, range(len(texts))))
-    return Enrichments(items=items, dropped=len(answer.memories) - len(found))
+    return tuple(map(found.get, range(len(texts))))
 
 
 def _checked(described: Description, text: str) -> Enrichment | None:

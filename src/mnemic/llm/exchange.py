@@ -7,7 +7,6 @@ answers of small models (prose around JSON, one bad item, an endless list, ...) 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mnemic.errors import LanguageModelError
@@ -89,13 +88,10 @@ def settings_for(model: Model, max_tokens: int, temperature: float | None, extra
 def _takes_temperature(model: Model) -> bool:
     """Whether the model accepts a temperature; reasoning models and routers to them may not."""
     try:
-        profile: Any = model.profile
+        profile = model.profile
     except NotImplementedError:
         return False
-    flags = ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")
-    if isinstance(profile, Mapping):
-        return not any(cast("Mapping[str, Any]", profile).get(flag) for flag in flags)
-    return not any(getattr(profile, flag, False) for flag in flags)
+    return not any(map(profile.get, ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")))
 
 
 def read(task: Task[A], response: ModelResponse, limit: int) -> A:
@@ -110,15 +106,9 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     problem = _failure_reason(written, response)
     for data in find_objects(written, task.schema.model_fields):
         try:
-            answer, dropped = validate_leniently(task.schema, plain_values(data))
-            value = task.read(answer)
+            return task.read(validate_leniently(task.schema, plain_values(data)))
         except LanguageModelError as error:
             problem = str(error)
-            continue
-        value = replace(value, dropped=value.dropped + dropped)
-        if not (value.dropped and value.empty):
-            return value
-        problem = "Nothing of the language model's answer keeps the rules of the task."
     raise LanguageModelError(problem)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000
@@ -21,21 +20,14 @@ numbers and dates as they are. Do not answer the query.
 {DATA_RULE}"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion(Answer):
-    """One to four alternative queries."""
-
-    queries: tuple[str, ...]
-
-
 class Queries(Schema):
     """The other queries."""
 
     queries: Items[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(min_length=1, max_length=8)
 
 
-def task(query: str) -> Task[Expansion]:
-    """Ask for other wordings of a query, which is cut to 2,000 characters.
+def task(query: str) -> Task[tuple[str, ...]]:
+    """Ask for one to four other wordings of a query, which is cut to 2,000 characters.
 
     Raises:
         InvalidInput: the query is blank.
@@ -46,9 +38,9 @@ def task(query: str) -> Task[Expansion]:
     return Task("expand", INSTRUCTIONS, prompt, Queries, lambda answer: _read(answer, query))
 
 
-def _read(answer: Queries, query: str) -> Expansion:
+def _read(answer: Queries, query: str) -> tuple[str, ...]:
     others = [text for text in answer.queries if numbers_supported(text, [query])]
     queries = distinct([query, *others], MOST_QUERIES + 1)[1:]
     if not queries:
         raise LanguageModelError("The language model gave no other wording of the query.")
-    return Expansion(queries=queries, dropped=len(answer.queries) - len(queries))
+    return queries

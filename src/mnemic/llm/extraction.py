@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
@@ -35,7 +35,7 @@ from mnemic.llm.answers import (
 from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 from mnemic.types.literals import CATEGORIES
 
@@ -111,7 +111,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extraction(Answer):
+class Extraction:
     """The statements beyond the prediction.
 
     Attributes:
@@ -120,11 +120,6 @@ class Extraction(Answer):
 
     statements: tuple[Statement, ...]
     unread: frozenset[int] = frozenset()
-
-    @property
-    def empty(self) -> bool:
-        """Whether the prediction covered everything."""
-        return not self.statements
 
 
 class FoundStatement(Schema):
@@ -202,10 +197,11 @@ def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequen
         (refused if statement is None else read).add(place)
         if statement is not None:
             kept.setdefault(_key(statement.text), statement)
+    if answer.statements and not kept:
+        raise LanguageModelError("None of the language model's statements keeps the rules.")
     return Extraction(
         statements=tuple(statement for key, statement in kept.items() if key not in held),
         unread=frozenset(refused - read),
-        dropped=len(answer.statements) - len(kept),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30
@@ -30,18 +29,6 @@ meant by "my diabetes". When in doubt, false.
 {DATA_RULE}"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdicts(Answer):
-    """Whether each candidate is meant; None for one that the model left out or contradicted itself about."""
-
-    meant: tuple[bool | None, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether no candidate was judged."""
-        return not {True, False}.intersection(self.meant)
-
-
 class Judgement(Schema):
     """Whether one candidate is meant."""
 
@@ -55,8 +42,10 @@ class Judgements(Schema):
     candidates: Items[Judgement] = Field(max_length=MOST_CANDIDATES + 1)
 
 
-def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -> Task[Verdicts]:
-    """Ask which candidates a request to forget means; the request is cut to 2,000 characters, a candidate to 1,000.
+def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -> Task[tuple[bool | None, ...]]:
+    """Ask whether a request to forget means each candidate; None for one left out or judged both ways.
+
+    The request is cut to 2,000 characters, a candidate to 1,000.
 
     Raises:
         InvalidInput: there are no candidates or more than 30.
@@ -78,7 +67,7 @@ def _line(candidate: Message | Episode | MemoryRecord) -> str:
     return f"{by}: {text}" if by else text
 
 
-def _read(answer: Judgements, count: int) -> Verdicts:
+def _read(answer: Judgements, count: int) -> tuple[bool | None, ...]:
     said: dict[int, set[bool]] = {}
     for one in answer.candidates:
         said.setdefault(one.candidate, set()).add(one.meant)
@@ -86,4 +75,6 @@ def _read(answer: Judgements, count: int) -> Verdicts:
     if judged.pop(1, True):
         raise LanguageModelError("The language model's answer on what to forget was refused: the blank is never meant.")
     meant = tuple(judged.get(number) for number in range(FIRST_CANDIDATE, FIRST_CANDIDATE + count))
-    return Verdicts(meant=meant, dropped=len(said) - 1 - sum(one is not None for one in meant))
+    if len(said) > 1 and not {True, False}.intersection(meant):
+        raise LanguageModelError("The language model judged none of the candidates it was given.")
+    return meant

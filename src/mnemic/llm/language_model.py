@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
@@ -20,7 +19,7 @@ from mnemic.types import LanguageModelStats, StageUsage
 from mnemic.validation import number, option, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
@@ -43,6 +42,8 @@ _ERROR_TEXTS: failures.ErrorTexts = {
     ),
     "other": _FAILED,
 }
+_OF_THE_TASK = frozenset(("ModelContextWindowExceededError", "ContentFilterError"))
+"""Classes of errors that no other form of the request avoids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,7 @@ def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> R
     names = {base.__name__ for base in type(error).__mro__}
     unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
     concerns: Literal["form", "answer", "final"] = "final"
-    if failure.meaning in ("rejected", "other") and not names & {
-        "ModelContextWindowExceededError",
-        "ContentFilterError",
-    }:
+    if failure.meaning in ("rejected", "other") and not names & _OF_THE_TASK:
         if unsent or failure.meaning == "rejected":
             concerns = "form"
         elif "UnexpectedModelBehavior" in names:
@@ -245,39 +243,31 @@ class _Connection(Connection[_Client]):
             raise
 
     async def _ask_client(self, client: _Client, task: Task[A]) -> A:
-        from mnemic.llm.exchange import read
-
-        left = self._settings.patience.retries
+        waits = self._waits(task.stage)
         known_form = client.forms.known_form
         problem = ""
         for form in client.forms.plan():
-            outcome, used = await self._send(client, task, form, left)
-            left -= used
-            if isinstance(outcome, RequestFailure):
-                if outcome.concerns == "final" or (outcome.concerns == "form" and known_form):
-                    raise outcome.error
-                problem = str(outcome.error)
-                continue
-            try:
-                answer = read(task, outcome, self._settings.max_characters)
-            except LanguageModelError as error:
-                problem = f"{error} ({self.service}, {task.stage})"
-                self._count(task.stage, failures=1)
-                continue
-            client.forms.record_success(form)
-            return answer
+            outcome = await self._ask_form(client, task, form, waits)
+            if not isinstance(outcome, RequestFailure):
+                client.forms.record_success(form)
+                return outcome
+            if outcome.concerns == "final" or (outcome.concerns == "form" and known_form):
+                raise outcome.error
+            problem = str(outcome.error)
         client.forms.record_failure()
         raise LanguageModelError(problem)
 
-    async def _send(
-        self, client: _Client, task: Task[Any], form: Form, retries: int
-    ) -> tuple[ModelResponse | RequestFailure, int]:
-        """The response in one form or the last failure, and the number of retries."""
-        used = 0
+    def _waits(self, stage: str) -> Iterator[float]:
+        """The waits before the retries of one task, in whatever form; each is counted."""
+        for wait in self._settings.patience.waits():
+            self._count(stage, retries=1)
+            yield wait
+
+    async def _ask_form(self, client: _Client, task: Task[A], form: Form, waits: Iterator[float]) -> A | RequestFailure:
+        """The answer in one form, or the last failure."""
+        from mnemic.llm.exchange import price, read, request
 
         async def send() -> ModelResponse:
-            from mnemic.llm.exchange import price, request
-
             response = await request(client.model, task, form, client.settings)
             usage = response.usage
             self._count(
@@ -292,13 +282,16 @@ class _Connection(Connection[_Client]):
                 self._count(task.stage, calls=1, failures=1)
             return failure
 
-        def again() -> None:
-            nonlocal used
-            used += 1
-            self._count(task.stage, retries=1)
-
-        patience = replace(self._settings.patience, retries=retries)
-        return await retry(send, patience, judge, sleep=self._settings.sleep, again=again), used
+        response = await retry(send, self._settings.patience.timeout, waits, judge, sleep=self._settings.sleep)
+        if isinstance(response, RequestFailure):
+            return response
+        try:
+            return read(task, response, self._settings.max_characters)
+        except LanguageModelError as error:
+            self._count(task.stage, failures=1)
+            return RequestFailure(
+                LanguageModelError(f"{error} ({self.service}, {task.stage})"), "other", concerns="answer"
+            )
 
     async def create_client(self) -> _Client:
         """The model, with its settings, and the keys and connections that it holds."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Share, fenced, numbered_list
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import LinkType, MemoryRecord
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
@@ -43,18 +43,6 @@ class ProposedLink:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedLinks(Answer):
-    """The links, at most one for each memory, candidate and type."""
-
-    links: tuple[ProposedLink, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is no edge."""
-        return not self.links
-
-
 class Relation(Schema):
     """One edge."""
 
@@ -71,8 +59,8 @@ class Relations(Schema):
     links: Items[Relation] = Field(max_length=MOST_LINKS)
 
 
-def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
-    """Ask how memories are related to their candidates.
+def task(pairs: Sequence[Pair]) -> Task[tuple[ProposedLink, ...]]:
+    """Ask how memories are related to their candidates: at most one link for each memory, candidate and type.
 
     Raises:
         InvalidInput: there are no memories or more than 15, or one has no candidates or more than 20.
@@ -108,7 +96,7 @@ def _prompt(pairs: Sequence[Pair], numbers: Mapping[str, int]) -> str:
     return "\n".join((fenced(**texts), "", *lines, "", "How are the memories related to their candidates?"))
 
 
-def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:
+def _read(answer: Relations, places: Sequence[dict[int, int]]) -> tuple[ProposedLink, ...]:
     found: dict[tuple[int, int, LinkType], ProposedLink] = {}
     for link in answer.links:
         place = places[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(places) else None
@@ -118,4 +106,6 @@ def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:
                 memory=link.memory - 1, candidate=place, type=link.type, strength=link.strength, reason=reason
             )
             found.setdefault((link.memory, place, link.type), proposed)
-    return ProposedLinks(links=tuple(found.values()), dropped=len(answer.links) - len(found))
+    if answer.links and not found:
+        raise LanguageModelError("The language model linked none of the memories to a candidate of theirs.")
+    return tuple(found.values())

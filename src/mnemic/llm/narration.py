@@ -21,7 +21,7 @@ from mnemic.llm.answers import (
     supported,
     transcript,
 )
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 
@@ -54,13 +54,6 @@ class Narrative:
     story: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narratives(Answer):
-    """One entry per episode, in order; None without a valid answer."""
-
-    items: tuple[Narrative | None, ...]
-
-
 class EpisodeRecord(Schema):
     """The record of an episode."""
 
@@ -75,8 +68,8 @@ class EpisodeRecords(Schema):
     episodes: Items[EpisodeRecord] = Field(min_length=1, max_length=MOST_EPISODES)
 
 
-def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
-    """Ask for the titles and the stories of episodes; see `check_sizes`."""
+def task(episodes: Sequence[Sequence[Message]]) -> Task[tuple[Narrative | None, ...]]:
+    """Ask for the titles and the stories of episodes, in order; None for one without a valid answer. See `check_sizes`."""
     check_sizes(episodes)
     texts = fenced(conversation=transcript([message for messages in episodes for message in messages]))
     prompt = f"{texts}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
@@ -97,7 +90,7 @@ def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:
         )
 
 
-def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narratives:
+def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> tuple[Narrative | None, ...]:
     found: dict[int, Narrative] = {}
     for record in answer.episodes:
         place = record.episode - 1
@@ -107,10 +100,7 @@ def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narr
                 found[place] = one
     if not found:
         raise LanguageModelError("The language model's titles and stories break the rules.")
-    missing = sum((one.title is None) + (one.story is None) for one in found.values())
-    return Narratives(
-        items=tuple(map(found.get, range(len(episodes)))), dropped=len(answer.episodes) - len(found) + missing
-    )
+    return tuple(map(found.get, range(len(episodes))))
 
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:

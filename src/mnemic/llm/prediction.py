@@ -6,32 +6,19 @@ The first of the two calls of Nemori (arXiv 2508.03341): the model does not see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Text, fenced, numbered_list, plain
 from mnemic.llm.narration import MOST_EPISODES
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord
 
 INSTRUCTIONS = f"""\
 Predict what episodes of a conversation say, from their titles and the known statements alone: for each episode, by its
 number, one or two plain sentences with what you would expect to be said. What you cannot know is not part of it.
 {DATA_RULE}"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction(Answer):
-    """What was expected of each episode, in order; empty where the model said nothing."""
-
-    texts: tuple[str, ...]
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was expected of any."""
-        return not any(self.texts)
 
 
 class ExpectedEpisode(Schema):
@@ -47,8 +34,8 @@ class ExpectedEpisodes(Schema):
     predictions: Items[ExpectedEpisode] = Field(max_length=MOST_EPISODES)
 
 
-def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[Prediction]:
-    """Ask what is expected of 1 to 12 episodes.
+def task(titles: Sequence[str], known: Sequence[MemoryRecord]) -> Task[tuple[str, ...]]:
+    """Ask what is expected of 1 to 12 episodes, in order; the text is empty where the model said nothing.
 
     Raises:
         InvalidInput: there are none, or more.
@@ -65,10 +52,12 @@ def titled(titles: Sequence[str]) -> str:
     return "\n".join(f"episode {number}: {' '.join(plain(title).split())}" for number, title in enumerate(titles, 1))
 
 
-def _read(answer: ExpectedEpisodes, count: int) -> Prediction:
+def _read(answer: ExpectedEpisodes, count: int) -> tuple[str, ...]:
     found: dict[int, str] = {}
     for one in answer.predictions:
         if 1 <= one.episode <= count:
             found.setdefault(one.episode, " ".join(one.prediction.split()))
     texts = tuple(found.get(number, "") for number in range(1, count + 1))
-    return Prediction(texts=texts, dropped=len(answer.predictions) - len(found))
+    if answer.predictions and not found:
+        raise LanguageModelError("The language model predicted none of the episodes it was given.")
+    return texts

@@ -11,7 +11,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Name, Number, Schema, fenced, transcript
 from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
-from mnemic.llm.task import Answer, Task
+from mnemic.llm.task import Task
 from mnemic.types import Message
 
 MOST_MESSAGES = 60
@@ -29,7 +29,7 @@ story: {STORY_RULE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Segmentation(Answer):
+class Segmentation:
     """Episodes as positions of messages, from 0; every position is in exactly one.
 
     ``records`` has one entry per group: None if the story is invalid, or if the group was changed when the answer was
@@ -87,7 +87,6 @@ def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
     return Segmentation(
         groups=tuple(places for _, places in groups),
         records=tuple(_record(span, places, messages) for span, places in groups),
-        dropped=len(answer.episodes) - len(spans) + count - covered,
     )
 
 

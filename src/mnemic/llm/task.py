@@ -1,4 +1,4 @@
-"""A task for a language model, and the base of its answers."""
+"""A task for a language model."""
 
 from __future__ import annotations
 
@@ -9,23 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from mnemic.llm.answers import Schema
 
-A = TypeVar("A", bound="Answer")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The base of validated answers.
-
-    Attributes:
-        dropped: number of invalid parts of the model's answer that were left out.
-    """
-
-    dropped: int = 0
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was found; an answer that is empty only because parts were dropped is rejected."""
-        return False
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +21,7 @@ class Task(Generic[A]):
         instructions: the same for every prompt of a stage.
         prompt: the fenced data.
         schema: the typed answer.
-        read: validates the answer; raises LanguageModelError if nothing of it is valid.
+        read: validates the answer, without its invalid parts; raises LanguageModelError if nothing is left of it.
     """
 
     stage: str

@@ -350,7 +350,7 @@ def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
     from mnemic.llm import expansion
 
     answer = Consultant(runtime).ask(lambda: expansion.task(query.text))
-    return () if answer is None else answer.queries
+    return answer or ()
 
 
 def _positions(rows: Rows, successors: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:

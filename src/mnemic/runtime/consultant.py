@@ -10,10 +10,10 @@ from mnemic.errors import LanguageModelError, LanguageModelUnavailable
 from mnemic.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from mnemic.llm.task import Answer, Task
+    from mnemic.llm.task import Task
     from mnemic.safety.secrets import SecretPolicy
 
-    A = TypeVar("A", bound=Answer)
+A = TypeVar("A")
 
 MAX_THREADS = 8
 """Tasks waiting at a time; how many the model works on at once is its own setting."""

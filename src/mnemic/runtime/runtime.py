@@ -26,7 +26,7 @@ from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.usage import Delivered, Uses
 from mnemic.runtime.views import Views
 from mnemic.safety.secrets import SecretPolicy
-from mnemic.services.processes import process_lock, reset_after_fork
+from mnemic.services.processes import process_lock, renew_in_child
 from mnemic.stores import SqliteStore
 from mnemic.text.tokens import count_tokens
 
@@ -56,7 +56,7 @@ class SearchGate:
         self._in_turns = in_turns
         self.started: int = 0
         self._renew()
-        reset_after_fork(self, SearchGate._renew)
+        renew_in_child(self, SearchGate._renew)
 
     def _renew(self) -> None:
         """Reset; also called in a forked child."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
-from mnemic.services.processes import process_lock, reset_after_fork
+from mnemic.services.processes import process_lock, renew_in_child
 
 CLOSE_TIMEOUT = 10.0
 """Seconds that ``close`` waits for the running step."""
@@ -48,10 +48,7 @@ class Scheduler:
         self._thread: threading.Thread | None = None
         self._sleeps_until: float | None = None
         self._running_job: Job | None = None
-        reset_after_fork(self, Scheduler._renew)
-
-    def _renew(self) -> None:
-        self.__init__()
+        renew_in_child(self, Scheduler.__init__)
 
     def schedule(self, job: Job, seconds: float) -> None:
         """Poll a job in so many seconds, or earlier; called under the lock."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mnemic.errors import StoreError
 from mnemic.protocols import VectorIndex
 from mnemic.runtime.scheduler import Scheduler
-from mnemic.services.processes import reset_after_fork
+from mnemic.services.processes import renew_in_child
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
@@ -38,7 +38,7 @@ class IndexUpdater:
     def __init__(self, index: VectorIndex, store: Store, scheduler: Scheduler) -> None:
         self.index, self._scheduler = index, scheduler
         self._pause, self._stopped = BEGIN, False
-        reset_after_fork(self, IndexUpdater._renew)
+        renew_in_child(self, IndexUpdater._renew)
         store.feed().listen(self.wake)
         with scheduler.changed:
             scheduler.schedule(self, BEGIN)

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError, StoreReadOnly
-from mnemic.services.processes import process_lock, reset_after_fork
+from mnemic.services.processes import process_lock, renew_in_child
 from mnemic.text.values import now, to_micros
 from mnemic.types import Scope, Touch
 
@@ -80,7 +80,7 @@ class Uses:
         self._store = store
         self._lock = process_lock()
         self._counts: Counter[tuple[str, int]] = Counter()
-        reset_after_fork(self, Uses._renew)
+        renew_in_child(self, Uses._renew)
 
     def _renew(self) -> None:
         """Start from zero in a forked child: the parent writes its own counts."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from mnemic.errors import MnemicError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 
 Meaning = Literal["refused", "rejected", "transient", "other"]
 """Access denied; request rejected; a retry may help; anything else."""
@@ -158,38 +158,37 @@ class RetryPolicy:
     backoff: float
     jitter: float = 0.0
 
+    def waits(self) -> Iterator[float]:
+        """The seconds before each retry."""
+        for attempt in range(self.retries):
+            yield self.backoff * 2**attempt * (1 - self.jitter * random.random())  # noqa: S311 - not for secrets
+
 
 async def retry(
     request: Callable[[], Awaitable[T]],
-    patience: RetryPolicy,
+    timeout: float,
+    waits: Iterator[float],
     judge: Callable[[Exception], F],
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    again: Callable[[], None] | None = None,
 ) -> T | F:
-    """Retry a request within `patience`; returns its result, or the last failure.
+    """Retry a request as long as there are waits left; returns its result, or the last failure.
 
     Args:
         request: makes one attempt.
-        patience: the retry policy.
+        timeout: seconds for one attempt.
+        waits: the seconds before each retry; what is left over serves the next request.
         judge: classifies an error; its text must contain no secrets. Errors of Mnemic are raised unchanged.
         sleep: waits between attempts, in seconds.
-        again: called before each attempt after the first.
     """
-    attempt = 0
     while True:
-        failure: F
         try:
-            async with asyncio.timeout(patience.timeout):
+            async with asyncio.timeout(timeout):
                 return await request()
         except MnemicError:
             raise
         except Exception as error:  # noqa: BLE001 - providers raise different errors; `judge` classifies them
             failure = judge(error)
-        if failure.meaning != "transient" or attempt >= patience.retries or failure.wait > LONGEST_WAIT:
+        if failure.meaning != "transient" or failure.wait > LONGEST_WAIT or (wait := next(waits, None)) is None:
             return failure
-        wait = patience.backoff * 2**attempt * (1 - patience.jitter * random.random())  # noqa: S311 - not for secrets
         await sleep(max(wait, failure.wait))
-        attempt += 1
-        if again is not None:
-            again()

@@ -6,7 +6,7 @@ A period is a pair of days, both included, as proleptic ordinals (``date.toordin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -21,7 +21,7 @@ MOST_PERIODS = 20
 
 _NUMBER_OF = {month: number for number, month in enumerate(MONTHS, start=1)}
 _ANY = "|".join(MONTHS)
-_UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
+UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
 _BEFORE_A_MONTH = "in|of|during|by|since|until|till|late|early|mid|last|this|next|and|before|after|between|from"
 
 _YEAR = r"(?:19|20)\d\d"
@@ -57,7 +57,7 @@ _DATES = tuple(
         (rf"\b({_YEAR})-(0[1-9]|1[0-2])\b", (1, 2, 0)),
         (rf"\b(0?[1-9]|1[0-2])[./]({_YEAR})\b", (2, 1, 0)),
         (rf"\b(?:{_BEFORE_A_MONTH})[ -]({_ANY})\b", (0, 1, 0)),
-        (rf"\b({_UNMISTAKABLE})\b", (0, 1, 0)),
+        (rf"\b({UNMISTAKABLE})\b", (0, 1, 0)),
         (rf"\b({_YEAR})\b", (1, 0, 0)),
     )
 )
@@ -116,6 +116,21 @@ def _spelled_out(text: str) -> str:
 def without_dates(text: str) -> str:
     """A text in lower case without the dates in it; words such as "yesterday" stay."""
     return _read(_spelled_out(text))[1]
+
+
+NEAR = 15
+"""Days within which a date may be worked out from the day of a message: "last Friday", "the week before"."""
+
+
+def without_days_near(text: str, days: Collection[int]) -> str:
+    """A text in lower case without the dates of days that are at most 15 days from one of ``days`` (ordinals)."""
+    text = text.lower()
+    years = {date.fromordinal(day).year for day in days}
+    for start, end, year, month, day in _read(text)[0]:
+        meant = [first for first, last in _periods(year, month, day, years) if first == last]
+        if any(abs(first - near) <= NEAR for first in meant for near in days):
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def without_periods(query: str, asked: int) -> str:

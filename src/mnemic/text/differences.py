@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import MONTHS, TITLES
+from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
@@ -24,26 +24,18 @@ WORDS = re.compile(r"\w+(?:['\u2019]\w+)*")
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*(?: ?[ap]m\b)?")
 _SUFFIXES = re.compile(r"(?<=[^\W\d_])\d+")
 """Digits that end a word: "P1" is a name, not the number 1."""
-_DIGITS = {
-    word: str(number)
-    for number, word in enumerate(
-        """two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
-        nineteen twenty""".split(),
-        start=2,
-    )
-}
+_DIGITS = {word: str(number) for word, number in NUMBERS.items() if number > 1}
 _NUMBER_WORDS = frozenset(
     """zero thirty forty fifty sixty seventy eighty ninety hundred thousand million billion first second third fourth fifth
     half quarter once twice double triple dozen couple both single""".split()
 ).union(_DIGITS)
 _DATE_WORDS = frozenset(
-    MONTHS
-    + tuple(
-        """monday tuesday wednesday thursday friday saturday sunday yesterday today tomorrow tonight morning afternoon evening
-        night noon midnight weekend week month spring summer autumn fall winter last next ago daily weekly monthly
-        yearly annually before after""".split()
+    (
+        *MONTHS, *WEEKDAYS,
+        *"""yesterday today tomorrow tonight morning afternoon evening night noon midnight weekend week month spring summer
+        autumn fall winter last next ago daily weekly monthly yearly annually before after""".split(),
     )
-)
+)  # fmt: skip
 _SHORT_MONTHS = {month[:3]: month for month in MONTHS}
 NEGATIONS = frozenset(
     """no not never none nobody nothing nowhere neither nor cannot without hardly barely rarely seldom stop stopped stops quit

@@ -16,6 +16,14 @@ from mnemic.text.terms import BASE_FORMS, STOP_WORDS, content_terms
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
+WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen twenty""".split()
+    )
+}
 
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
@@ -116,7 +124,7 @@ _MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
 _INSIDE = frozenset("of the de la le di da del van von der du y &".split())
 TITLES = frozenset("mr mrs ms dr prof professor sir lady saint st aunt uncle grandma grandpa captain president".split())
-_CALENDAR = frozenset((*MONTHS, *"monday tuesday wednesday thursday friday saturday sunday".split()))
+_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
 _NEVER = frozenset(
     "i ok tv diy asap fyi btw lol omg id vs pm am etc eta imo idk tbh ps mom dad mum god mb gb kb tb eur usd".split()
 )

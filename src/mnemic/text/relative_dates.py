@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import NamedTuple
 
+from mnemic.text.english import NUMBERS, WEEKDAYS
 from mnemic.text.terms import STOP_WORDS
 
 Period = tuple[int, int]
@@ -23,16 +24,12 @@ class Mention(NamedTuple):
     periods: list[Period]
 
 
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 UNITS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 """Days of a unit."""
 LATELY = "(?:lately|recently)"
 RECENT = 28
 """Days that it goes back."""
-_NUMBERS = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), start=1)
-}
+_NUMBERS = {word: number for word, number in NUMBERS.items() if 1 <= number <= 12}
 _LOOSE = {"few": 3, "several": 4}
 _COUNTS = _NUMBERS | _LOOSE | {"a": 1, "an": 1, "couple": 2}
 _WORDS = {"day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1, "day after tomorrow": 2}

@@ -83,7 +83,6 @@ def answered(text: str) -> int:
             told(error)
             continue
         _HOLDS[stage](found)
-        assert found.dropped >= 0
         count += 1
     once = plain(text)
     assert plain(once) == once
@@ -96,14 +95,13 @@ def _form(schema: Any, text: str) -> None:
         clean = plain_values(data)
         assert plain_values(clean) == clean
         try:
-            value, dropped = validate_leniently(schema, clean)
+            value = validate_leniently(schema, clean)
         except LanguageModelError as error:
             told(error)
             continue
-        assert dropped >= 0
         dumped = json.loads(value.model_dump_json())
         assert schema.model_validate(dumped) == value
-        assert validate_leniently(schema, dumped) == (value, 0)
+        assert validate_leniently(schema, dumped) == value
 
 
 def _extraction(found: extraction.Extraction) -> None:
@@ -131,19 +129,19 @@ def _segmentation(found: segmentation.Segmentation) -> None:
     assert all(found.groups)
 
 
-def _narratives(found: narration.Narratives) -> None:
-    assert len(found.items) == 2
-    assert any(found.items)
-    for item in filter(None, found.items):
+def _narratives(found: tuple[narration.Narrative | None, ...]) -> None:
+    assert len(found) == 2
+    assert any(found)
+    for item in filter(None, found):
         assert item.title or item.story
         assert item.title is None or 0 < len(item.title.split()) <= narration.LONGEST_TITLE
         assert item.story is None or 20 <= len(item.story) <= 2 * narration.LONGEST_STORY
 
 
-def _enrichments(found: enrichment.Enrichments) -> None:
-    assert len(found.items) == len(KNOWN)
-    assert any(found.items)
-    for item, record in zip(found.items, KNOWN, strict=True):
+def _enrichments(found: tuple[enrichment.Enrichment | None, ...]) -> None:
+    assert len(found) == len(KNOWN)
+    assert any(found)
+    for item, record in zip(found, KNOWN, strict=True):
         if item is not None:
             assert item.summary or item.keywords
             assert len(item.summary or "") <= enrichment.LONGEST_SUMMARY
@@ -160,21 +158,21 @@ def _decision(found: decision.PairDecision) -> None:
     assert found.action != "merge" or ("900" in found.content and "porto" in found.content.casefold())
 
 
-def _links(found: links.ProposedLinks) -> None:
-    distinct = {(link.memory, link.candidate, link.type) for link in found.links}
-    assert len(distinct) == len(found.links) <= links.MOST_LINKS
-    assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found.links)
+def _links(found: tuple[links.ProposedLink, ...]) -> None:
+    distinct = {(link.memory, link.candidate, link.type) for link in found}
+    assert len(distinct) == len(found) <= links.MOST_LINKS
+    assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found)
 
 
-def _queries(found: expansion.Expansion) -> None:
-    assert 1 <= len(found.queries) <= expansion.MOST_QUERIES
-    assert QUERY not in found.queries
-    assert len({query.casefold() for query in found.queries}) == len(found.queries)
+def _queries(found: tuple[str, ...]) -> None:
+    assert 1 <= len(found) <= expansion.MOST_QUERIES
+    assert QUERY not in found
+    assert len({query.casefold() for query in found}) == len(found)
 
 
-def _verdicts(found: forgetting.Verdicts) -> None:
-    assert len(found.meant) == len(KNOWN)
-    assert {*found.meant} <= {True, False, None}
+def _verdicts(found: tuple[bool | None, ...]) -> None:
+    assert len(found) == len(KNOWN)
+    assert {*found} <= {True, False, None}
 
 
 _HOLDS: dict[str, Any] = {

@@ -8,7 +8,7 @@ class Service:
     """Fails with each of `errors` in turn, then answers; remembers how long it was waited for."""
 
     def __init__(self, *errors):
-        self.errors, self.waits, self.again = list(errors), [], 0
+        self.errors, self.waits = list(errors), []
 
     async def request(self):
         if self.errors:
@@ -18,20 +18,26 @@ class Service:
     async def sleep(self, seconds):
         self.waits.append(seconds)
 
-    def count(self):
-        self.again += 1
-
-    async def ask(self, patience, wait=0.0):
+    async def ask(self, patience, wait=0.0, waits=None):
         def judge(error):
             return Failure(MnemicError(str(error)), "transient" if isinstance(error, OSError) else "other", wait)
 
-        return await retry(self.request, patience, judge, sleep=self.sleep, again=self.count)
+        return await retry(self.request, patience.timeout, waits or patience.waits(), judge, sleep=self.sleep)
 
 
-async def test_waits_double_and_are_counted():
+async def test_waits_double():
     service = Service(OSError(), OSError(), OSError())
     assert await service.ask(RetryPolicy(5, 3, 0.5)) == "answer"
-    assert (service.waits, service.again) == ([0.5, 1.0, 2.0], 3)
+    assert service.waits == [0.5, 1.0, 2.0]
+
+
+async def test_what_is_left_of_the_waits_serves_the_next_request():
+    service, patience = Service(OSError(), KeyError(), OSError(), OSError("left")), RetryPolicy(5, 2, 0.5)
+    waits = patience.waits()
+    await service.ask(patience, waits=waits)
+    outcome = await service.ask(patience, waits=waits)
+    assert str(outcome.error) == "left"
+    assert service.waits == [0.5, 1.0]
 
 
 async def test_jitter_only_shortens_and_never_the_wait_asked_for():
@@ -48,7 +54,7 @@ async def test_the_last_failure_comes_back_when_patience_ends():
     service = Service(OSError("one"), OSError("two"), OSError("three"))
     outcome = await service.ask(RetryPolicy(5, 1, 0))
     assert str(outcome.error) == "two"
-    assert service.again == 1
+    assert service.waits == [0]
 
 
 @pytest.mark.parametrize(("error", "wait"), [(KeyError("odd"), 0), (OSError(), LONGEST_WAIT + 1)])

@@ -1,12 +1,12 @@
 """Dates in texts: what a question names, and what a message tells of."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.dates import may_name_a_date, mentioned_periods, named_periods, of_one_time
+from mnemic.text.dates import NEAR, may_name_a_date, mentioned_periods, named_periods, of_one_time, without_days_near
 
 LAST = date.max.toordinal()
 RUN = settings(max_examples=200, deadline=None)
@@ -274,6 +274,17 @@ def test_two_days_share_the_month_that_stands_at_one_of_them(first, length, with
     for text in ("between {} and {}", "from {} to {}", "from the {} until the {}", "{}-{}", "{} to {}"):
         assert named_periods(text.format(a, f"{b} {name}{year}"), LAST, [first.year]) == [(start, end)]
         assert named_periods(text.format(f"{name} {a}", f"{b}{year}"), LAST, [first.year]) == [(start, end)]
+
+
+@pytest.mark.parametrize("form", ["%d %B %Y", "%B %d, %Y", "%Y-%m-%d", "the %dth of %B %Y"])
+@settings(max_examples=60, deadline=None)
+@given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(-2 * NEAR, 2 * NEAR))
+def test_days_that_are_near_are_taken_out(form, said, apart):
+    text = f"On {said + timedelta(days=apart):{form}} she swam 12 lengths."
+    rest = without_days_near(text, [said.toordinal()])
+    taken = "on she swam 12 lengths." if "the" not in form else "on the she swam 12 lengths."
+    assert " ".join(rest.split()) == (taken if abs(apart) <= NEAR else text.lower())
+    assert without_days_near(text, []) == text.lower()
 
 
 def test_the_turn_of_the_year():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -18,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from mnemic import errors
-from mnemic.services.processes import process_lock
+from mnemic.services.processes import PerProcess, process_lock, renew_in_child
 from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Address, Driver, PostgresConnection, address_of, run, scrubbed
 from mnemic.stores.postgres.dialect import POSTGRES, adapters, create_record
@@ -267,8 +266,8 @@ class SessionLock:
     def __init__(self, database: Database, what: str) -> None:
         self._db, self._what = database, what
         self._driver: _Driver | None = None
-        self._pid = 0
         self._guard = process_lock()
+        renew_in_child(self, SessionLock._leave)
 
     @property
     def held(self) -> bool:
@@ -277,7 +276,7 @@ class SessionLock:
             return self._is_held()
 
     def _is_held(self) -> bool:
-        if self._driver is not None and not (os.getpid() == self._pid and _is_alive(self._driver)):
+        if self._driver is not None and not _is_alive(self._driver):
             self._forget()
         return self._driver is not None
 
@@ -289,7 +288,7 @@ class SessionLock:
         """
         with self._guard:
             if not self._is_held():
-                self._driver, self._pid = self._db.connect_locked(self._what), os.getpid()
+                self._driver = self._db.connect_locked(self._what)
             return self._driver is not None
 
     def release(self) -> None:
@@ -299,8 +298,12 @@ class SessionLock:
 
     def _forget(self) -> None:
         driver, self._driver = self._driver, None
-        if driver is not None and os.getpid() == self._pid:  # else it belongs to the parent process
+        if driver is not None:
             driver.close()
+
+    def _leave(self) -> None:
+        """In a forked child: the lock and its connection are the parent's."""
+        self._inherited, self._driver = self._driver, None
 
 
 def _patience(address: Address) -> float:
@@ -365,7 +368,7 @@ class Database:
             with self._connect() as driver:
                 self._ready = prepare(driver, self._address)
             self._path = search_path(self._address, self._ready)
-            self._reset()
+            self._pools = PerProcess(self._pool)
 
     def __repr__(self) -> str:
         return f"Database({self.name!r})"
@@ -374,10 +377,9 @@ class Database:
         """A connection outside of the pool."""
         return _Driver.connect(**self._options)
 
-    def _reset(self) -> None:
-        self._pid = os.getpid()
+    def _pool(self) -> ConnectionPool[_Driver]:
         options = self._options | {"context": adapters(self._ready.halfvec)}
-        self._pool = ConnectionPool(
+        return ConnectionPool(
             kwargs=options, connection_class=_Driver, min_size=0, max_size=MAX_CONNECTIONS, timeout=self._patience,
             reconnect_timeout=self._patience, configure=self._configure, num_workers=1, open=True, name="mnemic",
         )  # fmt: skip
@@ -393,34 +395,31 @@ class Database:
     def _check(self) -> None:
         if self._closed:
             raise closed()
-        if os.getpid() != self._pid:
-            self._inherited = self._pool  # the parent's connections must not be closed here
-            self._reset()
 
-    def _pooled(self) -> _Driver:
+    def _pooled(self, pool: ConnectionPool[_Driver]) -> _Driver:
         """A connection of the pool; a busy one is waited for, a server that is down is not.
 
         Raises:
             StoreUnavailable: the server is down; not an error of the driver, after which a transaction is begun again.
         """
         try:
-            return self._pool.getconn(QUICK_SECONDS)
+            return pool.getconn(QUICK_SECONDS)
         except PoolTimeout:
             if not _is_answering(self._address):
                 with self._translated():
                     self._connect().close()  # its error says why
-            return self._pool.getconn()
+            return pool.getconn()
 
     @contextmanager
     def _borrow(self) -> Generator[PostgresConnection]:
         """A connection from the pool."""
         self._check()
-        pool = self._pool
-        held = [self._pooled()]
+        pool = self._pools.get()
+        held = [self._pooled(pool)]
 
         def replace() -> _Driver:
             pool.putconn(held.pop())  # the pool discards it
-            held.append(self._pooled())
+            held.append(self._pooled(pool))
             return held[0]
 
         def replace_all() -> _Driver:
@@ -520,8 +519,8 @@ class Database:
         if self._closed:
             return
         self._closed = True
-        if os.getpid() == self._pid:
-            self._pool.close()
+        if (pool := self._pools.peek()) is not None:
+            pool.close()
 
 
 def _is_alive(driver: _Driver) -> bool:

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from mnemic import errors
-from mnemic.services.processes import FileLock, register_fork_hooks
+from mnemic.services.processes import FileLock, pause_for_forks, renew_in_child
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection, Durability
 from mnemic.stores.sqlite import cipher as ciphers
@@ -437,15 +437,16 @@ class Database:
         self._read_only: ReadOnlyFile | None = None
         self.committed: Callable[[], None] | None = None  # called after every commit of this process
         self._writer: SqliteConnection | None = None
+        self._inherited: list[SqliteConnection] = []
         self._reset()
         with self._lock, self._translated():
             self._working = True
-            register_fork_hooks(self)
+            pause_for_forks(self)
+            renew_in_child(self, Database._renew)
             self._writer = self._open()
             self._working = False
 
     def _reset(self) -> None:
-        self._pid = os.getpid()
         self._lock = threading.RLock()
         self._pool_lock = (
             threading.Lock()
@@ -454,26 +455,27 @@ class Database:
         self._readers: list[SqliteConnection] = []
         self._reading = 0
         self._working = False
-        self._paused = self._suspended = False
+        self._paused = False
         self._consolidating = threading.Lock()
 
-    def before_fork(self, until: float) -> None:
-        """Close all connections before a fork; if they stay in use, the child must not use the file."""
+    @contextmanager
+    def paused(self, until: float) -> Generator[None]:
+        """All connections are closed while the block runs, for a fork; if they stay in use, the child must not use the file."""
         if self.path is None or self._closed or not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
+            yield
             return
-        self._pool.acquire()
         try:
-            if not self._working and self._drain_readers(until):
-                for db in self._idle_connections():
-                    with suppress(apsw.Error):  # unflushed changes stay in the log
-                        db.close()
-                self._readers.clear()
-                self._writer, self._suspended = None, True
-                self._files.closed()
+            with self._pool_lock:
+                if not self._working and self._drain_readers(until):
+                    for db in self._idle_connections():
+                        with suppress(apsw.Error):  # unflushed changes stay in the log
+                            db.close()
+                    self._readers.clear()
+                    self._writer = None
+                    self._files.closed()
+                yield
         finally:
-            if not self._suspended:
-                self._pool.release()
-                self._lock.release()
+            self._lock.release()
 
     def _drain_readers(self, until: float) -> bool:
         """Block new readers and wait for the current ones; returns whether all are done."""
@@ -484,19 +486,10 @@ class Database:
             self._paused = False
             self._pool.notify_all()
 
-    def after_fork_in_parent(self) -> None:
-        """Resume in the parent after a fork."""
-        if self._suspended:
-            self._suspended = False
-            self._pool.release()
-            self._lock.release()
-
-    def after_fork_in_child(self) -> None:
+    def _renew(self) -> None:
         """Start with new connections in a forked child."""
-        if self.path is None:
-            return
-        if not self._suspended and (self._reading or self._working or any(self._idle_connections())):
-            self._inherited = self._idle_connections()  # closing them would release the parent's locks
+        if self._reading or self._working or any(self._idle_connections()):
+            self._inherited += self._idle_connections()  # closing them would release the parent's locks
             self._writer = None
             if held := _file_identity(self.path):
                 _FORKED_IN_USE.add(held)
@@ -573,7 +566,7 @@ class Database:
             )
 
     def _connect(self) -> SqliteConnection:
-        if _FORKED_IN_USE and _file_identity(self.path) in _FORKED_IN_USE:
+        if self._inherited or (_FORKED_IN_USE and _file_identity(self.path) in _FORKED_IN_USE):
             raise self._fork_error()
         try:
             self._files.check()
@@ -645,8 +638,6 @@ class Database:
     def _check(self) -> None:
         if self._closed:
             raise errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
-        if os.getpid() != self._pid:
-            raise self._fork_error()
 
     def _check_writable(self) -> None:
         self._check()
@@ -817,8 +808,7 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
-        if self._closed or os.getpid() != self._pid:
-            self._closed = True
+        if self._closed:
             return
         self._closed = True
         with self._lock, self._pool_lock, self._translated():

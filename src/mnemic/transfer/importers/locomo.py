@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from mnemic.text.english import MONTHS
 from mnemic.transfer.importers.fields import Fields, objects
 from mnemic.types import Message
 
 TURN_STEP = timedelta(seconds=1)
 """LoCoMo dates sessions, not turns: turns are one second apart to keep their order."""
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
 _SESSION_TIME = re.compile(r"(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})", re.IGNORECASE)
 
 
@@ -59,7 +56,7 @@ def _session_time(talk: Fields, field: str) -> datetime:
     try:
         return datetime(  # noqa: DTZ001 - the file has no zone; that of the handle applies
             int(year),
-            _MONTHS.index(month.lower()) + 1,
+            MONTHS.index(month.lower()) + 1,
             int(day),
             int(hour) % 12 + 12 * (half.lower() == "pm"),
             int(minute),

@@ -17,7 +17,7 @@ from mnemic.errors import ConfigurationError, MissingExtra
 from mnemic.indexes.vector.chroma.collections import Collections, create_collections, differences, open_collections
 from mnemic.indexes.vector.chroma.connection import ChromaUnavailable, Folder, Server, translated_errors
 from mnemic.protocols import Lock, RecordFeed
-from mnemic.services.processes import FileLock, PerProcess, process_lock, reset_after_fork
+from mnemic.services.processes import FileLock, PerProcess, process_lock, renew_in_child
 from mnemic.validation import option
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class ChromaIndex:
         self._collections: Collections | None = None
         self._trouble: str | None = None
         self._failed = self._warned = self._closed = False
-        reset_after_fork(self, ChromaIndex._renew)
+        renew_in_child(self, ChromaIndex._renew)
 
     def _renew(self) -> None:
         self._collections = None
