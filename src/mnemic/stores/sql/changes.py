@@ -733,8 +733,8 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
         raise InvalidInput("A memory cannot be linked to itself.")
     found = t.db.execute(
         """INSERT INTO links(user_id, source, target, type, strength, reason, created_at) VALUES(?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT(source, target, type) DO UPDATE SET strength = excluded.strength, reason = excluded.reason
-        WHERE (links.strength, links.reason) != (excluded.strength, excluded.reason) RETURNING 1""",
+        ON CONFLICT(source, target, type) DO UPDATE SET strength = excluded.strength, reason = excluded.reason,
+        consolidation = '' WHERE (links.strength, links.reason) != (excluded.strength, excluded.reason) RETURNING 1""",
         (t.user, source, target, kind, strength, reason, t.at),
     ).fetchall()
     return bool(found)
@@ -769,7 +769,8 @@ def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
 def _unlinked(t: Transaction, doc: int) -> str:
     """What becomes of a memory after the link from a successor was removed: it holds again unless another one remains."""
     found = t.at_doc(doc)
-    sql = "SELECT m.id FROM links l JOIN memories m ON m.doc = l.source WHERE l.target = ? AND l.type = 'supersedes'"
+    sql = f"""SELECT m.id FROM {queries.SHOWN_LINKS} l JOIN memories m ON m.doc = l.source
+        WHERE l.target = ? AND l.type = 'supersedes'"""
     if left := t.db.execute(f"{sql} ORDER BY m.doc", (doc,)).fetchone():
         return f"{found.id!r} does not hold: {left[0]!r} took its place too"
     receipt = _reinstate(t, found.id, found)

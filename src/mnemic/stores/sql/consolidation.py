@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TypeVar, cast
+from typing import cast
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, Table
+from mnemic.stores.schema import DECIDED_LINKS, LINKS, MEMBERS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
 from mnemic.stores.sql.changes import Found, Transaction
 from mnemic.stores.sql.connection import Connection
@@ -29,7 +29,6 @@ from mnemic.types import (
     Undo,
 )
 
-P = TypeVar("P")
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""
 
@@ -49,28 +48,6 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class MovedLink:
-    """A link of a member as it was; ``moved``: it was transferred to the representative."""
-
-    source: int
-    target: int
-    type: str
-    strength: float
-    reason: str
-    created_at: int
-    moved: int
-
-    @property
-    def identity(self) -> tuple[int, int, str, str, int]:
-        """What identifies a link however often it was moved: source, target, type, reason and time."""
-        return (self.source, self.target, self.type, self.reason, self.created_at)
-
-    def ends_at(self, docs: Collection[int]) -> bool:
-        """Whether its source or target is one of these docs."""
-        return self.source in docs or self.target in docs
-
-
-@dataclass(frozen=True, slots=True)
 class StoredPromotion:
     """A promoted memory as it was before, with its members. ``revised`` is the version that its new text got."""
 
@@ -81,18 +58,11 @@ class StoredPromotion:
     revised: int | None
     undone: bool
     members: tuple[Member, ...]
-    links: tuple[MovedLink, ...]
 
     @property
     def docs(self) -> set[int]:
         """The docs of the members."""
         return {member.doc for member in self.members}
-
-    def ends(self, link: MovedLink) -> Ends:
-        """The ends of a member's link after the promotion."""
-        among = self.docs
-        source = self.doc if link.source in among else link.source
-        return (source, self.doc if link.target in among else link.target, link.type)
 
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
@@ -101,26 +71,13 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    chosen = (user, sorted({row[0] for row in found}))
-    members = _parts(db, MEMBERS, Member, "doc", chosen)
-    links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
+    members: dict[tuple[str, int], list[Member]] = defaultdict(list)
+    sql = f"SELECT {MEMBERS.listed} FROM members WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY doc"
+    for _, id_, number, *rest in db.execute(sql, (user, sorted({row[0] for row in found}))):
+        members[id_, number].append(Member(*rest))
     return [
-        StoredPromotion(
-            *row[:5], undone=row[5] is not None, members=tuple(members[row[:2]]), links=tuple(links[row[:2]])
-        )
-        for row in found
-    ]  # fmt: skip
-
-
-def _parts(
-    db: Connection, table: Table, part: Callable[..., P], order: str, chosen: tuple[object, ...]
-) -> dict[tuple[str, int], list[P]]:
-    """The rows of a table by consolidation and number of the promotion."""
-    sql = f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY {order}"
-    found: dict[tuple[str, int], list[P]] = defaultdict(list)
-    for _, id_, number, *rest in db.execute(sql, chosen):
-        found[id_, number].append(part(*rest))
-    return found
+        StoredPromotion(*row[:5], undone=row[5] is not None, members=tuple(members[tuple(row[:2])])) for row in found
+    ]
 
 
 def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
@@ -132,20 +89,10 @@ def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
     _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.revised)
     for member in p.members:
         _put(db, MEMBERS, user, p.consolidation, p.number, *astuple(member))
-    put_links(db, user, p)
-
-
-def put_links(db: Connection, user: int, p: StoredPromotion) -> None:
-    """Store the links that a promotion moved, replacing those stored before."""
-    own = (user, p.consolidation, p.number)
-    db.execute("DELETE FROM moved_links WHERE user_id = ? AND consolidation = ? AND number = ?", own)
-    for link in p.links:
-        _put(db, MOVED_LINKS, *own, *astuple(link))
 
 
 DecisionRow = tuple[int, int, str, int | None]
 """Source, target and type of a new link, and the ``invalid_at`` that its target had before."""
-_LINK = "source, target, type, strength, reason, created_at"
 _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE child = ?
     UNION SELECT parent FROM lineage JOIN up ON child = up.doc) SELECT 1 FROM up WHERE doc = ?"""
 
@@ -263,9 +210,8 @@ def _promote(
             Member(one.doc, _tier(one.status), int(_add_lineage(t, doc, one.doc)), int(one.doc in turned))
             for one in absorbed
         ),
-        links=(),
     )  # fmt: skip
-    undo = replace(undo, links=_move_links(t, undo))
+    _copy_links(t, undo)
     t.update(doc, status="long_term")
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
@@ -294,28 +240,31 @@ def _tier(status: str) -> str:
     return "short_term" if status == "consolidating" else status
 
 
-def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, ...]:
-    """Transfer the links of the members to their representative; returns the links as they were."""
-    if not promoted.members:
-        return ()
-    sql = f"DELETE FROM links WHERE source IN {AMONG} OR target IN {AMONG} RETURNING {_LINK}"
-    gone = t.db.execute(sql, (promoted.docs, promoted.docs)).fetchall()
-    old = [MovedLink(*row, moved=0) for row in sorted(gone)]
-    return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
+def _copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[Ends] | None = None) -> None:
+    """Give a representative the links of its members, or those ``among`` some ends, unless it has them; theirs stay."""
+    docs = promotion.docs
+    where = f"WHERE source IN {AMONG} OR target IN {AMONG} ORDER BY {LINKS.key}"
+    for link in rows.select(t.db, LINKS, where, (docs, docs)):
+        source, target = (promotion.doc if link[end] in docs else link[end] for end in ("source", "target"))
+        if source != target and (among is None or (source, target, link["type"]) in among):
+            copy = {**link, "source": source, "target": target, "consolidation": promotion.consolidation}
+            changes.insert(t.db, "links", copy, "ON CONFLICT DO NOTHING")
+
+
+def recopy_links(t: Transaction, promotion: StoredPromotion) -> None:
+    """Make the links that a representative has of its members anew, without those that no member has any more."""
+    _copy_links(t, promotion, _drop_copies(t, promotion))
+
+
+def _drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
+    """Remove the links that a representative has of its members; returns their ends."""
+    sql = """DELETE FROM links WHERE user_id = ? AND consolidation = ? AND ? IN (source, target)
+        RETURNING source, target, type"""
+    return {*t.db.execute(sql, (t.user, promotion.consolidation, promotion.doc)).fetchall()}
 
 
 def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
     t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
-
-
-def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
-    """Insert a link, optionally with other ends, unless one exists; returns whether it was inserted."""
-    source, target, kind = ends or (link.source, link.target, link.type)
-    if source == target:
-        return False
-    sql = f"INSERT INTO links(user_id, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
-    row = (t.user, source, target, kind, link.strength, link.reason, link.created_at)
-    return bool(t.db.execute(sql, row).fetchall())
 
 
 def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
@@ -403,11 +352,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
             if changes.is_absorbed(t, member.doc, consolidation):
                 archive_for_good(t, member.doc, "its representative was forgotten")
         return 1 + len(promotion.members)
-    for link in promotion.links:
-        if link.moved:
-            _drop_link(t, *promotion.ends(link))
-    for link in promotion.links:
-        restore_link(t, link)
+    _drop_copies(t, promotion)
     _restore_tier(t, promotion, "long_term", consolidation)
     return sum(not restore_member(t, member, consolidation) for member in promotion.members)
 

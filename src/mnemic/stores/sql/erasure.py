@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import Conflict
@@ -13,7 +12,7 @@ from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
 from mnemic.stores.sql.changes import Transaction, leave_tombstones, leave_user_tombstone, set_header
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
+from mnemic.stores.sql.consolidation import StoredPromotion, promotions
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
@@ -47,7 +46,8 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         return {}
     t.shared_detail = {ERASURE: True}
     restored = {t.required(revise.record.id).doc for revise in change.restored}
-    reworded = _withdraw(t, set(erased), restored)
+    held = promotions(t.db, t.user)
+    reworded = _withdraw(t, held, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
@@ -56,6 +56,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     _check_descendants(t, erased, {*rewritten, *restored})
     leave_tombstones(t.db, t.user, erased, t.at)
     counts = _delete_records(t, list(erased))
+    _recopy_links(t, held, set(erased))
     for table in ("questions", "contexts"):  # they may contain what is erased
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
             counts[table] = gone
@@ -169,14 +170,13 @@ def _without_ids(value: Any, ids: Collection[str]) -> Any:
 # Consolidations of erased records
 
 
-def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int, int]:
+def _withdraw(t: Transaction, held: Sequence[StoredPromotion], erased: set[int], restored: set[int]) -> dict[int, int]:
     """Remove erased records from every consolidation: members are restored, and representatives lose their lineage to them.
 
     Returns:
         For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    held = _remove_links(t, promotions(t.db, t.user), erased)
     tainted = _tainted(held, erased)
     for promotion in reversed(held):
         doc = promotion.doc
@@ -196,41 +196,6 @@ def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int,
     return since
 
 
-def _remove_links(t: Transaction, held: Iterable[StoredPromotion], erased: set[int]) -> list[StoredPromotion]:
-    """Remove links of erased records from promotions, oldest first, and from representatives, however often they moved.
-
-    If another member had a link with the same ends, it replaces the removed one.
-    """
-    cut: dict[tuple[Any, ...], MovedLink | None] = {}
-    found: list[StoredPromotion] = []
-    for promotion in held:
-        gone = [link for link in promotion.links if link.ends_at(erased) or link.identity in cut]
-        links = [link for link in promotion.links if link not in gone]
-        links += [
-            replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
-            for link in gone
-            if (other := cut.get(link.identity)) and not link.ends_at(erased)
-        ]
-        others = {promotion.ends(link): link for link in reversed(links)}
-        for link in gone:
-            ends = promotion.ends(link)
-            cut[*ends, link.reason, link.created_at] = others.get(ends)
-        moved = {promotion.ends(link) for link in promotion.links if link.moved}
-        links = [
-            replace(link, moved=int(others[ends] is link and ends in moved))
-            for link in links
-            if (ends := promotion.ends(link))
-        ]
-        found.append(replace(promotion, links=tuple(links)))
-        if gone:
-            put_links(t.db, t.user, found[-1])
-    for (source, target, kind, *rest), other in cut.items():
-        sql = "links WHERE user_id = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
-        if _delete(t, sql, t.user, source, target, kind, *rest) and other:
-            consolidation.restore_link(t, other, (source, target, kind))
-    return found
-
-
 def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
     head = t.at_doc(promotion.doc)
@@ -243,9 +208,14 @@ def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int
             consolidation.archive_for_good(t, doc, "its representative was forgotten")
         else:
             consolidation.restore_member(t, member, promotion.consolidation)
-    for link in promotion.links:
-        if not link.ends_at(erased):
-            consolidation.restore_link(t, link)
+
+
+def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[int]) -> None:
+    """Let representatives lose the links that they had only of erased memories, oldest first: one may have absorbed another."""
+    for promotion in held:
+        if promotion.docs & changed:
+            changed.add(promotion.doc)
+            consolidation.recopy_links(t, promotion)
 
 
 def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
