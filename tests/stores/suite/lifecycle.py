@@ -19,6 +19,7 @@ from mnemic.types import (
     Candidates,
     Change,
     Consolidate,
+    DropLink,
     Emotion,
     Erase,
     Link,
@@ -45,6 +46,10 @@ def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), j
     """A cycle that promotes the first letter of each group over the others."""
     promotions = tuple(Promotion(id=g[0], absorbed=tuple(g[1:])) for g in groups)
     return Consolidate(id=id, promotions=promotions, contradictions=links, judged=tuple(judged))
+
+
+def _links(store: Store) -> set[tuple[str, str, float]]:
+    return {(link.source, link.target, link.strength) for link in store.relations.all_links("ana")}
 
 
 def _statuses(store: Store, ids: str) -> list[str]:
@@ -301,6 +306,26 @@ class UndoPromises:
             with pytest.raises(errors.NotFound):
                 store.apply(user, [Undo(id=id_)])
         assert store.verify().ok
+
+    def test_a_member_keeps_its_links_and_shows_them_when_it_is_back(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "c"), consolidation("ab")])
+        assert _links(store) == {("a", "c", 1.0)}
+        store.apply("ana", [put_link("b", "d")])  # after it was absorbed
+        assert _links(store) == {("a", "c", 1.0), ("b", "d", 1.0)}
+        assert store.statistics.stats("ana").links == 2
+        store.apply("ana", [Restore(id="b")])
+        assert _links(store) == {("a", "c", 1.0), ("b", "c", 1.0), ("b", "d", 1.0)}
+        store.apply("ana", [Undo(id="con")])
+        assert _links(store) == {("b", "c", 1.0), ("b", "d", 1.0)}
+
+    def test_what_was_changed_of_a_representatives_links_stays(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "c"), Supersede(id="d", by="b", at=None)])
+        store.apply("ana", [consolidation("ab"), put_link("a", "c", strength=0.5)])
+        assert store.apply("ana", [DropLink(source="a", target="d")])[0].reason == "'d' holds again"
+        store.apply("ana", [Undo(id="con")])
+        assert _links(store) == {("a", "c", 0.5), ("b", "c", 1.0)}
+        assert memory_of(store, "d").expired_at is None
+        assert store.verify().ok, store.verify().findings
 
     def test_what_another_says_by_now_stays_forgotten(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])

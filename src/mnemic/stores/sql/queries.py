@@ -47,10 +47,10 @@ NOBODY = -1
 """The number of a user for whom nothing is stored."""
 AMONG = "(SELECT value FROM json_each(?))"
 """A list that is bound as one value."""
-SHOWN_LINKS = f"""(SELECT k.* FROM links k WHERE NOT EXISTS (SELECT 1 FROM members
-    JOIN consolidations c ON c.user_id = members.user_id AND c.id = members.consolidation AND c.undone_at IS NULL
+SHOWN_LINKS = f"""(SELECT k.* FROM links k WHERE NOT EXISTS (SELECT 1 FROM members JOIN consolidations c
+    ON c.user_id = members.user_id AND c.id = members.consolidation AND c.undone_at IS NULL AND c.at >= k.created_at
     JOIN records absorbed ON absorbed.doc = members.doc AND NOT absorbed.{LIVE} WHERE members.doc IN (k.source, k.target)))"""
-"""The links, without those of absorbed memories, which their representatives have too."""
+"""The links, without those that memories had when they were absorbed: their representatives have them too."""
 
 D = TypeVar("D", bound=Database)
 
