@@ -259,8 +259,8 @@ class TestOpening:
         new = {row for sql in made for row in admin.execute(sql, {"name": name})}
         for sql in (
             "CREATE TABLE {}.weights(user_id bigint, doc bigint)", "DROP TABLE {}.questions, {}.contexts, {}.tombstones",
-            "ALTER TABLE {}.promotions ADD importance double precision NOT NULL",
-            "ALTER TABLE {}.members ADD importance double precision NOT NULL",
+            "ALTER TABLE {}.promotions ADD importance double precision NOT NULL DEFAULT 0",
+            "ALTER TABLE {}.members ADD importance double precision NOT NULL DEFAULT 0",
             "CREATE INDEX memories_by_importance ON {}.records(user_id, importance)",
             "DROP INDEX {}.messages_by_time, {}.memories_by_tier, {}.records_by_project, {}.events_by_operation",
             "CREATE INDEX messages_by_time ON {}.records(user_id)", "CREATE INDEX memories_by_tier ON {}.records(user_id)",
