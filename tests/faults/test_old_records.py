@@ -85,7 +85,9 @@ MADE = {
 
 @pytest.fixture
 def moved(tmp_path):
-    with Memory(unpacked(FIXTURES / "moved-links.db.gz", tmp_path / "memory"), user="ana", embedder="hashing") as memory:
+    with Memory(
+        unpacked(FIXTURES / "moved-links.db.gz", tmp_path / "memory"), user="ana", embedder="hashing"
+    ) as memory:
         assert memory.admin.verify().ok
         yield memory
 

@@ -268,6 +268,7 @@ class TestOpening:
                 reason, created_at, 1 AS moved FROM {}.links WHERE consolidation = ''""",
             "DELETE FROM {}.links WHERE consolidation = ''",
             "ALTER TABLE {}.links DROP consolidation, ADD expired_at bigint",
+            "ALTER TABLE {}.members ADD status text NOT NULL DEFAULT '', ADD turned bigint NOT NULL DEFAULT 0",
             "UPDATE {}.header SET value = '6' WHERE key = 'schema_version'",
         ):  # fmt: skip
             admin.execute(sql.replace("{}", name))

@@ -303,7 +303,7 @@ def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") 
 
 
 PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t revised:i?", "doc")
-MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d status:t descends:i turned:i", "doc", of="number")
+MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", of="number")
 DECIDED_LINKS = _outcome_table(
     "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
 )
@@ -415,6 +415,7 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
             AND links.source = k.new_source AND links.target = k.new_target AND links.type = k.type
             AND links.reason = k.reason AND links.created_at = k.created_at"""
         yield "DROP TABLE moved_links"
+        yield from (f"ALTER TABLE members DROP COLUMN {name}" for name in ("status", "turned"))
 
 
 _MOVED = """SELECT k.*, CASE WHEN s.doc IS NULL THEN k.source ELSE p.doc END AS new_source,

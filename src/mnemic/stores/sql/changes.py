@@ -529,7 +529,11 @@ def is_taken(t: Transaction, doc: int) -> bool:
     return bool(_taken(t, t.at_doc(doc)))
 
 
-_RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+def bring_back(t: Transaction, found: Found, operation: str, **detail: object) -> None:
+    """Return an archived record to the tier it had."""
+    sql = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+    t.db.execute(sql, (found.doc,))
+    t.event(operation, found.doc, found.id, found.version, **detail)
 
 
 def restore(t: Transaction, change: types.Restore) -> Receipt:
@@ -542,8 +546,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(t, found)
     if found.holds(t.at) and (reason := _taken(t, found)):
         return _rejected(change.id, reason)
-    t.db.execute(_RESTORED, (found.doc,))
-    t.event("restore", found.doc, change.id, found.version)
+    bring_back(t, found, "restore")
     return Receipt(id=change.id, outcome="restored")
 
 
@@ -840,10 +843,9 @@ def _release_record(t: Transaction, doc: int) -> None:
     elif found.holds(t.at) and (reason := _taken(t, found)):
         operation, detail = "archive", {"reason": f"released, but {reason}"}
     else:
-        operation, detail = "restore", {"reason": "released from quarantine"}
-    t.db.execute(
-        _RESTORED if operation == "restore" else "UPDATE records SET status = 'archived' WHERE doc = ?", (doc,)
-    )
+        bring_back(t, found, "restore", reason="released from quarantine")
+        return
+    t.update(doc, status="archived")
     t.event(operation or "archive", doc, found.id, found.version, **detail)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from mnemic.errors import Conflict, NotFound
@@ -34,22 +33,11 @@ Ends = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """An absorbed memory, as it was before.
-
-    ``descends``: a lineage edge from the representative to it was added. ``turned``: it was the representative in an earlier
-    consolidation, and the old lineage edge was reversed.
-    """
-
-    doc: int
-    status: str
-    descends: int
-    turned: int
-
-
-@dataclass(frozen=True, slots=True)
 class StoredPromotion:
-    """A promoted memory as it was before, with its members. ``revised`` is the version that its new text got."""
+    """A promoted memory, the tier it had before, and the version that its new text got.
+
+    ``members`` are the docs of what it absorbed, with 1 for those to which a lineage edge was added.
+    """
 
     consolidation: str
     number: int
@@ -57,12 +45,7 @@ class StoredPromotion:
     status: str
     revised: int | None
     undone: bool
-    members: tuple[Member, ...]
-
-    @property
-    def docs(self) -> set[int]:
-        """The docs of the members."""
-        return {member.doc for member in self.members}
+    members: Mapping[int, int]
 
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
@@ -71,13 +54,12 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    members: dict[tuple[str, int], list[Member]] = defaultdict(list)
-    sql = f"SELECT {MEMBERS.listed} FROM members WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY doc"
-    for _, id_, number, *rest in db.execute(sql, (user, sorted({row[0] for row in found}))):
-        members[id_, number].append(Member(*rest))
-    return [
-        StoredPromotion(*row[:5], undone=row[5] is not None, members=tuple(members[tuple(row[:2])])) for row in found
-    ]
+    members: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
+    sql = f"""SELECT consolidation, number, doc, descends FROM members
+        WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY doc"""
+    for id_, number, doc, descends in db.execute(sql, (user, sorted({row[0] for row in found}))):
+        members[id_, number][doc] = descends
+    return [StoredPromotion(*row[:5], undone=row[5] is not None, members=members[row[0], row[1]]) for row in found]
 
 
 def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
@@ -87,8 +69,8 @@ def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
 def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
     """Store a promotion; its consolidation must exist."""
     _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.revised)
-    for member in p.members:
-        _put(db, MEMBERS, user, p.consolidation, p.number, *astuple(member))
+    for member in p.members.items():
+        _put(db, MEMBERS, user, p.consolidation, p.number, *member)
 
 
 DecisionRow = tuple[int, int, str, int | None]
@@ -202,14 +184,11 @@ def _promote(
     for one in absorbed:
         t.update(one.doc, tier_before=_tier(one.status), status="archived")
         t.event("absorb", one.doc, one.id, one.version, into=promotion.id, consolidation=consolidation)
-    turned = {one.doc for one in absorbed if _reverse_lineage(t, doc, one.doc, one.id)}
+        if _has_absorbed(t, one.doc, doc):
+            t.drop_parent(one.doc, doc)
     undo = StoredPromotion(
-        consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version,
-        undone=False,
-        members=tuple(
-            Member(one.doc, _tier(one.status), int(_add_lineage(t, doc, one.doc)), int(one.doc in turned))
-            for one in absorbed
-        ),
+        consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version, undone=False,
+        members={one.doc: int(_add_lineage(t, doc, one.doc)) for one in absorbed},
     )  # fmt: skip
     _copy_links(t, undo)
     t.update(doc, status="long_term")
@@ -217,18 +196,12 @@ def _promote(
     return undo
 
 
-def _reverse_lineage(t: Transaction, doc: int, member: int, id: str) -> bool:
-    """Remove the lineage edge from a member to its representative, if an earlier consolidation added it.
-
-    That is the case if the member had absorbed the representative, which was restored since. Edges of the caller stay.
-    """
-    sql = "SELECT detail FROM events WHERE doc = ? AND operation = 'absorb'"
-    if not any(json.loads(detail).get("into") == id for (detail,) in t.db.execute(sql, (doc,)).fetchall()):
-        return False
+def _has_absorbed(t: Transaction, doc: int, member: int) -> bool:
+    """Whether a consolidation that was not undone added a lineage edge from one memory to another."""
     sql = """SELECT 1 FROM promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
         JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1 AND c.undone_at IS NULL"""
-    return bool(t.db.execute(sql, (t.user, member, doc)).fetchall()) and t.drop_parent(member, doc)
+    return bool(t.db.execute(sql, (t.user, doc, member)).fetchall())
 
 
 def _add_lineage(t: Transaction, doc: int, member: int) -> bool:
@@ -242,7 +215,7 @@ def _tier(status: str) -> str:
 
 def _copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[Ends] | None = None) -> None:
     """Give a representative the links of its members, or those ``among`` some ends, unless it has them; theirs stay."""
-    docs = promotion.docs
+    docs = [*promotion.members]
     where = f"WHERE source IN {AMONG} OR target IN {AMONG} ORDER BY {LINKS.key}"
     for link in rows.select(t.db, LINKS, where, (docs, docs)):
         source, target = (promotion.doc if link[end] in docs else link[end] for end in ("source", "target"))
@@ -349,21 +322,23 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
         _detach_members(t, promotion)
     if gone:
         for member in promotion.members:
-            if changes.is_absorbed(t, member.doc, consolidation):
-                archive_for_good(t, member.doc, "its representative was forgotten")
+            if changes.is_absorbed(t, member, consolidation):
+                archive_for_good(t, member, "its representative was forgotten")
         return 1 + len(promotion.members)
     _drop_copies(t, promotion)
-    _restore_tier(t, promotion, "long_term", consolidation)
+    if head.status == "long_term":
+        t.update(doc, status=promotion.status)
+        t.event("undo", doc, head.id, head.version, consolidation=consolidation)
     return sum(not restore_member(t, member, consolidation) for member in promotion.members)
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
-    """Remove the lineage edges that a promotion added, and restore those it reversed."""
-    for member in promotion.members:
-        if member.descends:
-            t.drop_parent(promotion.doc, member.doc)
-        if member.turned:
-            t.add_parent(member.doc, promotion.doc)
+    """Remove the lineage edges that a promotion added, and restore those that it took the place of."""
+    for member, descends in promotion.members.items():
+        if descends:
+            t.drop_parent(promotion.doc, member)
+        if _has_absorbed(t, member, promotion.doc):
+            _add_lineage(t, member, promotion.doc)
 
 
 def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
@@ -372,18 +347,12 @@ def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
     t.event("archive", doc, found.id, found.version, reason=reason)
 
 
-def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
+def restore_member(t: Transaction, doc: int, consolidation: str) -> bool:
     """Restore a member, unless it was changed since or another one has its text or key; returns whether it was restored."""
-    if not changes.is_absorbed(t, member.doc, consolidation):
+    if not changes.is_absorbed(t, doc, consolidation):
         return False
-    if changes.is_taken(t, member.doc):
-        archive_for_good(t, member.doc, "another memory has its text or its key")
+    if changes.is_taken(t, doc):
+        archive_for_good(t, doc, "another memory has its text or its key")
         return False
-    _restore_tier(t, member, "archived", consolidation)
+    changes.bring_back(t, t.at_doc(doc), "undo", consolidation=consolidation)
     return True
-
-
-def _restore_tier(t: Transaction, held: StoredPromotion | Member, expected: str, consolidation: str) -> None:
-    sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"
-    for id_, version in t.db.execute(sql, (held.status, held.doc, expected)).fetchall():
-        t.event("undo", held.doc, id_, version, consolidation=consolidation)

@@ -200,43 +200,42 @@ def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int
     """Restore the members of an erased memory, unless they were forgotten with it."""
     head = t.at_doc(promotion.doc)
     fate = changes.last_transition(t, head.doc)[0] if head.is_archived else ""
-    for member in promotion.members:
-        doc = member.doc
+    for doc in promotion.members:
         if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
         if fate == "archive" or head.expired_at is not None:
             consolidation.archive_for_good(t, doc, "its representative was forgotten")
         else:
-            consolidation.restore_member(t, member, promotion.consolidation)
+            consolidation.restore_member(t, doc, promotion.consolidation)
 
 
 def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[int]) -> None:
     """Let representatives lose the links that they had only of erased memories, oldest first: one may have absorbed another."""
     for promotion in held:
-        if promotion.docs & changed:
+        if promotion.members.keys() & changed:
             changed.add(promotion.doc)
             consolidation.recopy_links(t, promotion)
 
 
 def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
-    for member in promotion.members:
-        if member.descends and member.doc in erased:
-            t.drop_parent(promotion.doc, member.doc)
+    for member, descends in promotion.members.items():
+        if descends and member in erased:
+            t.drop_parent(promotion.doc, member)
 
 
 def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
     """The erased records, and all memories whose text a consolidation ever made from theirs."""
     tainted = set(erased)
     for promotion in held:
-        if promotion.revised and promotion.docs & tainted:
+        if promotion.revised and promotion.members.keys() & tainted:
             tainted.add(promotion.doc)
     return tainted
 
 
 def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
     """Overwrite the version that an undone consolidation made from erased texts with the version before it."""
-    if promotion.docs & tainted:
+    if promotion.members.keys() & tainted:
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
         t.db.execute(sql, (promotion.doc, promotion.revised))
@@ -259,7 +258,7 @@ def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[Stored
         WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, docs, docs))
-    return found, {doc for p in found for doc in (p.doc, *p.docs)}
+    return found, {doc for p in found for doc in (p.doc, *p.members)}
 
 
 def _absorption_values(
@@ -272,8 +271,8 @@ def _absorption_values(
     return [
         Absorption(
             id=names[p.doc],
-            members=tuple(names[member.doc] for member in p.members if member.doc in names),
-            edges=tuple(names[member.doc] for member in p.members if member.descends and member.doc in names),
+            members=tuple(names[member] for member in p.members if member in names),
+            edges=tuple(names[member] for member, descends in p.members.items() if descends and member in names),
             reworded=bool(p.revised),
             before=before.get(p.doc),
         )
