@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.stores.schema import DECIDED_LINKS, LINKS, MEMBERS, PROMOTIONS, Table
+from mnemic.stores.schema import DECIDED_LINKS, LINKS, LIVE, MEMBERS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
 from mnemic.stores.sql.changes import Found, Transaction
 from mnemic.stores.sql.connection import Connection
@@ -45,21 +44,24 @@ class StoredPromotion:
     status: str
     revised: int | None
     undone: bool
-    members: Mapping[int, int]
+    members: dict[int, int]
+
+
+PARTS = """promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
+    LEFT JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number"""
+"""Promotions with their consolidation, and a row for each member."""
 
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
     """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
-    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at FROM promotions p
-        JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
-        ORDER BY c.at, c.id, p.number"""
-    found = db.execute(sql, (user, *values)).fetchall()
-    members: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
-    sql = f"""SELECT consolidation, number, doc, descends FROM members
-        WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY doc"""
-    for id_, number, doc, descends in db.execute(sql, (user, sorted({row[0] for row in found}))):
-        members[id_, number][doc] = descends
-    return [StoredPromotion(*row[:5], undone=row[5] is not None, members=members[row[0], row[1]]) for row in found]
+    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at, m.doc, m.descends FROM {PARTS}
+        WHERE p.user_id = ? {where} ORDER BY c.at, c.id, p.number, m.doc"""
+    found: dict[tuple[str, int], StoredPromotion] = {}
+    for *own, undone, member, descends in db.execute(sql, (user, *values)):
+        held = found.setdefault((own[0], own[1]), StoredPromotion(*own, undone=undone is not None, members={}))
+        if member is not None:
+            held.members[member] = descends
+    return [*found.values()]
 
 
 def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
@@ -198,9 +200,8 @@ def _promote(
 
 def _has_absorbed(t: Transaction, doc: int, member: int) -> bool:
     """Whether a consolidation that was not undone added a lineage edge from one memory to another."""
-    sql = """SELECT 1 FROM promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
-        JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
-        WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1 AND c.undone_at IS NULL"""
+    sql = f"""SELECT 1 FROM {PARTS} WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1
+        AND c.undone_at IS NULL"""
     return bool(t.db.execute(sql, (t.user, doc, member)).fetchall())
 
 
@@ -240,10 +241,16 @@ def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
     t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
 
-def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
-    """A promoted memory as it was before, from its row in ``versions``, as a new version."""
-    record, status = rows.memory_from(rows.version_row(row)), cast("Status", promotion.status)
-    return replace(record, version=version, status=status)
+def original(db: Connection, held: Sequence[StoredPromotion]) -> MemoryRecord | None:
+    """A memory as it was before these promotions, as its next version; None if it was changed by other means since."""
+    doc, versions = held[0].doc, [p.revised for p in held if p.revised]
+    sql = f"SELECT version FROM memories WHERE doc = ? AND {LIVE} AND expired_at IS NULL"
+    row = db.execute(sql, (doc,)).fetchone()
+    if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
+        return None
+    old = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
+    status = cast("Status", held[0].status)
+    return replace(rows.memory_from(rows.version_row(old[0])), version=row[0] + 1, status=status) if old else None
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
@@ -320,16 +327,14 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     if restore_text or not revised or (head.version == revised and not gone):
         # Else its text still derives from the members: the lineage stays, so that it is erased with them.
         _detach_members(t, promotion)
+    left = release_members(t, promotion.members, consolidation, gone=gone)
     if gone:
-        for member in promotion.members:
-            if changes.is_absorbed(t, member, consolidation):
-                archive_for_good(t, member, "its representative was forgotten")
-        return 1 + len(promotion.members)
+        return 1 + left
     _drop_copies(t, promotion)
     if head.status == "long_term":
         t.update(doc, status=promotion.status)
         t.event("undo", doc, head.id, head.version, consolidation=consolidation)
-    return sum(not restore_member(t, member, consolidation) for member in promotion.members)
+    return left
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
@@ -341,18 +346,19 @@ def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
             _add_lineage(t, member, promotion.doc)
 
 
-def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
-    """Write an archive event for a member that is not restored."""
-    found = t.at_doc(doc)
-    t.event("archive", doc, found.id, found.version, reason=reason)
+def release_members(t: Transaction, docs: Iterable[int], consolidation: str, *, gone: bool) -> int:
+    """Restore members that were not changed since; returns how many stay as they are.
 
-
-def restore_member(t: Transaction, doc: int, consolidation: str) -> bool:
-    """Restore a member, unless it was changed since or another one has its text or key; returns whether it was restored."""
-    if not changes.is_absorbed(t, doc, consolidation):
-        return False
-    if changes.is_taken(t, doc):
-        archive_for_good(t, doc, "another memory has its text or its key")
-        return False
-    changes.bring_back(t, t.at_doc(doc), "undo", consolidation=consolidation)
-    return True
+    They stay archived if their representative is ``gone``, or another memory has their text or key.
+    """
+    left = 0
+    for found in map(t.at_doc, docs):
+        if not changes.is_absorbed(t, found.doc, consolidation):
+            left += 1
+        elif gone or changes.is_taken(t, found.doc):
+            why = "its representative was forgotten" if gone else "another memory has its text or its key"
+            t.event("archive", found.doc, found.id, found.version, reason=why)
+            left += 1
+        else:
+            changes.bring_back(t, found, "undo", consolidation=consolidation)
+    return left

@@ -15,7 +15,7 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import StoredPromotion, promotions
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import to_json
-from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
+from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode
 
 D = TypeVar("D", bound=Database)
 
@@ -189,24 +189,26 @@ def _withdraw(t: Transaction, held: Sequence[StoredPromotion], erased: set[int],
         elif doc in erased:
             if not promotion.undone:
                 _release_members(t, promotion, erased)
-        elif promotion.undone and promotion.revised:
-            _overwrite_undone_version(t, promotion, tainted)
         elif not promotion.undone:
-            _remove_lineage(t, promotion, erased)
+            for member in erased & promotion.members.keys():
+                if promotion.members[member]:
+                    t.drop_parent(doc, member)
+        elif promotion.revised and promotion.members.keys() & tainted:
+            t.db.execute(_REVERTED, (doc, promotion.revised))
     return since
+
+
+_REVERTED = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
+    AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
+"""A version that an undone consolidation made from erased texts becomes the one before it."""
 
 
 def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
     head = t.at_doc(promotion.doc)
-    fate = changes.last_transition(t, head.doc)[0] if head.is_archived else ""
-    for doc in promotion.members:
-        if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
-            continue
-        if fate == "archive" or head.expired_at is not None:
-            consolidation.archive_for_good(t, doc, "its representative was forgotten")
-        else:
-            consolidation.restore_member(t, doc, promotion.consolidation)
+    gone = head.expired_at is not None or (head.is_archived and changes.last_transition(t, head.doc)[0] == "archive")
+    kept = [doc for doc in promotion.members if doc not in erased]
+    consolidation.release_members(t, kept, promotion.consolidation, gone=gone)
 
 
 def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[int]) -> None:
@@ -217,13 +219,6 @@ def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[
             consolidation.recopy_links(t, promotion)
 
 
-def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
-    """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
-    for member, descends in promotion.members.items():
-        if descends and member in erased:
-            t.drop_parent(promotion.doc, member)
-
-
 def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
     """The erased records, and all memories whose text a consolidation ever made from theirs."""
     tainted = set(erased)
@@ -231,14 +226,6 @@ def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
         if promotion.revised and promotion.members.keys() & tainted:
             tainted.add(promotion.doc)
     return tainted
-
-
-def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
-    """Overwrite the version that an undone consolidation made from erased texts with the version before it."""
-    if promotion.members.keys() & tainted:
-        sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
-            AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
-        t.db.execute(sql, (promotion.doc, promotion.revised))
 
 
 _NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
@@ -252,22 +239,18 @@ def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
-    heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
-        ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
-        JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
-        WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
+    heads = f"""SELECT p.doc FROM {consolidation.PARTS} WHERE p.user_id = ? AND c.undone_at IS NULL
+        AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, docs, docs))
     return found, {doc for p in found for doc in (p.doc, *p.members)}
 
 
-def _absorption_values(
-    db: Connection, user: int, found: Sequence[StoredPromotion], names: dict[int, str]
-) -> list[Absorption]:
+def _absorption_values(db: Connection, found: Sequence[StoredPromotion], names: dict[int, str]) -> list[Absorption]:
     of_head: dict[int, list[StoredPromotion]] = {}
     for promotion in found:
         of_head.setdefault(promotion.doc, []).append(promotion)
-    before = {doc: _original(db, user, doc, own) for doc, own in of_head.items()}
+    before = {doc: consolidation.original(db, own) for doc, own in of_head.items()}
     return [
         Absorption(
             id=names[p.doc],
@@ -279,17 +262,6 @@ def _absorption_values(
         for p in found
         if p.doc in names
     ]
-
-
-def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromotion]) -> MemoryRecord | None:
-    """A memory as it was before consolidations rewrote it; None if it was changed by other means since."""
-    versions = [p.revised for p in found if p.revised]
-    sql = f"SELECT version FROM memories WHERE user_id = ? AND doc = ? AND {LIVE} AND expired_at IS NULL"
-    row = db.execute(sql, (user, doc)).fetchone()
-    if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
-        return None
-    held = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    return consolidation.previous(found[0], held[0], row[0] + 1) if held else None
 
 
 class ErasedRows(Reader[D]):
@@ -313,7 +285,7 @@ class ErasedRows(Reader[D]):
                 )
                 for row in db.execute(_NODES, (number, docs)).fetchall()
             }  # fmt: skip
-            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, number, absorptions, names)))
+            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, absorptions, names)))
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.
