@@ -49,8 +49,11 @@ AMONG = "(SELECT value FROM json_each(?))"
 """A list that is bound as one value."""
 SHOWN_LINKS = f"""(SELECT k.* FROM links k WHERE NOT EXISTS (SELECT 1 FROM members JOIN consolidations c
     ON c.user_id = members.user_id AND c.id = members.consolidation AND c.undone_at IS NULL AND c.at >= k.created_at
-    JOIN records absorbed ON absorbed.doc = members.doc AND NOT absorbed.{LIVE} WHERE members.doc IN (k.source, k.target)))"""
-"""The links, without those that memories had when they were absorbed: their representatives have them too."""
+    JOIN records absorbed ON absorbed.doc = +members.doc AND NOT absorbed.{LIVE} WHERE members.doc IN (k.source, k.target)))"""
+"""The links, without those that memories had when they were absorbed: their representatives have them too.
+
+The unary plus makes SQLite look for members first: most links have none.
+"""
 
 D = TypeVar("D", bound=Database)
 
@@ -202,7 +205,8 @@ _VALIDITY = f"""SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM {SHOWN_LINKS} l WHERE target = doc AND type = 'supersedes'), valid_at, said_at IS NULL
+    CASE WHEN expired_at IS NOT NULL
+        THEN (SELECT max(source) FROM {SHOWN_LINKS} l WHERE target = doc AND type = 'supersedes') END, valid_at, said_at IS NULL
     FROM memories WHERE user_id = ?"""
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
