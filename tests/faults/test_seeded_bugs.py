@@ -136,7 +136,6 @@ BUGS = {
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
     "undoing a consolidation leaves its links": (Walk, replaced(consolidation, "_drop_copies", nothing)),
-    "what is absorbed leaves its links behind": (Walk, replaced(consolidation, "_copy_links", nothing)),
     "what is made of a doubtful source is trusted": (
         Walk,
         replaced(remember, "least_trust", lambda _: lambda trusts: 1.0),

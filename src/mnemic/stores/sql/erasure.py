@@ -72,8 +72,7 @@ def _erase_user(t: Transaction) -> dict[str, int]:
     leave_user_tombstone(t.db, t.user, t.at)
     counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "questions", "contexts", "users"):
-        gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
-        counts[table] += len(gone)
+        counts[table] += _delete(t, f"{table} WHERE user_id = ?", t.user)
     _mark(t, docs)
     return {table: count for table, count in counts.items() if count}
 
@@ -247,17 +246,15 @@ def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[Stored
 
 
 def _absorption_values(db: Connection, found: Sequence[StoredPromotion], names: dict[int, str]) -> list[Absorption]:
-    of_head: dict[int, list[StoredPromotion]] = {}
-    for promotion in found:
-        of_head.setdefault(promotion.doc, []).append(promotion)
-    before = {doc: consolidation.original(db, own) for doc, own in of_head.items()}
+    heads = {p.doc for p in found}
+    before = {doc: consolidation.original(db, [p for p in found if p.doc == doc]) for doc in heads}
     return [
         Absorption(
             id=names[p.doc],
             members=tuple(names[member] for member in p.members if member in names),
             edges=tuple(names[member] for member, descends in p.members.items() if descends and member in names),
             reworded=bool(p.revised),
-            before=before.get(p.doc),
+            before=before[p.doc],
         )
         for p in found
         if p.doc in names
