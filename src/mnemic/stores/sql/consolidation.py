@@ -232,7 +232,7 @@ def recopy_links(t: Transaction, promotion: StoredPromotion) -> None:
 
 def _drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
     """Remove the links that a representative has of its members; returns their ends."""
-    sql = """DELETE FROM links WHERE user_id = ? AND consolidation = ? AND ? IN (source, target)
+    sql = """DELETE FROM links WHERE user_id = ?1 AND consolidation = ?2 AND (source = ?3 OR target = ?3)
         RETURNING source, target, type"""
     return {*t.db.execute(sql, (t.user, promotion.consolidation, promotion.doc)).fetchall()}
 
