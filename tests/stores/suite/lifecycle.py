@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -48,8 +49,8 @@ def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), j
     return Consolidate(id=id, promotions=promotions, contradictions=links, judged=tuple(judged))
 
 
-def _links(store: Store) -> set[tuple[str, str, float]]:
-    return {(link.source, link.target, link.strength) for link in store.relations.all_links("ana")}
+def _links(store: Store, user: str = "ana") -> set[tuple[str, str, float]]:
+    return {(link.source, link.target, link.strength) for link in store.relations.all_links(user)}
 
 
 def _statuses(store: Store, ids: str) -> list[str]:
@@ -305,6 +306,25 @@ class UndoPromises:
         for user, id_ in (("ana", "nothing"), ("bob", "con")):
             with pytest.raises(errors.NotFound):
                 store.apply(user, [Undo(id=id_)])
+        assert store.verify().ok
+
+    def test_representatives_show_the_links_of_all_that_they_stand_for(self, store: Store) -> None:
+        draw, ids = random.Random(3), "abcdefgh"
+        for user in (f"user {number}" for number in range(12)):
+            made = {(*draw.sample(ids, 2), 1.0) for _ in range(14)}
+            store.apply(
+                user, [*map(add_memory, ids), *(put_link(source, target) for source, target, _ in sorted(made))]
+            )
+            heads = {id_: id_ for id_ in ids}
+            for number in range(3):
+                head, *members = draw.sample(sorted({*heads.values()}), draw.randint(2, 3))
+                store.apply(user, [consolidation(head + "".join(members), id=f"c{number}")])
+                heads = {id_: head if held in members else held for id_, held in heads.items()}
+                shown = {(heads[source], heads[target], 1.0) for source, target, _ in made}
+                assert _links(store, user) == {link for link in shown if link[0] != link[1]}
+            for number in (2, 1, 0):
+                store.apply(user, [Undo(id=f"c{number}")])
+            assert _links(store, user) == made
         assert store.verify().ok
 
     def test_a_member_keeps_its_links_and_shows_them_when_it_is_back(self, store: Store) -> None:
