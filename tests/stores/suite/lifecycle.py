@@ -36,6 +36,8 @@ from mnemic.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mnemic.stores import Store
 
 __all__ = ["LifecyclePromises", "UndoPromises"]
@@ -51,6 +53,16 @@ def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), j
 
 def _links(store: Store, user: str = "ana") -> set[tuple[str, str, float]]:
     return {(link.source, link.target, link.strength) for link in store.relations.all_links(user)}
+
+
+def _shown(made: set[tuple[str, str, float]], heads: Mapping[str, str]) -> set[tuple[str, str, float]]:
+    """Links as they are shown while memories are absorbed, given the representative of each."""
+
+    def shown(id: str) -> str:
+        return shown(heads[id]) if id in heads else id
+
+    found = {(shown(source), shown(target), strength) for source, target, strength in made}
+    return {link for link in found if link[0] != link[1]}
 
 
 def _statuses(store: Store, ids: str) -> list[str]:
@@ -308,20 +320,26 @@ class UndoPromises:
                 store.apply(user, [Undo(id=id_)])
         assert store.verify().ok
 
-    def test_representatives_show_the_links_of_all_that_they_stand_for(self, store: Store) -> None:
+    @pytest.mark.parametrize("erased", [False, True])
+    def test_representatives_show_the_links_of_all_that_they_stand_for(self, store: Store, *, erased: bool) -> None:
         draw, ids = random.Random(3), "abcdefgh"
         for user in (f"user {number}" for number in range(12)):
-            made = {(*draw.sample(ids, 2), 1.0) for _ in range(14)}
+            made = {(source, target, 1.0) for source, target in (draw.sample(ids, 2) for _ in range(14))}
             store.apply(
                 user, [*map(add_memory, ids), *(put_link(source, target) for source, target, _ in sorted(made))]
             )
-            heads = {id_: id_ for id_ in ids}
+            heads: dict[str, str] = {}  # of the absorbed ones
             for number in range(3):
-                head, *members = draw.sample(sorted({*heads.values()}), draw.randint(2, 3))
+                head, *members = draw.sample([id_ for id_ in ids if id_ not in heads], draw.randint(2, 3))
                 store.apply(user, [consolidation(head + "".join(members), id=f"c{number}")])
-                heads = {id_: head if held in members else held for id_, held in heads.items()}
-                shown = {(heads[source], heads[target], 1.0) for source, target, _ in made}
-                assert _links(store, user) == {link for link in shown if link[0] != link[1]}
+                heads |= dict.fromkeys(members, head)
+                assert _links(store, user) == _shown(made, heads)
+            if erased:
+                gone = draw.choice(sorted(heads))
+                store.erasure.erase(user, Erase(ids=(gone,)))
+                made = {link for link in made if gone not in link[:2]}
+                heads = {id_: head for id_, head in heads.items() if gone not in (id_, head)}
+                assert _links(store, user) == _shown(made, heads)
             for number in (2, 1, 0):
                 store.apply(user, [Undo(id=f"c{number}")])
             assert _links(store, user) == made

@@ -192,7 +192,7 @@ def _promote(
         consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version, undone=False,
         members={one.doc: int(_add_lineage(t, doc, one.doc)) for one in absorbed},
     )  # fmt: skip
-    _copy_links(t, undo)
+    copy_links(t, undo)
     t.update(doc, status="long_term")
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
@@ -214,7 +214,7 @@ def _tier(status: str) -> str:
     return "short_term" if status == "consolidating" else status
 
 
-def _copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[Ends] | None = None) -> None:
+def copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[Ends] | None = None) -> None:
     """Give a representative the links of its members, or those ``among`` some ends, unless it has them; theirs stay."""
     docs = [*promotion.members]
     where = f"WHERE source IN {AMONG} OR target IN {AMONG} ORDER BY {LINKS.key}"
@@ -225,12 +225,7 @@ def _copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[En
             changes.insert(t.db, "links", copy, "ON CONFLICT DO NOTHING")
 
 
-def recopy_links(t: Transaction, promotion: StoredPromotion) -> None:
-    """Make the links that a representative has of its members anew, without those that no member has any more."""
-    _copy_links(t, promotion, _drop_copies(t, promotion))
-
-
-def _drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
+def drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
     """Remove the links that a representative has of its members; returns their ends."""
     sql = """DELETE FROM links WHERE user_id = ?1 AND consolidation = ?2 AND (source = ?3 OR target = ?3)
         RETURNING source, target, type"""
@@ -330,7 +325,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     left = release_members(t, promotion.members, consolidation, gone=gone)
     if gone:
         return 1 + left
-    _drop_copies(t, promotion)
+    drop_copies(t, promotion)
     if head.status == "long_term":
         t.update(doc, status=promotion.status)
         t.event("undo", doc, head.id, head.version, consolidation=consolidation)

@@ -12,7 +12,7 @@ from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
 from mnemic.stores.sql.changes import Transaction, leave_tombstones, leave_user_tombstone, set_header
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import StoredPromotion, promotions
+from mnemic.stores.sql.consolidation import Ends, StoredPromotion, promotions
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode
@@ -211,11 +211,15 @@ def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int
 
 
 def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[int]) -> None:
-    """Let representatives lose the links that they had only of erased memories, oldest first: one may have absorbed another."""
-    for promotion in held:
+    """Make the links that representatives have of others anew, without those that came from erased memories."""
+    among: set[Ends] = set()
+    for promotion in held:  # oldest first: a later one may have copies of copies
         if promotion.members.keys() & changed:
-            changed.add(promotion.doc)
-            consolidation.recopy_links(t, promotion)
+            among |= (ends := consolidation.drop_copies(t, promotion))
+            changed |= {doc for source, target, _ in ends for doc in (source, target)}
+    for promotion in promotions(t.db, t.user, "AND c.undone_at IS NULL") if among else ():
+        if promotion.doc in changed:
+            consolidation.copy_links(t, promotion, among)
 
 
 def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
