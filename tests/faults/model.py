@@ -60,6 +60,7 @@ class Item:
     origin: frozenset[str] = field(default=frozenset(), compare=False)
     before: str = field(default="short_term", compare=False)
     absorbed: bool = field(default=False, compare=False)
+    merged: bool = field(default=False, compare=False)  # absorbed, and perhaps forgotten since
 
     @property
     def live(self) -> bool:
@@ -264,7 +265,7 @@ class Model:
             return self.reinstate(user, id)
         if held.kind == "memory" and held.believed and self.taken(user, held):
             return "rejected"
-        self.put(user, replace(held, status=held.before, absorbed=False))
+        self.put(user, replace(held, status=held.before, absorbed=False, merged=False))
         return "restored"
 
     def reinstate(self, user: str, id: str) -> str:
@@ -328,7 +329,8 @@ class Model:
         for edge in gone:
             del self.links[user][edge]
         replaced = any(edge[2] == "supersedes" for edge in gone)
-        if replaced and not any(edge[1:] == (target, "supersedes") for edge in self.links[user]):
+        left = [edge[0] for edge in self.links[user] if edge[1:] == (target, "supersedes")]
+        if replaced and all(self.items[user][one].merged for one in left):  # what absorbed one has its links too
             self.reinstate(user, target)
         return "stored" if gone else "duplicate"
 
@@ -394,8 +396,8 @@ class Model:
                 assert changed(before, item), f"was {before}\nis  {item}"
         merged = {id_: _aged(held.get(id_), item, absorbed=absorbed) for id_, item in items.items()}
         known = {e: s for e, s in self.links[user].items() if e[0] in merged and e[1] in merged}
-        moved = {id_ for id_, item in merged.items() if item.absorbed and held[id_].live}
-        hidden = {e: s for e, s in known.items() if not (merged[e[0]].live or merged[e[1]].live or moved & {*e[:2]})}
+        ends = {edge: (merged[edge[0]], merged[edge[1]]) for edge in known}
+        hidden = {e: s for e, s in known.items() if not any(m.live for m in ends[e]) or any(m.merged for m in ends[e])}
         for edge in {e for e in {*known, *links} if known.get(e) != links.get(e)} - {*hidden}:
             was_hidden = user in self.unsure and not all(one in held and held[one].live for one in edge[:2])
             assert linked(edge) or was_hidden, f"a link was {known.get(edge)} and is {links.get(edge)}: {edge}"
@@ -407,10 +409,10 @@ def _aged(before: Item | None, item: Item, *, absorbed: bool) -> Item:
     """What the store says of an item, and what only the model remembers of it."""
     if before is None:
         return item
-    kept = replace(item, origin=before.origin, before=before.before, absorbed=before.absorbed)
+    kept = replace(item, origin=before.origin, before=before.before, absorbed=before.absorbed, merged=before.merged)
     if before.live and not item.live:
-        kept = replace(kept, before=before.status, absorbed=absorbed)
-    return replace(kept, absorbed=kept.absorbed and not item.live)
+        kept = replace(kept, before=before.status, absorbed=absorbed, merged=absorbed)
+    return replace(kept, absorbed=kept.absorbed and not item.live, merged=kept.merged and not item.live)
 
 
 # Another process

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.internals import database_of
+from tests.internals import database_of, store_of
 
 import mnemic
 from mnemic import Memory, SchemaTooOld
@@ -16,9 +16,12 @@ RECORDS = sorted(FIXTURES.glob("record-*.db.gz"))
 
 @pytest.fixture(params=RECORDS, ids=lambda path: path.name.removesuffix(".db.gz"))
 def folder(request, tmp_path):
-    place = tmp_path / "memory"
+    return unpacked(request.param, tmp_path / "memory")
+
+
+def unpacked(path, place):
     place.mkdir()
-    (place / "mnemic.db").write_bytes(gzip.decompress(request.param.read_bytes()))
+    (place / "mnemic.db").write_bytes(gzip.decompress(path.read_bytes()))
     return place
 
 
@@ -66,6 +69,57 @@ def test_it_opens_and_holds_what_it_held(folder):
 def test_it_is_brought_to_the_schema_of_a_new_record(folder, tmp_path):
     with Memory(folder, embedder="hashing") as old, Memory(tmp_path / "new", embedder="hashing") as new:
         assert schema(old) == schema(new), "until the first release: run python -m tests.fixtures.make_record again"
+
+
+MADE = {
+    ("first", "far", "references", 0.5, "of the first"),
+    ("second", "far", "references", 0.25, "of the second"),
+    ("near", "first", "extends", 1.0, "near the first"),
+    ("first", "second", "implements", 1.0, "both are one"),
+    ("first", "old", "supersedes", 1.0, "a later word"),
+    ("third", "near", "references", 1.0, "of the third"),
+}
+"""The links that were made in ``moved-links.db.gz``, of schema 10, and not removed since: ``third`` absorbed ``first`` and
+``second``, then ``head`` absorbed ``third``. One to a memory that holds again was removed from ``head``."""
+
+
+@pytest.fixture
+def moved(tmp_path):
+    with Memory(
+        unpacked(FIXTURES / "moved-links.db.gz", tmp_path / "memory"), user="ana", embedder="hashing"
+    ) as memory:
+        assert memory.admin.verify().ok
+        yield memory
+
+
+def links(memory):
+    found = store_of(memory).relations.all_links("ana")
+    return {(link.source, link.target, link.type, link.strength, link.reason) for link in found}
+
+
+def test_links_that_were_moved_are_again_those_of_the_memories_they_were_made_for(moved):
+    assert links(moved) == {
+        ("head", "far", "references", 0.5, "of the first"),
+        ("near", "head", "extends", 1.0, "near the first"),
+        ("head", "old", "supersedes", 1.0, "a later word"),
+        ("head", "near", "references", 1.0, "of the third"),
+    }
+    moved.undo("c2")
+    moved.undo("c1")
+    assert links(moved) == MADE
+    assert moved.admin.verify().ok
+
+
+def test_links_that_were_moved_go_with_the_memory_they_were_made_for(moved):
+    assert moved.forget(ids=["first"], hard=True).clean
+    assert links(moved) == {
+        ("head", "far", "references", 0.25, "of the second"),
+        ("head", "near", "references", 1.0, "of the third"),
+    }
+    moved.undo("c2")
+    moved.undo("c1")
+    assert links(moved) == {link for link in MADE if "first" not in link[:2]}
+    assert moved.admin.verify().ok
 
 
 def test_a_file_of_the_first_schema_is_refused_unchanged(tmp_path):

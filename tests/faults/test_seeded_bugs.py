@@ -64,10 +64,6 @@ def nothing(_):
     return lambda *given, **named: None
 
 
-def without_links(right):
-    return lambda t, promotion: right(t, replace(promotion, links=()))
-
-
 def without_exclude(right):
     return lambda engine, scope, filters, view: right(engine, scope, replace(filters, exclude=()), view)
 
@@ -139,7 +135,10 @@ BUGS = {
         rewritten("SET expired_at = ?, invalid_at", "SET expired_at = NULLIF(1, ? > 0), invalid_at"),
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
-    "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "undo_promotion", without_links)),
+    "undoing a consolidation leaves its links": (
+        Walk,
+        replaced(consolidation, "drop_copies", lambda _: lambda *given: set()),
+    ),
     "what is made of a doubtful source is trusted": (
         Walk,
         replaced(remember, "least_trust", lambda _: lambda trusts: 1.0),

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 from tests.internals import database_of
 from tests.stores.suite import ErasureSuite, StoreSuite
+from tests.stores.suite.knowledge import put_link
+from tests.stores.suite.lifecycle import consolidation
 
 from mnemic import errors
 from mnemic.cli import main
 from mnemic.testing.fakes import add_memory, add_message
-from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter
+from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter, Undo
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -247,7 +249,7 @@ class TestOpening:
 
     def test_schema_6_is_brought_up_to_date(self, store, postgres_url, admin):
         """What the migration takes away is put back first."""
-        store.apply("ana", [add_message("kept")])
+        store.apply("ana", [add_message("kept"), *map(add_memory, "abc"), put_link("b", "c"), consolidation("ab")])
         name = schema_of(postgres_url)
         made = (
             """SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
@@ -257,11 +259,16 @@ class TestOpening:
         new = {row for sql in made for row in admin.execute(sql, {"name": name})}
         for sql in (
             "CREATE TABLE {}.weights(user_id bigint, doc bigint)", "DROP TABLE {}.questions, {}.contexts, {}.tombstones",
-            "ALTER TABLE {}.promotions ADD importance double precision NOT NULL",
-            "ALTER TABLE {}.members ADD importance double precision NOT NULL",
+            "ALTER TABLE {}.promotions ADD importance double precision NOT NULL DEFAULT 0",
+            "ALTER TABLE {}.members ADD importance double precision NOT NULL DEFAULT 0",
             "CREATE INDEX memories_by_importance ON {}.records(user_id, importance)",
             "DROP INDEX {}.messages_by_time, {}.memories_by_tier, {}.records_by_project, {}.events_by_operation",
             "CREATE INDEX messages_by_time ON {}.records(user_id)", "CREATE INDEX memories_by_tier ON {}.records(user_id)",
+            """CREATE TABLE {}.moved_links AS SELECT user_id, 'con' AS consolidation, 0 AS number, source, target, type, strength,
+                reason, created_at, 1 AS moved FROM {}.links WHERE consolidation = ''""",
+            "DELETE FROM {}.links WHERE consolidation = ''",
+            "ALTER TABLE {}.links DROP consolidation, ADD expired_at bigint",
+            "ALTER TABLE {}.members ADD status text NOT NULL DEFAULT '', ADD turned bigint NOT NULL DEFAULT 0",
             "UPDATE {}.header SET value = '6' WHERE key = 'schema_version'",
         ):  # fmt: skip
             admin.execute(sql.replace("{}", name))
@@ -269,6 +276,9 @@ class TestOpening:
             assert {row for sql in made for row in admin.execute(sql, {"name": name})} == new
             assert again.statistics.stats("ana").schema_version == LATEST
             assert again.get("ana", "kept").value.content == "kept"
+            assert [link.source for link in again.relations.all_links("ana")] == ["a"]
+            again.apply("ana", [Undo(id="con")])
+            assert [link.source for link in again.relations.all_links("ana")] == ["b"]
 
     def test_tables_of_another_program_are_left_alone(self, postgres_url, admin):
         schema = schema_of(postgres_url)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from mnemic import errors
 
-OLDEST, LATEST = 6, 10
+OLDEST, LATEST = 6, 11
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
@@ -234,9 +234,10 @@ LINEAGE = Table(
     clustered=True,
 )
 LINKS = Table(
+    # consolidation: the one that gave a representative this link of a member; empty for any other link.
     "links",
     _columns(
-        "user_id:i source:d target:d type:t strength:r reason:t='' created_at:i expired_at:i?",
+        "user_id:i source:d target:d type:t strength:r reason:t='' created_at:i consolidation:t=''",
         _LINK_TYPE | {"strength": _UNIT},
     ),
     key="source, target, type",
@@ -302,15 +303,11 @@ def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") 
 
 
 PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t revised:i?", "doc")
-MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d status:t descends:i turned:i", "doc", of="number")
-MOVED_LINKS = _outcome_table(
-    "moved_links", "number, source, target, type",
-    "number:i source:d target:d type:t strength:r reason:t created_at:i moved:i", "source", "target", of="number",
-)  # fmt: skip
+MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", of="number")
 DECIDED_LINKS = _outcome_table(
     "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
 )
-OUTCOMES = (PROMOTIONS, MEMBERS, MOVED_LINKS, DECIDED_LINKS)
+OUTCOMES = (PROMOTIONS, MEMBERS, DECIDED_LINKS)
 """The undo data of consolidations."""
 
 
@@ -407,6 +404,29 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
     if version < 10:
         yield "DROP INDEX memories_live"
         yield from (_create_index(RECORDS, index) for index in RECORDS.indexes if index.name == "memories_live")
+    if version < 11:
+        # Links moved from an absorbed memory to its representative; since then it keeps them, and the other has copies.
+        yield "ALTER TABLE links DROP COLUMN expired_at"
+        yield f"ALTER TABLE links ADD COLUMN {_column(LINKS.columns[-1], engine)}"
+        yield f"""INSERT INTO links(user_id, source, target, type, strength, reason, created_at)
+            SELECT user_id, source, target, type, strength, reason, created_at FROM ({_MOVED}) k WHERE type != 'supersedes'
+            OR EXISTS (SELECT 1 FROM records r WHERE r.doc = target AND r.expired_at IS NOT NULL) ON CONFLICT DO NOTHING"""
+        yield f"""UPDATE links SET consolidation = k.consolidation FROM ({_MOVED}) k WHERE k.moved = 1
+            AND links.source = k.new_source AND links.target = k.new_target AND links.type = k.type
+            AND links.reason = k.reason AND links.created_at = k.created_at"""
+        yield "DROP TABLE moved_links"
+        yield from (f"ALTER TABLE members DROP COLUMN {name}" for name in ("status", "turned"))
+
+
+_MOVED = """SELECT k.*, CASE WHEN s.doc IS NULL THEN k.source ELSE p.doc END AS new_source,
+    CASE WHEN t.doc IS NULL THEN k.target ELSE p.doc END AS new_target FROM moved_links k
+    JOIN consolidations c ON c.user_id = k.user_id AND c.id = k.consolidation AND c.undone_at IS NULL
+    JOIN promotions p ON p.user_id = k.user_id AND p.consolidation = k.consolidation AND p.number = k.number
+    LEFT JOIN members s ON s.user_id = k.user_id AND s.consolidation = k.consolidation AND s.number = k.number
+        AND s.doc = k.source
+    LEFT JOIN members t ON t.user_id = k.user_id AND t.consolidation = k.consolidation AND t.number = k.number
+        AND t.doc = k.target"""
+"""Until schema 11: the links that consolidations moved, with the ends they have since."""
 
 
 def views() -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
 from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
@@ -84,30 +83,24 @@ def _ending(state: RecordState) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What undone consolidations had added, and leave without an event: lineage, as child and parent, and links."""
+    """Undone consolidations, and what they had added: lineage, as child and parent, and links. That goes without an event."""
 
+    consolidations: Collection[str]
     lineage: Collection[tuple[str, str]]
     links: Collection[Ends]
 
 
-def withdrawn(consolidations: Iterable[Consolidation]) -> Withdrawn:
-    """What consolidations had added, if they are undone."""
-    lineage, links = set[tuple[str, str]](), set[Ends]()
-    for made in consolidations:
+def withdrawn(consolidations: Iterable[tuple[str, Consolidation]]) -> Withdrawn:
+    """What consolidations, with their ids, had added, if they are undone."""
+    undone, lineage, links = set[str](), set[tuple[str, str]](), set[Ends]()
+    for id_, made in consolidations:
         if made.undone_at is not None:
+            undone.add(id_)
             heads = {row["number"]: row["doc"] for row in made.rows.get("promotions", ())}
             members = made.rows.get("members", ())
-            head_of = {(row["number"], row["doc"]): heads[row["number"]] for row in members}
             lineage.update((heads[row["number"]], row["doc"]) for row in members if row["descends"])
-            links.update(_moved(row, head_of) for row in made.rows.get("moved_links", ()) if row["moved"])
             links.update((row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ()))
-    return Withdrawn(lineage, links)
-
-
-def _moved(row: Mapping[str, Any], head_of: Mapping[tuple[int, str], str]) -> Ends:
-    """A link of a member as its representative has it."""
-    source, target = (head_of.get((row["number"], row[name]), row[name]) for name in ("source", "target"))
-    return source, target, row["type"]
+    return Withdrawn(undone, lineage, links)
 
 
 # Links have no trail of their own: the events of their targets tell of them.
@@ -132,7 +125,7 @@ def join_links(
             same = len(held) == 2 and held[0][1] == held[1][1]
             value = max(held)[1]
             removed = _last(joined[target].trail, partial(_removes, ends))
-            if len(held) == 1 and ends in gone.links:
+            if len(held) == 1 and (ends in gone.links or value[-1] in gone.consolidations):
                 continue
             if same or max(value[0], _made(joined[target], ends)) > removed:
                 found[ends] = value

@@ -188,7 +188,7 @@ class _Merge:
         self._held = tuple(self._read(side, one, differing) for side, one in zip(sides, rows, strict=True))
         joined = {id_: self._join(id_) for id_ in differing}
         self.conflicts = {id_: found for id_, state in joined.items() if (found := self._conflict(state))}
-        self._withdrawn = withdrawn([*self._undone(0).values(), *self._undone(1).values()])
+        self._withdrawn = withdrawn([*self._undone(0).items(), *self._undone(1).items()])
         for id_ in differing:
             joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
         whole = Constraints(left, joined, self._load)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from mnemic.types import (
     Candidates,
     Change,
     Consolidate,
+    DropLink,
     Emotion,
     Erase,
     Link,
@@ -34,6 +36,8 @@ from mnemic.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mnemic.stores import Store
 
 __all__ = ["LifecyclePromises", "UndoPromises"]
@@ -45,6 +49,20 @@ def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), j
     """A cycle that promotes the first letter of each group over the others."""
     promotions = tuple(Promotion(id=g[0], absorbed=tuple(g[1:])) for g in groups)
     return Consolidate(id=id, promotions=promotions, contradictions=links, judged=tuple(judged))
+
+
+def _links(store: Store, user: str = "ana") -> set[tuple[str, str, float]]:
+    return {(link.source, link.target, link.strength) for link in store.relations.all_links(user)}
+
+
+def _shown(made: set[tuple[str, str, float]], heads: Mapping[str, str]) -> set[tuple[str, str, float]]:
+    """Links as they are shown while memories are absorbed, given the representative of each."""
+
+    def shown(id: str) -> str:
+        return shown(heads[id]) if id in heads else id
+
+    found = {(shown(source), shown(target), strength) for source, target, strength in made}
+    return {link for link in found if link[0] != link[1]}
 
 
 def _statuses(store: Store, ids: str) -> list[str]:
@@ -301,6 +319,51 @@ class UndoPromises:
             with pytest.raises(errors.NotFound):
                 store.apply(user, [Undo(id=id_)])
         assert store.verify().ok
+
+    @pytest.mark.parametrize("erased", [False, True])
+    def test_representatives_show_the_links_of_all_that_they_stand_for(self, store: Store, *, erased: bool) -> None:
+        draw, ids = random.Random(3), "abcdefgh"
+        for user in (f"user {number}" for number in range(12)):
+            made = {(source, target, 1.0) for source, target in (draw.sample(ids, 2) for _ in range(14))}
+            store.apply(
+                user, [*map(add_memory, ids), *(put_link(source, target) for source, target, _ in sorted(made))]
+            )
+            heads: dict[str, str] = {}  # of the absorbed ones
+            for number in range(3):
+                head, *members = draw.sample([id_ for id_ in ids if id_ not in heads], draw.randint(2, 3))
+                store.apply(user, [consolidation(head + "".join(members), id=f"c{number}")])
+                heads |= dict.fromkeys(members, head)
+                assert _links(store, user) == _shown(made, heads)
+            if erased:
+                gone = draw.choice(sorted(heads))
+                store.erasure.erase(user, Erase(ids=(gone,)))
+                made = {link for link in made if gone not in link[:2]}
+                heads = {id_: head for id_, head in heads.items() if gone not in (id_, head)}
+                assert _links(store, user) == _shown(made, heads)
+            for number in (2, 1, 0):
+                store.apply(user, [Undo(id=f"c{number}")])
+            assert _links(store, user) == made
+        assert store.verify().ok
+
+    def test_a_member_keeps_its_links_and_shows_them_when_it_is_back(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "c"), consolidation("ab")])
+        assert _links(store) == {("a", "c", 1.0)}
+        store.apply("ana", [put_link("b", "d")])  # after it was absorbed
+        assert _links(store) == {("a", "c", 1.0), ("b", "d", 1.0)}
+        assert store.statistics.stats("ana").links == 2
+        store.apply("ana", [Restore(id="b")])
+        assert _links(store) == {("a", "c", 1.0), ("b", "c", 1.0), ("b", "d", 1.0)}
+        store.apply("ana", [Undo(id="con")])
+        assert _links(store) == {("b", "c", 1.0), ("b", "d", 1.0)}
+
+    def test_what_was_changed_of_a_representatives_links_stays(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "c"), Supersede(id="d", by="b", at=None)])
+        store.apply("ana", [consolidation("ab"), put_link("a", "c", strength=0.5)])
+        assert store.apply("ana", [DropLink(source="a", target="d")])[0].reason == "'d' holds again"
+        store.apply("ana", [Undo(id="con")])
+        assert _links(store) == {("a", "c", 0.5), ("b", "c", 1.0)}
+        assert memory_of(store, "d").expired_at is None
+        assert store.verify().ok, store.verify().findings
 
     def test_what_another_says_by_now_stays_forgotten(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])

@@ -134,11 +134,20 @@ def test_a_link_that_one_side_removed_goes(events, stays):
         target, trail=(*target.trail, *(TrailEvent(at, name, to_json(detail)) for at, name, detail in events))
     )
     states = {"r": after, "s": replace(target, id="s")}
-    links = join_links(({LINK: (2, 1.0, "", None)}, {}), ({"r": target}, {"r": after}), states, Withdrawn((), ()))
+    links = join_links(({LINK: (2, 1.0, "", "")}, {}), ({"r": target}, {"r": after}), states, Withdrawn((), (), ()))
     assert (LINK in links) == stays
 
 
 def test_what_holds_was_replaced_by_nothing():
     ends = ("s", "r", "supersedes")
     states = {"r": state(), "s": replace(state(), id="s")}
-    assert join_links(({ends: (2, 1.0, "", None)}, {}), (states, states), states, Withdrawn((), ())) == {}
+    assert join_links(({ends: (2, 1.0, "", "")}, {}), (states, states), states, Withdrawn((), (), ())) == {}
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_link_that_an_undone_consolidation_gave_goes(undone):
+    states = {name: replace(state(), id=name) for name in ("r", "s")}
+    ends, value = ("s", "r", "extends"), (2, 1.0, "", "con")
+    gone = Withdrawn({"con"} if undone else (), (), ())
+    found = {} if undone else {ends: value}
+    assert join_links(({ends: value}, {}), (states, states), states, gone) == found

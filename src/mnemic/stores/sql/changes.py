@@ -529,7 +529,11 @@ def is_taken(t: Transaction, doc: int) -> bool:
     return bool(_taken(t, t.at_doc(doc)))
 
 
-_RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+def bring_back(t: Transaction, found: Found, operation: str, **detail: object) -> None:
+    """Return an archived record to the tier it had."""
+    sql = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+    t.db.execute(sql, (found.doc,))
+    t.event(operation, found.doc, found.id, found.version, **detail)
 
 
 def restore(t: Transaction, change: types.Restore) -> Receipt:
@@ -542,8 +546,7 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
         return _reinstate(t, change.id, found) if found.kind == "memory" else _not_archived(t, found)
     if found.holds(t.at) and (reason := _taken(t, found)):
         return _rejected(change.id, reason)
-    t.db.execute(_RESTORED, (found.doc,))
-    t.event("restore", found.doc, change.id, found.version)
+    bring_back(t, found, "restore")
     return Receipt(id=change.id, outcome="restored")
 
 
@@ -733,8 +736,8 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
         raise InvalidInput("A memory cannot be linked to itself.")
     found = t.db.execute(
         """INSERT INTO links(user_id, source, target, type, strength, reason, created_at) VALUES(?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT(source, target, type) DO UPDATE SET strength = excluded.strength, reason = excluded.reason
-        WHERE (links.strength, links.reason) != (excluded.strength, excluded.reason) RETURNING 1""",
+        ON CONFLICT(source, target, type) DO UPDATE SET strength = excluded.strength, reason = excluded.reason,
+        consolidation = '' WHERE (links.strength, links.reason) != (excluded.strength, excluded.reason) RETURNING 1""",
         (t.user, source, target, kind, strength, reason, t.at),
     ).fetchall()
     return bool(found)
@@ -769,7 +772,8 @@ def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
 def _unlinked(t: Transaction, doc: int) -> str:
     """What becomes of a memory after the link from a successor was removed: it holds again unless another one remains."""
     found = t.at_doc(doc)
-    sql = "SELECT m.id FROM links l JOIN memories m ON m.doc = l.source WHERE l.target = ? AND l.type = 'supersedes'"
+    sql = f"""SELECT m.id FROM {queries.SHOWN_LINKS} l JOIN memories m ON m.doc = l.source
+        WHERE l.target = ? AND l.type = 'supersedes'"""
     if left := t.db.execute(f"{sql} ORDER BY m.doc", (doc,)).fetchone():
         return f"{found.id!r} does not hold: {left[0]!r} took its place too"
     receipt = _reinstate(t, found.id, found)
@@ -839,10 +843,9 @@ def _release_record(t: Transaction, doc: int) -> None:
     elif found.holds(t.at) and (reason := _taken(t, found)):
         operation, detail = "archive", {"reason": f"released, but {reason}"}
     else:
-        operation, detail = "restore", {"reason": "released from quarantine"}
-    t.db.execute(
-        _RESTORED if operation == "restore" else "UPDATE records SET status = 'archived' WHERE doc = ?", (doc,)
-    )
+        bring_back(t, found, "restore", reason="released from quarantine")
+        return
+    t.update(doc, status="archived")
     t.event(operation or "archive", doc, found.id, found.version, **detail)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import astuple, dataclass, replace
-from typing import TypeVar, cast
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, Table
+from mnemic.stores.schema import DECIDED_LINKS, LINKS, LIVE, MEMBERS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
 from mnemic.stores.sql.changes import Found, Transaction
 from mnemic.stores.sql.connection import Connection
@@ -29,50 +27,16 @@ from mnemic.types import (
     Undo,
 )
 
-P = TypeVar("P")
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """An absorbed memory, as it was before.
-
-    ``descends``: a lineage edge from the representative to it was added. ``turned``: it was the representative in an earlier
-    consolidation, and the old lineage edge was reversed.
-    """
-
-    doc: int
-    status: str
-    descends: int
-    turned: int
-
-
-@dataclass(frozen=True, slots=True)
-class MovedLink:
-    """A link of a member as it was; ``moved``: it was transferred to the representative."""
-
-    source: int
-    target: int
-    type: str
-    strength: float
-    reason: str
-    created_at: int
-    moved: int
-
-    @property
-    def identity(self) -> tuple[int, int, str, str, int]:
-        """What identifies a link however often it was moved: source, target, type, reason and time."""
-        return (self.source, self.target, self.type, self.reason, self.created_at)
-
-    def ends_at(self, docs: Collection[int]) -> bool:
-        """Whether its source or target is one of these docs."""
-        return self.source in docs or self.target in docs
-
-
-@dataclass(frozen=True, slots=True)
 class StoredPromotion:
-    """A promoted memory as it was before, with its members. ``revised`` is the version that its new text got."""
+    """A promoted memory, the tier it had before, and the version that its new text got.
+
+    ``members`` are the docs of what it absorbed, with 1 for those to which a lineage edge was added.
+    """
 
     consolidation: str
     number: int
@@ -80,47 +44,24 @@ class StoredPromotion:
     status: str
     revised: int | None
     undone: bool
-    members: tuple[Member, ...]
-    links: tuple[MovedLink, ...]
+    members: dict[int, int]
 
-    @property
-    def docs(self) -> set[int]:
-        """The docs of the members."""
-        return {member.doc for member in self.members}
 
-    def ends(self, link: MovedLink) -> Ends:
-        """The ends of a member's link after the promotion."""
-        among = self.docs
-        source = self.doc if link.source in among else link.source
-        return (source, self.doc if link.target in among else link.target, link.type)
+PARTS = """promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
+    LEFT JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number"""
+"""Promotions with their consolidation, and a row for each member."""
 
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
     """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
-    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at FROM promotions p
-        JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
-        ORDER BY c.at, c.id, p.number"""
-    found = db.execute(sql, (user, *values)).fetchall()
-    chosen = (user, sorted({row[0] for row in found}))
-    members = _parts(db, MEMBERS, Member, "doc", chosen)
-    links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
-    return [
-        StoredPromotion(
-            *row[:5], undone=row[5] is not None, members=tuple(members[row[:2]]), links=tuple(links[row[:2]])
-        )
-        for row in found
-    ]  # fmt: skip
-
-
-def _parts(
-    db: Connection, table: Table, part: Callable[..., P], order: str, chosen: tuple[object, ...]
-) -> dict[tuple[str, int], list[P]]:
-    """The rows of a table by consolidation and number of the promotion."""
-    sql = f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY {order}"
-    found: dict[tuple[str, int], list[P]] = defaultdict(list)
-    for _, id_, number, *rest in db.execute(sql, chosen):
-        found[id_, number].append(part(*rest))
-    return found
+    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at, m.doc, m.descends FROM {PARTS}
+        WHERE p.user_id = ? {where} ORDER BY c.at, c.id, p.number, m.doc"""
+    found: dict[tuple[str, int], StoredPromotion] = {}
+    for *own, undone, member, descends in db.execute(sql, (user, *values)):
+        held = found.setdefault((own[0], own[1]), StoredPromotion(*own, undone=undone is not None, members={}))
+        if member is not None:
+            held.members[member] = descends
+    return [*found.values()]
 
 
 def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
@@ -130,22 +71,12 @@ def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
 def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
     """Store a promotion; its consolidation must exist."""
     _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.revised)
-    for member in p.members:
-        _put(db, MEMBERS, user, p.consolidation, p.number, *astuple(member))
-    put_links(db, user, p)
-
-
-def put_links(db: Connection, user: int, p: StoredPromotion) -> None:
-    """Store the links that a promotion moved, replacing those stored before."""
-    own = (user, p.consolidation, p.number)
-    db.execute("DELETE FROM moved_links WHERE user_id = ? AND consolidation = ? AND number = ?", own)
-    for link in p.links:
-        _put(db, MOVED_LINKS, *own, *astuple(link))
+    for member in p.members.items():
+        _put(db, MEMBERS, user, p.consolidation, p.number, *member)
 
 
 DecisionRow = tuple[int, int, str, int | None]
 """Source, target and type of a new link, and the ``invalid_at`` that its target had before."""
-_LINK = "source, target, type, strength, reason, created_at"
 _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE child = ?
     UNION SELECT parent FROM lineage JOIN up ON child = up.doc) SELECT 1 FROM up WHERE doc = ?"""
 
@@ -255,34 +186,23 @@ def _promote(
     for one in absorbed:
         t.update(one.doc, tier_before=_tier(one.status), status="archived")
         t.event("absorb", one.doc, one.id, one.version, into=promotion.id, consolidation=consolidation)
-    turned = {one.doc for one in absorbed if _reverse_lineage(t, doc, one.doc, one.id)}
+        if _has_absorbed(t, one.doc, doc):
+            t.drop_parent(one.doc, doc)
     undo = StoredPromotion(
-        consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version,
-        undone=False,
-        members=tuple(
-            Member(one.doc, _tier(one.status), int(_add_lineage(t, doc, one.doc)), int(one.doc in turned))
-            for one in absorbed
-        ),
-        links=(),
+        consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version, undone=False,
+        members={one.doc: int(_add_lineage(t, doc, one.doc)) for one in absorbed},
     )  # fmt: skip
-    undo = replace(undo, links=_move_links(t, undo))
+    copy_links(t, undo)
     t.update(doc, status="long_term")
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
 
 
-def _reverse_lineage(t: Transaction, doc: int, member: int, id: str) -> bool:
-    """Remove the lineage edge from a member to its representative, if an earlier consolidation added it.
-
-    That is the case if the member had absorbed the representative, which was restored since. Edges of the caller stay.
-    """
-    sql = "SELECT detail FROM events WHERE doc = ? AND operation = 'absorb'"
-    if not any(json.loads(detail).get("into") == id for (detail,) in t.db.execute(sql, (doc,)).fetchall()):
-        return False
-    sql = """SELECT 1 FROM promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
-        JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
-        WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1 AND c.undone_at IS NULL"""
-    return bool(t.db.execute(sql, (t.user, member, doc)).fetchall()) and t.drop_parent(member, doc)
+def _has_absorbed(t: Transaction, doc: int, member: int) -> bool:
+    """Whether a consolidation that was not undone added a lineage edge from one memory to another."""
+    sql = f"""SELECT 1 FROM {PARTS} WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1
+        AND c.undone_at IS NULL"""
+    return bool(t.db.execute(sql, (t.user, doc, member)).fetchall())
 
 
 def _add_lineage(t: Transaction, doc: int, member: int) -> bool:
@@ -294,34 +214,38 @@ def _tier(status: str) -> str:
     return "short_term" if status == "consolidating" else status
 
 
-def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, ...]:
-    """Transfer the links of the members to their representative; returns the links as they were."""
-    if not promoted.members:
-        return ()
-    sql = f"DELETE FROM links WHERE source IN {AMONG} OR target IN {AMONG} RETURNING {_LINK}"
-    gone = t.db.execute(sql, (promoted.docs, promoted.docs)).fetchall()
-    old = [MovedLink(*row, moved=0) for row in sorted(gone)]
-    return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
+def copy_links(t: Transaction, promotion: StoredPromotion, among: Collection[Ends] | None = None) -> None:
+    """Give a representative the links of its members, or those ``among`` some ends, unless it has them; theirs stay."""
+    docs = [*promotion.members]
+    where = f"WHERE source IN {AMONG} OR target IN {AMONG} ORDER BY {LINKS.key}"
+    for link in rows.select(t.db, LINKS, where, (docs, docs)):
+        source, target = (promotion.doc if link[end] in docs else link[end] for end in ("source", "target"))
+        if source != target and (among is None or (source, target, link["type"]) in among):
+            copy = {**link, "source": source, "target": target, "consolidation": promotion.consolidation}
+            changes.insert(t.db, "links", copy, "ON CONFLICT DO NOTHING")
+
+
+def drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
+    """Remove the links that a representative has of its members; returns their ends."""
+    sql = """DELETE FROM links WHERE user_id = ?1 AND consolidation = ?2 AND (source = ?3 OR target = ?3)
+        RETURNING source, target, type"""
+    return {*t.db.execute(sql, (t.user, promotion.consolidation, promotion.doc)).fetchall()}
 
 
 def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
     t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
 
-def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
-    """Insert a link, optionally with other ends, unless one exists; returns whether it was inserted."""
-    source, target, kind = ends or (link.source, link.target, link.type)
-    if source == target:
-        return False
-    sql = f"INSERT INTO links(user_id, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
-    row = (t.user, source, target, kind, link.strength, link.reason, link.created_at)
-    return bool(t.db.execute(sql, row).fetchall())
-
-
-def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
-    """A promoted memory as it was before, from its row in ``versions``, as a new version."""
-    record, status = rows.memory_from(rows.version_row(row)), cast("Status", promotion.status)
-    return replace(record, version=version, status=status)
+def original(db: Connection, held: Sequence[StoredPromotion]) -> MemoryRecord | None:
+    """A memory as it was before these promotions, as its next version; None if it was changed by other means since."""
+    doc, versions = held[0].doc, [p.revised for p in held if p.revised]
+    sql = f"SELECT version FROM memories WHERE doc = ? AND {LIVE} AND expired_at IS NULL"
+    row = db.execute(sql, (doc,)).fetchone()
+    if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
+        return None
+    old = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
+    status = cast("Status", held[0].status)
+    return replace(rows.memory_from(rows.version_row(old[0])), version=row[0] + 1, status=status) if old else None
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
@@ -398,47 +322,38 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     if restore_text or not revised or (head.version == revised and not gone):
         # Else its text still derives from the members: the lineage stays, so that it is erased with them.
         _detach_members(t, promotion)
+    left = release_members(t, promotion.members, consolidation, gone=gone)
     if gone:
-        for member in promotion.members:
-            if changes.is_absorbed(t, member.doc, consolidation):
-                archive_for_good(t, member.doc, "its representative was forgotten")
-        return 1 + len(promotion.members)
-    for link in promotion.links:
-        if link.moved:
-            _drop_link(t, *promotion.ends(link))
-    for link in promotion.links:
-        restore_link(t, link)
-    _restore_tier(t, promotion, "long_term", consolidation)
-    return sum(not restore_member(t, member, consolidation) for member in promotion.members)
+        return 1 + left
+    drop_copies(t, promotion)
+    if head.status == "long_term":
+        t.update(doc, status=promotion.status)
+        t.event("undo", doc, head.id, head.version, consolidation=consolidation)
+    return left
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
-    """Remove the lineage edges that a promotion added, and restore those it reversed."""
-    for member in promotion.members:
-        if member.descends:
-            t.drop_parent(promotion.doc, member.doc)
-        if member.turned:
-            t.add_parent(member.doc, promotion.doc)
+    """Remove the lineage edges that a promotion added, and restore those that it took the place of."""
+    for member, descends in promotion.members.items():
+        if descends:
+            t.drop_parent(promotion.doc, member)
+        if _has_absorbed(t, member, promotion.doc):
+            _add_lineage(t, member, promotion.doc)
 
 
-def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
-    """Write an archive event for a member that is not restored."""
-    found = t.at_doc(doc)
-    t.event("archive", doc, found.id, found.version, reason=reason)
+def release_members(t: Transaction, docs: Iterable[int], consolidation: str, *, gone: bool) -> int:
+    """Restore members that were not changed since; returns how many stay as they are.
 
-
-def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
-    """Restore a member, unless it was changed since or another one has its text or key; returns whether it was restored."""
-    if not changes.is_absorbed(t, member.doc, consolidation):
-        return False
-    if changes.is_taken(t, member.doc):
-        archive_for_good(t, member.doc, "another memory has its text or its key")
-        return False
-    _restore_tier(t, member, "archived", consolidation)
-    return True
-
-
-def _restore_tier(t: Transaction, held: StoredPromotion | Member, expected: str, consolidation: str) -> None:
-    sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"
-    for id_, version in t.db.execute(sql, (held.status, held.doc, expected)).fetchall():
-        t.event("undo", held.doc, id_, version, consolidation=consolidation)
+    They stay archived if their representative is ``gone``, or another memory has their text or key.
+    """
+    left = 0
+    for found in map(t.at_doc, docs):
+        if not changes.is_absorbed(t, found.doc, consolidation):
+            left += 1
+        elif gone or changes.is_taken(t, found.doc):
+            why = "its representative was forgotten" if gone else "another memory has its text or its key"
+            t.event("archive", found.doc, found.id, found.version, reason=why)
+            left += 1
+        else:
+            changes.bring_back(t, found, "undo", consolidation=consolidation)
+    return left

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import Conflict
@@ -13,10 +12,10 @@ from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
 from mnemic.stores.sql.changes import Transaction, leave_tombstones, leave_user_tombstone, set_header
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
+from mnemic.stores.sql.consolidation import Ends, StoredPromotion, promotions
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import to_json
-from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
+from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode
 
 D = TypeVar("D", bound=Database)
 
@@ -47,7 +46,8 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
         return {}
     t.shared_detail = {ERASURE: True}
     restored = {t.required(revise.record.id).doc for revise in change.restored}
-    reworded = _withdraw(t, set(erased), restored)
+    held = promotions(t.db, t.user)
+    reworded = _withdraw(t, held, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
@@ -56,6 +56,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     _check_descendants(t, erased, {*rewritten, *restored})
     leave_tombstones(t.db, t.user, erased, t.at)
     counts = _delete_records(t, list(erased))
+    _recopy_links(t, held, set(erased))
     for table in ("questions", "contexts"):  # they may contain what is erased
         if gone := _delete(t, f"{table} WHERE user_id = ?", t.user):
             counts[table] = gone
@@ -71,8 +72,7 @@ def _erase_user(t: Transaction) -> dict[str, int]:
     leave_user_tombstone(t.db, t.user, t.at)
     counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "questions", "contexts", "users"):
-        gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
-        counts[table] += len(gone)
+        counts[table] += _delete(t, f"{table} WHERE user_id = ?", t.user)
     _mark(t, docs)
     return {table: count for table, count in counts.items() if count}
 
@@ -169,14 +169,13 @@ def _without_ids(value: Any, ids: Collection[str]) -> Any:
 # Consolidations of erased records
 
 
-def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int, int]:
+def _withdraw(t: Transaction, held: Sequence[StoredPromotion], erased: set[int], restored: set[int]) -> dict[int, int]:
     """Remove erased records from every consolidation: members are restored, and representatives lose their lineage to them.
 
     Returns:
         For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    held = _remove_links(t, promotions(t.db, t.user), erased)
     tainted = _tainted(held, erased)
     for promotion in reversed(held):
         doc = promotion.doc
@@ -189,87 +188,47 @@ def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int,
         elif doc in erased:
             if not promotion.undone:
                 _release_members(t, promotion, erased)
-        elif promotion.undone and promotion.revised:
-            _overwrite_undone_version(t, promotion, tainted)
         elif not promotion.undone:
-            _remove_lineage(t, promotion, erased)
+            for member in erased & promotion.members.keys():
+                if promotion.members[member]:
+                    t.drop_parent(doc, member)
+        elif promotion.revised and promotion.members.keys() & tainted:
+            t.db.execute(_REVERTED, (doc, promotion.revised))
     return since
 
 
-def _remove_links(t: Transaction, held: Iterable[StoredPromotion], erased: set[int]) -> list[StoredPromotion]:
-    """Remove links of erased records from promotions, oldest first, and from representatives, however often they moved.
-
-    If another member had a link with the same ends, it replaces the removed one.
-    """
-    cut: dict[tuple[Any, ...], MovedLink | None] = {}
-    found: list[StoredPromotion] = []
-    for promotion in held:
-        gone = [link for link in promotion.links if link.ends_at(erased) or link.identity in cut]
-        links = [link for link in promotion.links if link not in gone]
-        links += [
-            replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
-            for link in gone
-            if (other := cut.get(link.identity)) and not link.ends_at(erased)
-        ]
-        others = {promotion.ends(link): link for link in reversed(links)}
-        for link in gone:
-            ends = promotion.ends(link)
-            cut[*ends, link.reason, link.created_at] = others.get(ends)
-        moved = {promotion.ends(link) for link in promotion.links if link.moved}
-        links = [
-            replace(link, moved=int(others[ends] is link and ends in moved))
-            for link in links
-            if (ends := promotion.ends(link))
-        ]
-        found.append(replace(promotion, links=tuple(links)))
-        if gone:
-            put_links(t.db, t.user, found[-1])
-    for (source, target, kind, *rest), other in cut.items():
-        sql = "links WHERE user_id = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
-        if _delete(t, sql, t.user, source, target, kind, *rest) and other:
-            consolidation.restore_link(t, other, (source, target, kind))
-    return found
+_REVERTED = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
+    AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
+"""A version that an undone consolidation made from erased texts becomes the one before it."""
 
 
 def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
     head = t.at_doc(promotion.doc)
-    fate = changes.last_transition(t, head.doc)[0] if head.is_archived else ""
-    for member in promotion.members:
-        doc = member.doc
-        if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
-            continue
-        if fate == "archive" or head.expired_at is not None:
-            consolidation.archive_for_good(t, doc, "its representative was forgotten")
-        else:
-            consolidation.restore_member(t, member, promotion.consolidation)
-    for link in promotion.links:
-        if not link.ends_at(erased):
-            consolidation.restore_link(t, link)
+    gone = head.expired_at is not None or (head.is_archived and changes.last_transition(t, head.doc)[0] == "archive")
+    kept = [doc for doc in promotion.members if doc not in erased]
+    consolidation.release_members(t, kept, promotion.consolidation, gone=gone)
 
 
-def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
-    """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
-    for member in promotion.members:
-        if member.descends and member.doc in erased:
-            t.drop_parent(promotion.doc, member.doc)
+def _recopy_links(t: Transaction, held: Iterable[StoredPromotion], changed: set[int]) -> None:
+    """Make the links that representatives have of others anew, without those that came from erased memories."""
+    among: set[Ends] = set()
+    for promotion in held:  # oldest first: a later one may have copies of copies
+        if promotion.members.keys() & changed:
+            among |= (ends := consolidation.drop_copies(t, promotion))
+            changed |= {doc for source, target, _ in ends for doc in (source, target)}
+    for promotion in promotions(t.db, t.user, "AND c.undone_at IS NULL") if among else ():
+        if promotion.doc in changed:
+            consolidation.copy_links(t, promotion, among)
 
 
 def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
     """The erased records, and all memories whose text a consolidation ever made from theirs."""
     tainted = set(erased)
     for promotion in held:
-        if promotion.revised and promotion.docs & tainted:
+        if promotion.revised and promotion.members.keys() & tainted:
             tainted.add(promotion.doc)
     return tainted
-
-
-def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
-    """Overwrite the version that an undone consolidation made from erased texts with the version before it."""
-    if promotion.docs & tainted:
-        sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
-            AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
-        t.db.execute(sql, (promotion.doc, promotion.revised))
 
 
 _NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
@@ -283,44 +242,27 @@ def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
-    heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
-        ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
-        JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
-        WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
+    heads = f"""SELECT p.doc FROM {consolidation.PARTS} WHERE p.user_id = ? AND c.undone_at IS NULL
+        AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, docs, docs))
-    return found, {doc for p in found for doc in (p.doc, *p.docs)}
+    return found, {doc for p in found for doc in (p.doc, *p.members)}
 
 
-def _absorption_values(
-    db: Connection, user: int, found: Sequence[StoredPromotion], names: dict[int, str]
-) -> list[Absorption]:
-    of_head: dict[int, list[StoredPromotion]] = {}
-    for promotion in found:
-        of_head.setdefault(promotion.doc, []).append(promotion)
-    before = {doc: _original(db, user, doc, own) for doc, own in of_head.items()}
+def _absorption_values(db: Connection, found: Sequence[StoredPromotion], names: dict[int, str]) -> list[Absorption]:
+    heads = {p.doc for p in found}
+    before = {doc: consolidation.original(db, [p for p in found if p.doc == doc]) for doc in heads}
     return [
         Absorption(
             id=names[p.doc],
-            members=tuple(names[member.doc] for member in p.members if member.doc in names),
-            edges=tuple(names[member.doc] for member in p.members if member.descends and member.doc in names),
+            members=tuple(names[member] for member in p.members if member in names),
+            edges=tuple(names[member] for member, descends in p.members.items() if descends and member in names),
             reworded=bool(p.revised),
-            before=before.get(p.doc),
+            before=before[p.doc],
         )
         for p in found
         if p.doc in names
     ]
-
-
-def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromotion]) -> MemoryRecord | None:
-    """A memory as it was before consolidations rewrote it; None if it was changed by other means since."""
-    versions = [p.revised for p in found if p.revised]
-    sql = f"SELECT version FROM memories WHERE user_id = ? AND doc = ? AND {LIVE} AND expired_at IS NULL"
-    row = db.execute(sql, (user, doc)).fetchone()
-    if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
-        return None
-    held = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    return consolidation.previous(found[0], held[0], row[0] + 1) if held else None
 
 
 class ErasedRows(Reader[D]):
@@ -344,7 +286,7 @@ class ErasedRows(Reader[D]):
                 )
                 for row in db.execute(_NODES, (number, docs)).fetchall()
             }  # fmt: skip
-            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, number, absorptions, names)))
+            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, absorptions, names)))
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.

@@ -17,7 +17,7 @@ from mnemic.stores.schema import LIVE, NOT_ENDED
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import previous, promotions
+from mnemic.stores.sql.consolidation import original, promotions
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.stores.sql.rows import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.values import from_micros, now, to_json, to_micros
@@ -186,15 +186,9 @@ class Lifecycle(Reader[Database]):
 
     def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""
-        sql = f"""SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
-            WHERE m.doc = ? AND m.version = ? AND m.{LIVE} AND m.expired_at IS NULL"""
-        found: list[MemoryRecord] = []
         with self._snapshot(user) as (db, number):
-            chosen = "AND c.id = ? AND c.undone_at IS NULL AND p.revised IS NOT NULL"
-            for held in promotions(db, number, chosen, (consolidation,)):
-                for (row,) in db.execute(sql, (held.doc, held.revised)).fetchall():
-                    found.append(previous(held, row, (held.revised or 0) + 1))
-        return found
+            found = promotions(db, number, "AND c.id = ? AND c.undone_at IS NULL", (consolidation,))
+            return [before for held in found if (before := original(db, [held]))]
 
     def quarantined(self, user: str) -> list[str]:
         """Ids of the quarantined records, oldest first."""

@@ -47,6 +47,13 @@ NOBODY = -1
 """The number of a user for whom nothing is stored."""
 AMONG = "(SELECT value FROM json_each(?))"
 """A list that is bound as one value."""
+SHOWN_LINKS = f"""(SELECT k.* FROM links k WHERE NOT EXISTS (SELECT 1 FROM members JOIN consolidations c
+    ON c.user_id = members.user_id AND c.id = members.consolidation AND c.undone_at IS NULL AND c.at >= k.created_at
+    JOIN records absorbed ON absorbed.doc = +members.doc AND NOT absorbed.{LIVE} WHERE members.doc IN (k.source, k.target)))"""
+"""The links, without those that memories had when they were absorbed: their representatives have them too.
+
+The unary plus makes SQLite look for members first: most links have none.
+"""
 
 D = TypeVar("D", bound=Database)
 
@@ -194,11 +201,12 @@ _CATALOG = {
 }  # fmt: skip
 """The columns of the catalog and the expressions that select them."""
 _ROWS = f"SELECT {', '.join(_CATALOG.values())}, told FROM records LEFT JOIN {USED} AS used ON used_doc = doc WHERE user_id = ?"
-_VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
+_VALIDITY = f"""SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at, said_at IS NULL
+    CASE WHEN expired_at IS NOT NULL
+        THEN (SELECT max(source) FROM {SHOWN_LINKS} l WHERE target = doc AND type = 'supersedes') END, valid_at, said_at IS NULL
     FROM memories WHERE user_id = ?"""
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
@@ -750,11 +758,11 @@ def _related_texts(db: Connection, docs: Sequence[int]) -> Iterator[tuple[int, A
 
 # Steps along links, in either direction, to live memories; UNION stops at cycles.
 _WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
-    UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN links l ON l.source = w.doc OR l.target = w.doc
+    UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN {SHOWN_LINKS} l ON l.source = w.doc OR l.target = w.doc
         JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
         WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
     SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
-_LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l LEFT JOIN memories a ON a.doc = l.source
+_LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM {SHOWN_LINKS} l LEFT JOIN memories a ON a.doc = l.source
     LEFT JOIN memories b ON b.doc = l.target"""
 _AMONG_THEM = (
     f"WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG} ORDER BY l.source, l.target, l.type"
@@ -821,7 +829,7 @@ class Relations(Reader[Database]):
 
     def predecessors(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
         """The memories that each memory superseded, by the id of the latter."""
-        sql = f"""SELECT m.id, l.target FROM memories m JOIN links l ON l.source = m.doc AND l.type = 'supersedes'
+        sql = f"""SELECT m.id, l.target FROM memories m JOIN {SHOWN_LINKS} l ON l.source = m.doc AND l.type = 'supersedes'
             WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY l.target"""
         with self._snapshot(user) as (db, number):
             pairs = db.execute(sql, (number, ids)).fetchall()
@@ -876,7 +884,7 @@ class Relations(Reader[Database]):
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
         """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
         sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
-            coalesce(b.last_at, 0) FROM links l
+            coalesce(b.last_at, 0) FROM {SHOWN_LINKS} l
             LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
             WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
         return [

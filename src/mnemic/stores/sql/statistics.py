@@ -48,7 +48,7 @@ class Statistics(Reader[Database]):
                 memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
                 types=_summed((type_, found) for _, type_, _, _, found in current),
                 categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
-                links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+                links=count("SELECT 1, count(*) FROM links WHERE user_id = ? AND consolidation = ''")[1],
                 sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
                 projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
                 pending={

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 Ends = tuple[str, str, str]
 """Source, target and type of a link."""
-LinkValue = tuple[int, float, str, int | None]
-"""When a link was created, its strength and reason, and when it ended."""
+LinkValue = tuple[int, float, str, str]
+"""When a link was created, its strength and reason, and the consolidation that gave it to a representative, or nothing."""
+_LINK_VALUE = ("created_at", "strength", "reason", "consolidation")
 _OUTLINE = (
     "doc", "id", "kind", "project", "session", "hash", "key", "status", "tier_before", "version", "created_at", "said_at",
     "valid_at", "expired_at", "invalid_at", "delete_after", "trust", "valence", "arousal", "emotion_confidence", "waits",
@@ -219,7 +220,7 @@ class _Dependents:
 
 
 def _links(db: Connection, user: int) -> dict[Ends, LinkValue]:
-    sql = """SELECT s.id, t.id, l.type, l.created_at, l.strength, l.reason, l.expired_at FROM links l
+    sql = f"""SELECT s.id, t.id, l.type, {", ".join(f"l.{name}" for name in _LINK_VALUE)} FROM links l
         JOIN records s ON s.doc = l.source JOIN records t ON t.doc = l.target WHERE l.user_id = ?"""
     return {(source, target, kind): tuple(rest) for source, target, kind, *rest in db.execute(sql, (user,))}
 
@@ -367,12 +368,9 @@ class _Writer:
             self._t.update(doc, episode=self._docs[one.after.episode] if one.after.episode else None)
 
     def _put_link(self, source: int, target: int, kind: str, value: LinkValue) -> None:
-        created_at, strength, reason, expired_at = value
-        row = {
-            "user_id": self._user, "source": source, "target": target, "type": kind, "strength": strength, "reason": reason,
-            "created_at": created_at, "expired_at": expired_at,
-        }  # fmt: skip
-        again = ", ".join(f"{name} = excluded.{name}" for name in ("strength", "reason", "created_at", "expired_at"))
+        ends = {"user_id": self._user, "source": source, "target": target, "type": kind}
+        row = ends | dict(zip(_LINK_VALUE, value, strict=True))
+        again = ", ".join(f"{name} = excluded.{name}" for name in _LINK_VALUE)
         changes.insert(self._db, LINKS.name, row, f"ON CONFLICT({LINKS.key}) DO UPDATE SET {again}")
 
     def _put_consolidation(self, id: str, held: Consolidation) -> None:
