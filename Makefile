@@ -19,7 +19,7 @@ TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 ENCRYPTED := .venv-encrypted/bin/python -m pytest --hypothesis-profile=ci -q -n 2 --dist worksteal
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-agents test-encrypted test-mcp test-web docs test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines environments wheels test-installs test-frameworks test-agents test-encrypted test-mcp test-web docs test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -48,7 +48,7 @@ test-encrypted: .venv-encrypted/.ready  ## encrypted records, and fault suites o
 	$(ENCRYPTED) --encrypted $(addprefix tests/faults/test_,kills.py erasure.py forks.py verify.py)
 
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
-	$(TESTS) -m web
+	$(TESTS) -m web tests/web
 
 docs: $(VENV)/.docs  ## the documentation site, in build/site; a dead link is an error
 	rm -rf build/site
@@ -61,20 +61,27 @@ test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from
 battery: $(VENV)/.fuzz  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
 	$(BIN)/python -m tests.battery $(if $(PART),--part $(PART)) $(if $(HOURS),--hours $(HOURS))
 
-test-installs:  ## the core alone, and each integration with only its own framework
-	$(PYTHON) tests/installs.py
+# Several commands install the wheels: make test-installs test-agents builds them once.
+wheels: $(BIN)/python
+	$(BIN)/python tests/wheels.py
 
-test-frameworks: $(VENV)/.dev  ## the suite of each integration with the oldest and the newest framework of its ranges [ONLY=name]
+# Making one takes one core: make -j 2 check environments.
+environments: $(VENV)/.docs .venv-extras/.ready .venv-encrypted/.ready
+
+test-installs: wheels  ## the core alone, and each integration with only its own framework
+	$(BIN)/python tests/installs.py
+
+test-frameworks: wheels $(VENV)/.dev  ## the suite of each integration with the oldest and the newest framework of its ranges [ONLY=name]
 	$(BIN)/python tests/frameworks.py $(ONLY)
 
-test-agents:     ## the integrations that do not fit beside the others: types, pages, examples and tests, each in its environment [ONLY=name]
-	$(PYTHON) tests/frameworks.py --pinned $(ONLY)
+test-agents: wheels  ## the integrations that do not fit beside the others: types, pages, examples and tests, each in its environment [ONLY=name]
+	$(BIN)/python tests/frameworks.py --pinned $(ONLY)
 
 test-mcp: $(VENV)/.dev  ## MCP's own conformance scenarios and its Inspector against mnemic-mcp (needs npm)
 	$(BIN)/python integrations/mcp/tests/conformance.py
 
-test-cookbook:   ## each file of the cookbook in an environment made by the install line it names
-	$(PYTHON) tests/cookbook_installs.py
+test-cookbook: wheels  ## each file of the cookbook in an environment made by the install line it names
+	$(BIN)/python tests/cookbook_installs.py
 
 bench: $(VENV)/.dev  ## quality and speed on a LoCoMo file: make bench DATA=locomo.json
 	$(BIN)/python -m benchmarks.quality.locomo --data $(DATA)

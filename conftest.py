@@ -24,9 +24,13 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skip what needs the SQLite that encrypts where it is not, and what looks for plain text where there is none."""
+    """Skip what needs the SQLite that encrypts where it is not, and what looks for plain text where there is none.
+
+    Tests of faults run first: some take half a minute, and at the end the other worker would wait for them.
+    """
     import apsw
 
+    items.sort(key=lambda item: item.path.parent.name != "faults")
     skipped = {"plain": "the folders are encrypted"} if config.getoption("--encrypted") else {}
     if not hasattr(apsw, "mc_version"):
         skipped["encrypted"] = "needs apsw-sqlite3mc: make test-encrypted"

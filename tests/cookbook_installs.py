@@ -1,6 +1,6 @@
 """A stranger's first hour: each file of the cookbook runs in an environment that has only what its install line names.
 
-One environment per install line, from wheels that are built here. Run by ``make test-cookbook``; words choose files by their number.
+One environment per install line, from the wheels of ``make wheels``. Run by ``make test-cookbook``; words choose files by their number.
 """
 
 import os
@@ -10,12 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-MEMBERS = [ROOT, *sorted(path.parent for path in ROOT.glob("integrations/*/pyproject.toml"))]
+from wheels import ROOT, WHEELS, environment, pip
 
 
 def install_lines(chosen: Iterable[str]) -> dict[str, list[Path]]:
@@ -28,17 +26,13 @@ def install_lines(chosen: Iterable[str]) -> dict[str, list[Path]]:
     return found
 
 
-def pip(python: Path, *words: str) -> None:
-    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True)
-
-
-def make(folder: Path, line: str, wheels: Path) -> Path:
-    """An environment with what a line installs; the wheels of this project are found in their folder."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    constraints = ("-c", str(ROOT / "constraints.txt"))
+def make(folder: Path, line: str) -> Path:
+    """An environment with what a line installs; the wheels of this project are found in their folders."""
+    python = environment(folder)
+    ours = [word for wheels in WHEELS.iterdir() for word in ("--find-links", wheels)]
+    constraints = ("-c", ROOT / "constraints.txt")
     for words in line.split(" && pip install "):
-        pip(python, "install", "--find-links", str(wheels), *constraints, *shlex.split(words))
+        pip(python, "install", "--quiet", *ours, *constraints, *shlex.split(words))
     return python
 
 
@@ -62,14 +56,10 @@ def runs(python: Path, path: Path) -> bool:
 
 def main() -> int:
     failed = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        venv.create(folder / "builder", with_pip=True)
-        wheels = folder / "wheels"
-        pip(folder / "builder" / "bin" / "python", "wheel", "--no-deps", "-w", str(wheels), *map(str, MEMBERS))
+    with tempfile.TemporaryDirectory() as folder:
         for number, (line, paths) in enumerate(install_lines(sys.argv[1:]).items()):
             print(f"pip install {line}", flush=True)
-            python = make(folder / str(number), line, wheels)
+            python = make(Path(folder, str(number)), line)
             failed += sum(not runs(python, path) for path in paths)
     return 1 if failed else 0
 

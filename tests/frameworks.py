@@ -1,6 +1,6 @@
 """The suite of each integration with the oldest and the newest framework that its ranges allow and that installs.
 
-Each in an environment of its own, made from wheels that are built here. Run by ``make test-frameworks``; words choose
+Each in an environment of its own, made from the wheels of ``make wheels``. Run by ``make test-frameworks``; words choose
 integrations by the name of their folder. What a framework itself warns of is no failure here.
 
 ``make test-agents`` runs those that do not fit beside the others: with the versions in their ``constraints.txt``, with
@@ -13,11 +13,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from wheels import ROOT, environment, pip, wheels
+
 FRAMEWORKS = {
     "langchain": ("langchain", "langchain-core", "langgraph-checkpoint-sqlite", "langchain-classic"),
     "llama_index": ("llama-index-core",),
@@ -49,33 +49,28 @@ def declared(integration: str) -> dict[str, str]:
     return {re.split(r"[<>=\[ ;]", line, maxsplit=1)[0]: line for line in lines}
 
 
-def oldest(pip: list[str], requirement: str) -> str:
+def oldest(requirement: str) -> str:
     """The lowest version that the index has of what a requirement allows."""
     from packaging.requirements import Requirement
     from packaging.version import Version
 
     wanted = Requirement(requirement)
-    told = subprocess.run([*pip, "index", "versions", wanted.name], check=True, capture_output=True, text=True).stdout
+    told = pip(sys.executable, "index", "versions", wanted.name, stdout=subprocess.PIPE).stdout
     (listed,) = re.findall(r"^Available versions: (.*)$", told, re.MULTILINE)
     return str(min(version for text in listed.split(", ") if (version := Version(text)) in wanted.specifier))
 
 
-def environment(folder: str, integration: str, *words: str) -> str:
-    """An environment with an integration from a wheel, the tools of its tests, and more; returns its Python."""
-    venv.create(folder, with_pip=True)
-    python, wheels = str(Path(folder, "bin", "python")), Path(folder, "wheels")
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    sources = [str(ROOT), *(str(ROOT / "integrations" / name) for name in (integration, "minilm", "testing"))]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(wheels), *sources], check=True)
-    built = [str(path) for path in sorted(wheels.glob("*.whl"))]
-    subprocess.run([*pip, "install", *built, *TOOLS, *MORE.get(integration, ()), *words], check=True)
+def installed(folder: str, integration: str, *words: str) -> Path:
+    """An environment with an integration from its wheel, the tools of its tests, and more; returns its Python."""
+    python = environment(Path(folder))
+    built = wheels(integration, "minilm", "testing")
+    pip(python, "install", "--quiet", *built, *TOOLS, *MORE.get(integration, ()), *words)
     return python
 
 
-def versions(python: str, integration: str) -> str:
+def versions(python: Path, integration: str) -> str:
     """The versions of the framework in an environment."""
-    command = [python, "-m", "pip", "list", "--disable-pip-version-check", "--format=freeze"]
-    frozen = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    frozen = pip(python, "list", "--format=freeze", stdout=subprocess.PIPE).stdout
     found = dict(line.split("==") for line in frozen.splitlines() if "==" in line)
     return ", ".join(f"{name} {found[name]}" for name in FRAMEWORKS[integration])
 
@@ -99,9 +94,8 @@ def tried(integration: str, end: str) -> bool:
         lines = declared(integration)
         asked = [lines[name] for name in FRAMEWORKS[integration]]
         if end == "oldest":
-            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-            asked = [f"{name}=={oldest(pip, lines[name])}" for name in FRAMEWORKS[integration]]
-        python = environment(folder, integration, *asked)
+            asked = [f"{name}=={oldest(lines[name])}" for name in FRAMEWORKS[integration]]
+        python = installed(folder, integration, *asked)
         options = ["-q", "-p", "no:cacheprovider", "-o", "filterwarnings=default", "--disable-warnings"]
         suite = [python, "-m", "pytest", *options, str(ROOT / "integrations" / integration / "tests")]
         return passes(f"{integration}, {end} ({versions(python, integration)})", (ROOT, suite))
@@ -111,16 +105,17 @@ def pinned(integration: str) -> bool:
     """Run everything of an integration with the versions it was last tested with; whether it passed."""
     place = ROOT / "integrations" / integration
     with tempfile.TemporaryDirectory() as folder:
-        python = environment(folder, integration, "basedpyright", "sybil", "-c", str(place / "constraints.txt"))
+        python = installed(folder, integration, "basedpyright", "sybil", "-c", str(place / "constraints.txt"))
         types = Path(folder, "pyrightconfig.json")
         settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
         types.write_text(json.dumps({**settings, "include": [str(place / "src")]}))
+        check = [sys.executable, "-m", "pip", "--python", python, "check"]
         pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         pages = ["tests/examples/test_docs.py", "tests/examples/test_cookbook.py"]
         pages += ["-k", f"{integration} or {integration.replace('_', '-')}"]
         return passes(
             f"{integration} ({versions(python, integration)})",
-            (place, [python, "-m", "pip", "check"]),
+            (place, check),
             (place, [python, "-m", "basedpyright", "--level", "error", "-p", str(types), "--pythonpath", python]),
             (ROOT, [*pytest, *pages]),
             (place, [*pytest, "tests"]),

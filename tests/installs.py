@@ -8,12 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import venv
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from wheels import ROOT, WHEELS, environment, pip, wheels
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -46,53 +45,40 @@ assert memory.search("Which pet do I own?")[0].text == "I have a cat named Miso.
 # distribution -> (what is installed, packages to import whole, frameworks that must not be there)
 INSTALLS = {
     "mnemic": ([], "mnemic", ["langchain_core", "llama_index", "pydantic_ai", "chromadb", "torch", "pytest"]),
-    "mnemic[minilm]": (["integrations/minilm"], "mnemic", ["langchain_core", "llama_index", "torch", "pytest"]),
-    "mnemic-testing": (
-        ["integrations/testing"],
-        "mnemic_testing",
-        ["langchain_core", "llama_index", "chromadb", "torch"],
-    ),
+    "mnemic[minilm]": (["minilm"], "mnemic", ["langchain_core", "llama_index", "torch", "pytest"]),
+    "mnemic-testing": (["testing"], "mnemic_testing", ["langchain_core", "llama_index", "chromadb", "torch"]),
     "langchain-mnemic": (
-        ["integrations/langchain"],
+        ["langchain"],
         "langchain_mnemic",
         ["llama_index", "langchain_classic", "sqlite_vec", "torch", "pytest"],
     ),
     "llama-index-memory-mnemic": (
-        ["integrations/llama_index"],
+        ["llama_index"],
         "llama_index.memory.mnemic",
         ["langchain_core", "langgraph", "torch", "pytest"],
     ),
     "pydantic-ai-mnemic": (
-        ["integrations/pydantic_ai"],
+        ["pydantic_ai"],
         "pydantic_ai_mnemic",
         ["langchain_core", "llama_index", "torch", "pytest"],
     ),
-    "mnemic-mcp": (
-        ["integrations/mcp"],
-        "mnemic_mcp",
-        ["langchain_core", "llama_index", "pydantic_ai", "torch", "pytest"],
-    ),
+    "mnemic-mcp": (["mcp"], "mnemic_mcp", ["langchain_core", "llama_index", "pydantic_ai", "torch", "pytest"]),
 }
 
 
-def installed(wheels: Path, members: list[str], packages: str, absent: list[str]) -> int:
+def installed(members: list[str], packages: str, absent: list[str]) -> int:
     """Install wheels into an environment of their own, import every module, and count the packages."""
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder, "bin", "python")
-        built = [str(path) for member in ("", *members) for path in sorted(Path(wheels, member).glob("*.whl"))]
-        pip = [python, "-m", "pip", "--disable-pip-version-check"]
-        constraints = str(ROOT / "constraints.txt")
-        subprocess.run([*pip, "install", "--quiet", "--no-compile", "-c", constraints, *built], check=True)
+        python = environment(Path(folder))
+        constraints = ROOT / "constraints.txt"
+        pip(python, "install", "--quiet", "--no-compile", "-c", constraints, *wheels(*members))
         checks = "".join(f"assert importlib.util.find_spec({module!r}) is None, {module!r}\n" for module in absent)
         subprocess.run([python, "-I", "-c", "import importlib.util\n" + checks], check=True)
         subprocess.run([python, "-I", "-W", "error::ImportWarning", "-c", IMPORT_ALL, packages], check=True)
-        subprocess.run([*pip, "check"], check=True, stdout=subprocess.DEVNULL)
-        if "integrations/minilm" in members:
+        pip(python, "check", stdout=subprocess.DEVNULL)
+        if "minilm" in members:
             subprocess.run([python, "-I", "-W", "error", "-c", BY_MEANING], check=True)
-        listing = [*pip, "list", "--format=freeze"]
-        listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
-        return len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])
+        return len(pip(python, "list", "--format=freeze", stdout=subprocess.PIPE).stdout.splitlines())
 
 
 def check_metadata(wheel: Path) -> None:
@@ -107,15 +93,10 @@ def check_metadata(wheel: Path) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        wheels, builder = Path(folder, "wheels"), Path(folder, "builder")
-        venv.create(builder, with_pip=True)
-        for member in ("", *(member for members, *_ in INSTALLS.values() for member in members)):
-            pip = [builder / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "--quiet"]
-            subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels / member, ROOT / member], check=True)
-        for wheel in wheels.rglob("*.whl"):
-            check_metadata(wheel)
-        counts = {name: pool.submit(installed, wheels, *what) for name, what in INSTALLS.items()}
+    for wheel in WHEELS.rglob("*.whl"):
+        check_metadata(wheel)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = {name: pool.submit(installed, *what) for name, what in INSTALLS.items()}
         for name, count in counts.items():
             print(f"{name}: {count.result()} packages, every module imports", flush=True)
 

@@ -33,7 +33,7 @@ class Blocking:
 
 
 SHARE = 4
-"""One scenario in so many also runs on the asynchronous face and in RAM: both are the same code and the same SQLite."""
+"""One scenario in so many also runs on the asynchronous face, in RAM and encrypted: all are the same code and the same SQLite."""
 
 
 def pytest_collection_modifyitems(config, items):
@@ -49,7 +49,11 @@ def pytest_collection_modifyitems(config, items):
 
 def _is_variant(item):
     spec = getattr(item, "callspec", None) if "/end_to_end/" in item.path.as_posix() else None
-    return spec is not None and spec.params.get("opened") in (("folder", "async"), ("ram", "sync"))
+    return spec is not None and spec.params.get("opened") in (
+        ("folder", "async"),
+        ("ram", "sync"),
+        ("encrypted", "sync"),
+    )
 
 
 @pytest.fixture(

@@ -691,7 +691,8 @@ HOSTILE = [
 def test_hostile_texts_are_processed_like_others(text, tmp_path):
     from mnemic import Memory
 
-    for moment in (DAY, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+    edges = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+    for moment in (DAY, *edges) if len(text) < 100 else (DAY,):
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.add([Message(role="user", name="Ana", content=text, sent_at=moment, id="m")], session="s")
             report = memory.process()

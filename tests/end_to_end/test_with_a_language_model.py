@@ -5,6 +5,7 @@ import warnings
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.battery import long
 
 from mnemic import Memory, Message
 from mnemic.llm import LanguageModel
@@ -30,6 +31,8 @@ PREDICT_FIRST = Processing(predict_first=True)
 STAGES = ("segment", "narrate", "extract", "enrich", "expand")
 UNREACHABLE = {"timeout", "refused connection", "429", "500"}
 ALWAYS_FAILS = UNREACHABLE | {"empty", "refusal", "cut", "wrong schema", "10 MB"}
+KINDS = FAULTS if long() else ("refused connection", "wrong schema", "invented ids", "repeats", "prose")
+"""One of each kind that processing can tell apart: no answer, none of use, a part, nothing new, and all of it."""
 MOST_PER_QUESTION = 5
 
 
@@ -292,7 +295,7 @@ class TestHealthy:
 
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_fault_loses_nothing_and_the_next_run_is_whole(opened, stage, kind, times):
     model = FaultyModel(kind, SCRIPT, times=times, stages={stage})

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 LONG = bool(os.environ.get("MNEMIC_BATTERY"))
-POINTS = 10_000 if LONG else 8
+POINTS = 10_000 if LONG else 4
 
 
 def opened(folder):

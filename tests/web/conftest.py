@@ -59,9 +59,17 @@ def lived(place):
     return memory
 
 
+@pytest.fixture(scope="session")
+def lived_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lived") / "memory"
+    lived(folder).close()
+    return folder
+
+
 @pytest.fixture
-def memory():
-    with lived(":memory:") as memory:
+def memory(lived_folder, tmp_path):
+    """A copy of it, which takes less than to live."""
+    with Memory(shutil.copytree(lived_folder, tmp_path / "copy"), user="ana", embedder="hashing") as memory:
         yield memory
 
 

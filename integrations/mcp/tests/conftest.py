@@ -16,8 +16,8 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from mnemic import Idle, Memory
-from mnemic_mcp import memory_server
-from mnemic_mcp.options import TOKEN
+from mnemic_mcp import command, memory_server
+from mnemic_mcp.options import TOKEN, parsed
 
 Call = Callable[..., Any]
 
@@ -57,6 +57,24 @@ def served() -> Callable[..., AbstractAsyncContextManager[Caller]]:
             yield Caller(client)
 
     return connect
+
+
+@pytest.fixture
+def commanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A conversation with the server that the command makes of its options, in this process: stdio alone is left out."""
+
+    def converse(conversation: Call, *options: str, folder: Path = tmp_path / "memory", cwd: Path = tmp_path) -> None:
+        async def serve(server: Any, output: Any) -> None:
+            async with Client(server) as client:
+                await conversation(Caller(client))
+
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.setattr(command, "_serve_stdio", serve)
+            patch.setattr(command, "_close_on_signals", lambda memory: None)
+            assert command.run(parsed(["--dir", str(folder), *options]), None) == 0
+
+    return converse
 
 
 @pytest.fixture

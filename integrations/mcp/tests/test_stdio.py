@@ -33,6 +33,7 @@ HashingEmbedder.embed = noisy
 from mnemic_mcp.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
+HASHING = ("--embedder", "hashing")
 INITIALIZE = {
     "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
 }  # fmt: skip
@@ -77,17 +78,19 @@ async def test_default_over_stdio(spoken):
         assert (await call("forget", ids=[kept["id"]]))["removed"] == [kept["id"]]
 
 
-async def test_memory_server_over_stdio(spoken):
-    async with spoken("--profile", "memory-server") as call:
+def test_memory_server_by_the_command(commanded):
+    async def conversation(call):
         await call("store_memory", content="Ana lives in Lisbon.")
         assert (await call("search_memories", query="Where does Ana live?"))["found"]
         assert (await call("should_consolidate"))["short_term_count"] == 1
         assert (await call("get_memory_context", query="Ana"))["memories"]
         assert (await call("consolidate_memories"))["clusters_formed"] == 0
 
+    commanded(conversation, *HASHING, "--profile", "memory-server")
 
-async def test_ooda_over_stdio(spoken):
-    async with spoken("--profile", "ooda", "--no-consolidation") as call:
+
+def test_ooda_by_the_command(commanded):
+    async def conversation(call):
         kept = await call("remember", content="Ana lives in Lisbon.", importance=8)
         assert (await call("update", id=kept["id"], importance=9))["id"] == kept["id"]
         assert (await call("recall", query="Where does Ana live?"))["found"][0]["importance"] == 9
@@ -97,12 +100,14 @@ async def test_ooda_over_stdio(spoken):
         assert (await call("consolidate"))["clusters_formed"] == 0
         assert (await call("delete", ids=[kept["id"]]))["removed"] == [kept["id"]]
 
+    commanded(conversation, *HASHING, "--profile", "ooda", "--no-consolidation")
 
-async def test_many_mixed_calls(spoken, tmp_path):
+
+async def test_many_mixed_calls(memory, served):
     chance = random.Random(7)
     kept: list[str] = []
     answers = {"stored": 0, "errors": 0, "found": 0}
-    async with spoken() as call:
+    async with served(memory) as call:
         for number in range(300):
             match chance.choice(["remember", "recall", "recall", "context", "forget", "wrong", "start", "unknown"]):
                 case "remember":
@@ -125,9 +130,8 @@ async def test_many_mixed_calls(spoken, tmp_path):
                     await call.error("recall", query="x", limit=-1)
                     answers["errors"] += 1
     assert min(answers.values()) > 20
-    with Memory(tmp_path / "memory", embedder="hashing") as memory:
-        assert {record.id for record in memory.list(limit=None)} == {*kept}
-        assert memory.admin.verify().ok
+    assert {record.id for record in memory.list(limit=None)} == {*kept}
+    assert memory.admin.verify().ok
 
 
 async def test_calls_at_once_over_one_connection(spoken):
@@ -162,8 +166,8 @@ def repository(tmp_path):
     return root
 
 
-async def test_the_project_is_that_of_the_working_directory(spoken, repository, tmp_path):
-    async with spoken(cwd=repository / "src") as call:
+def test_the_project_is_that_of_the_working_directory(commanded, repository, tmp_path):
+    async def inside(call):
         await call("remember", content="Tiles are cached for a day.")
         project = (await call("context"))["project"]
         assert (project["name"], project["id"], project["description"]) == (
@@ -176,11 +180,13 @@ async def test_the_project_is_that_of_the_working_directory(spoken, repository, 
         assert prompt.messages[0].content.text.startswith(
             "Project: Atlas: [unverified, document] Maps of everything.\n\n"
         )
-    async with spoken("--project", "acme/atlas", cwd=repository) as call:
+
+    async def named(call):
         start = await call("context")
         assert start["project"]["name"] == "Atlas"
         assert [line["text"] for line in start["important"]] == ["Tiles are cached for a day."]
-    async with spoken("--project", "else", cwd=repository) as call:
+
+    async def elsewhere(call):
         start = await call("context")
         assert start["project"] == {
             "name": "else",
@@ -189,16 +195,22 @@ async def test_the_project_is_that_of_the_working_directory(spoken, repository, 
             "counts": start["project"]["counts"],
         }
         assert not (await call("recall", query="tiles"))["found"]
+
+    commanded(inside, *HASHING, cwd=repository / "src")
+    commanded(named, *HASHING, "--project", "acme/atlas", cwd=repository)
+    commanded(elsewhere, *HASHING, "--project", "else", cwd=repository)
     with Memory(tmp_path / "memory", embedder="hashing") as memory:
         assert [record.project for record in memory.list()] == ["acme/atlas"]
 
 
 @pytest.mark.parametrize("options", [("--project", "off"), ()])
-async def test_off_and_a_folder_that_nothing_marks_are_no_project(spoken, repository, tmp_path, options):
-    (tmp_path / "plain").mkdir()
-    async with spoken(*options, cwd=repository if options else tmp_path / "plain") as call:
+def test_off_and_a_folder_that_nothing_marks_are_no_project(commanded, repository, tmp_path, options):
+    async def conversation(call):
         assert "id" not in (await call("context"))["project"]
         await call("remember", content="Ana lives in Lisbon.")
+
+    (tmp_path / "plain").mkdir()
+    commanded(conversation, *HASHING, *options, cwd=repository if options else tmp_path / "plain")
     with Memory(tmp_path / "memory", embedder="hashing") as memory:
         assert [record.project for record in memory.list()] == [None]
 
@@ -267,7 +279,7 @@ def test_a_folder_that_cannot_be_is_told_on_stderr(tmp_path, refusal):
     assert "Traceback" not in refusal("--dir", tmp_path / "file", "--embedder", "hashing")
 
 
-def test_settings_come_from_the_folder_or_a_file(tmp_path, refusal):
+def test_settings_come_from_the_folder_or_a_file(commanded, tmp_path, refusal):
     """Without --embedder, a wrong one in the file would load the default model, and its table would say so."""
     folder, file = tmp_path / "memory", tmp_path / "other.toml"
     folder.mkdir()
@@ -275,44 +287,42 @@ def test_settings_come_from_the_folder_or_a_file(tmp_path, refusal):
     file.write_text("[consolidator]\nimportance_treshold = 0.5\n")
     assert "Nowhere/At All" in refusal("--dir", folder)
     assert "Did you mean 'importance_threshold'?" in refusal("--dir", folder, "--config", file)
-    answers, _, code = converse(
-        [sys.executable, "-m", "mnemic_mcp", "--dir", str(folder), "--timezone", "Europe/Lisbon", "--session", "s1"],
-        request(1, "initialize", **INITIALIZE),
-        tool(2, "remember", content="Ana lives in Lisbon.", type="preference"),
-        tool(3, "recall", query="Where does Ana live?", reach="session"),
-    )
-    assert (code, answers[2]["result"]["isError"]) == (0, False)
+
+    async def conversation(call):
+        await call("remember", content="Ana lives in Lisbon.", type="preference")
+        assert not (await call("recall", query="Where does Ana live?", reach="session"))["found"]
+
+    commanded(conversation, "--timezone", "Europe/Lisbon", "--session", "s1", folder=folder)
     with Memory(folder, embedder="hashing") as memory:
         assert [record.category for record in memory.list()] == ["preference"]
 
 
-def test_the_session_and_the_recipe_come_from_the_file(tmp_path, refusal):
+def test_the_session_and_the_recipe_come_from_the_file(commanded, tmp_path, refusal):
     (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "rrf"\nsession = "s1"\n')
     with Memory(tmp_path, embedder="hashing") as memory:
         memory.add("Ana lives in Lisbon.", session="s1")
         memory.add("Ana lived in Porto.", session="s2")
-    start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(tmp_path), "--project", "off"]
-    asked = tool(2, "recall", query="Where does Ana live?", reach="session")
     for options, wanted in (
         ([], ["Ana lives in Lisbon."]),
         (["--session", "s2"], ["Ana lived in Porto."]),
         (["--session", "new"], []),
     ):
-        answers, _, code = converse([*start, *options], request(1, "initialize", **INITIALIZE), asked)
-        found = answers[1]["result"]["structuredContent"]["found"]
-        assert (code, [hit["text"] for hit in found]) == (0, wanted)
+
+        async def conversation(call, wanted=wanted):
+            found = (await call("recall", query="Where does Ana live?", reach="session"))["found"]
+            assert [hit["text"] for hit in found] == wanted
+
+        commanded(conversation, "--project", "off", *options, folder=tmp_path)
     (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "best"\n')
-    assert "There is no recipe 'best'" in refusal(*start[3:])
+    assert "There is no recipe 'best'" in refusal("--dir", tmp_path, "--project", "off")
 
 
-def test_the_language_model_of_the_command_line_is_that_of_the_memory(tmp_path):
-    answers, _, code = converse(
-        command(tmp_path, "--llm", "test:here"),
-        request(1, "initialize", **INITIALIZE),
-        request(2, "resources/read", uri="memory://stats"),
-    )
-    stats = json.loads(answers[1]["result"]["contents"][0]["text"])
-    assert (code, stats["llm"]["model"]) == (0, "test:here")
+def test_the_language_model_of_the_command_line_is_that_of_the_memory(commanded):
+    async def conversation(call):
+        read = await call.client.read_resource("memory://stats")
+        assert json.loads(read.contents[0].text)["llm"]["model"] == "test:here"
+
+    commanded(conversation, *HASHING, "--llm", "test:here")
 
 
 def test_help_is_for_people(capsys):

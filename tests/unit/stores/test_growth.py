@@ -6,7 +6,7 @@ import pytest
 from mnemic import Memory, Message
 from mnemic.recall.context.assembly import READ
 
-STEPS, SIZES = 100, (100, 1_000)
+STEPS, SIZES = 100, (100, 500)
 TURNS = {
     "messages of a session": lambda memory: memory.messages(reach="session"),
     "latest messages": lambda memory: memory.messages(limit=10, reach="user"),
