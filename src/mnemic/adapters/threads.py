@@ -131,7 +131,7 @@ class Thread:
     Attributes:
         messages: as given; see ``with_tools``.
         prefix: how the ids of this conversation begin.
-        digests: of the texts as they are stored.
+        digests: of the texts as they are stored; what is not stored counts as empty, and is not read for secrets.
         words: of each message.
         keys: what identifies each message; without a key of the framework its position and text.
     """
@@ -140,7 +140,7 @@ class Thread:
         self.messages = tuple(with_tools(messages))
         session = "" if scope.session is None else quote(scope.session, safe="")
         self.prefix = session if scope.project is None else f"{quote(scope.project, safe='')}/{session}"
-        texts = [clean(message.text) for message in self.messages]
+        texts = [clean(message.text) if message.stored else "" for message in self.messages]
         self.digests = tuple(map(_digest, texts))
         self.words: list[Words] = [
             (m.role, _digest(text.strip())) for m, text in zip(self.messages, texts, strict=True)
