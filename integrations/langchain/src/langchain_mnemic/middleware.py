@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NotRequired, cast
 
@@ -18,7 +19,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
-from langchain_mnemic.messages import thread_message
+from langchain_mnemic.messages import thread_message, with_answer_marked
 from mnemic import (
     ConfigurationError,
     EmbedderError,
@@ -73,6 +74,12 @@ def _with_system_data(message: SystemMessage | None, context: str) -> SystemMess
     return message.model_copy(update={"content": more})
 
 
+def _answered(response: ModelResponse[Any]) -> ModelResponse[Any]:
+    """The response; an answer in a schema that is a tool call is marked as the answer that it is."""
+    marked = with_answer_marked(response.result, answered=response.structured_response is not None)
+    return replace(response, result=marked)
+
+
 def _thread_id(runtime: Runtime[Any]) -> str | None:
     """The thread of this run, with or without a checkpointer."""
     info = getattr(runtime, "execution_info", None)
@@ -90,7 +97,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     which shows in streams of ``values`` and ``updates`` and in the run's checkpoints. The user's message is stored before
     the model is called for the first time, whatever becomes of the run, and the rest after it, each message once. Messages
     that the program or other middleware put in the user's role (marked ``lc_source``), system messages, tool calls,
-    reasoning and the notices of LangChain's middleware for retries and limits are not stored.
+    reasoning and the notices of LangChain's middleware for retries and limits are not stored. An answer in the schema of
+    ``response_format`` is stored as JSON, also where LangChain has the model give it as a tool call.
 
     What counts as new: with a checkpointer, everything since the last run that was stored, and edited messages; their
     earlier text is no longer recalled in this thread. Without one, or the first time a thread is seen, the last turn of the
@@ -225,7 +233,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """Store the user's message, and show the recalled text to the model."""
         memory = self._here(request.runtime)
         with adapters.run_of(memory, idle=self._idle):
-            return handler(self._ask(memory, request))
+            return _answered(handler(self._ask(memory, request)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -233,7 +241,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """Store the user's message, and show the recalled text to the model, off the event loop."""
         memory = self._here(request.runtime)
         with adapters.run_of(memory, idle=self._idle):
-            return await handler(await adapters.in_worker(self._ask, memory, request))
+            return _answered(await handler(await adapters.in_worker(self._ask, memory, request)))
 
     def _ask(self, memory: Memory, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Store what is unanswered; returns the request with the recalled text."""
