@@ -5,7 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
-  ``unstored_in_session``, ``Conversation``;
+  ``unstored_in_session``, ``withdrawn``, ``Conversation``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
@@ -38,6 +38,8 @@ from mnemic.adapters.conversations import (
     session_words,
     shown_in_session,
     unstored_in_session,
+    withdraw,
+    withdrawn,
 )
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
@@ -60,5 +62,5 @@ __all__ = [
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "hit_metadata", "in_worker", "location_of", "log_rejected",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "text_of_parts",
-    "unstored", "unstored_in_session", "with_tools", "words_of",
+    "unstored", "unstored_in_session", "with_tools", "withdraw", "withdrawn", "words_of",
 ]  # fmt: skip

@@ -347,3 +347,29 @@ def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool 
             new += range(right, block.b)
         left, right = block.a + block.size, block.b + block.size
     return new
+
+
+def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], before: Sequence[str]) -> list[str]:
+    """The ids of the messages that a history given in the place of another leaves out: all of them, if it is empty.
+
+    What stands before the first message that both have was cut for its length, and is not left out.
+
+    Args:
+        records: the ids and words of what was said, oldest first.
+        given: the words of the history as it is now.
+        before: the ids of what it left out until now; what it has again is no longer left out.
+    """
+    held = [record for record in records if record[0] not in before]
+    blocks = SequenceMatcher(None, [words for _, words in held], given, autojunk=False).get_matching_blocks()
+    shown = {at for start, _, size in blocks for at in range(start, start + size)}
+    known = {at for _, start, size in blocks for at in range(start, start + size)}
+    again = Counter(words for at, words in enumerate(given) if at not in known)
+    words = dict(records)
+    kept: list[str] = []
+    for id_ in before:
+        if id_ in words and again[words[id_]]:
+            again[words[id_]] -= 1
+        else:
+            kept.append(id_)
+    first = min(shown, default=len(held)) if given else 0
+    return kept + [id_ for at, (id_, _) in enumerate(held) if at >= first and at not in shown]
