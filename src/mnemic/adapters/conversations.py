@@ -87,13 +87,13 @@ def withdrawn(memory: Memory, session: str) -> list[str]:
 
 
 def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
-    """Note which messages of a session a history given in its place leaves out, and which it has again; see ``left_out``.
+    """Note which messages of a session its edited history leaves out, and which it has again; see ``left_out``.
 
     Args:
         memory: with the project and session.
         session: its name.
-        given: the words of the history.
-        replaced: those of the history in whose place it is given; what another writer said since is not in it.
+        given: the words of the edited history.
+        replaced: the words of the history before the edit; what it did not show is not taken out.
         limit: how many of the latest messages of the session are compared.
     """
     before, seen = withdrawn(memory, session), {*replaced}

@@ -350,13 +350,13 @@ def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool 
 
 
 def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], before: Sequence[str]) -> list[str]:
-    """The ids of the messages that a history given in the place of another leaves out: all of them, if it is empty.
+    """The ids of the messages that an edited history leaves out: all of them, if it is empty.
 
     What stands before the first message that both have was cut for its length, and is not left out.
 
     Args:
         records: the ids and words of what was said, oldest first.
-        given: the words of the history as it is now.
+        given: the words of the edited history.
         before: the ids of what it left out until now; what it has again is no longer left out.
     """
     held = [record for record in records if record[0] not in before]
