@@ -1,5 +1,6 @@
 """Edits of a session, as later objects on it see them."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.llms import ChatMessage
@@ -41,6 +42,14 @@ def test_what_an_edit_takes_out_stays_out_and_stays_evidence(memory):
     assert [m.content for m in opened(memory).get("Where do I live, in Porto?")] == kept
     assert "I live in Porto." in recalled(opened(memory, "tuesday").get("Where do I live, in Porto?"))
     assert [m.content for m in memory.messages()][2:4] == ["I live in Porto.", "A town with bridges."]
+
+
+@pytest.mark.parametrize("session", ["4111111111111111", "378282246310005", "my password is hunter2", "a/b:c #reset1"])
+def test_whatever_its_name_an_edit_of_a_session_is_kept(memory, session):
+    chat = opened(memory, session)
+    chat.put_messages([user("Hi."), assistant("Hello."), user("I live in Porto."), assistant("Nice.")])
+    chat.set(chat.get_all()[:2])
+    assert texts(opened(memory, session)) == ["Hi.", "Hello."]
 
 
 def test_an_answer_that_is_generated_again_takes_the_place_of_the_first(memory):

@@ -5,6 +5,7 @@ How often a conversation was ended is the number of its markers: archived messag
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -68,22 +69,33 @@ def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit
 
     What was taken out before the first message that is left is no edit of this history, but an older one.
     """
-    shown, gone = {*words}, {*withdrawn(memory, session)}
-    held = session_messages(memory, session, limit)
+    shown, held = {*words}, session_messages(memory, session, limit)
+    gone = withdrawn(memory, session, held)
     edited = dropwhile(lambda message: message.id in gone, held)
     replaced = {message.id for message in edited if message.id in gone}
     return [m.id for m in held if m.id is not None and (words_of(m) in shown or m.id in replaced)]
 
 
-def withdrawn(memory: Memory, session: str) -> list[str]:
-    """The ids of the messages that edits took out of the history of a session; they stay evidence, and active.
+def withdrawn(memory: Memory, session: str, messages: Iterable[Message]) -> set[str | None]:
+    """The ids of those messages that edits took out of the history of their session; they stay evidence, and active.
 
     Args:
         memory: with the project.
         session: its name.
+        messages: of the session.
     """
+    names = {*_withdrawn(memory, session)}
+    return {message.id for message in messages if names and _name(message) in names}
+
+
+def _withdrawn(memory: Memory, session: str) -> list[str]:
     last = session_messages(memory, session, 1, status="archived", metadata=_MARK)
-    return [str(id_) for message in last for id_ in message.metadata.get("ids", ())]
+    return [str(name) for message in last for name in message.metadata.get("messages", ())]
+
+
+def _name(message: Message) -> str:
+    """A digest of the id, which itself may look like a card number and would be redacted."""
+    return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
 
 
 def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
@@ -96,11 +108,11 @@ def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Seq
         replaced: the words of the history before the edit; what it did not show is not taken out.
         limit: how many of the latest messages of the session are compared.
     """
-    before, seen = withdrawn(memory, session), {*replaced}
-    said = [(str(m.id), words_of(m)) for m in session_messages(memory, session, limit)]
-    after = left_out([(id_, words) for id_, words in said if words in seen or id_ in before], given, before)
+    before, seen = _withdrawn(memory, session), {*replaced}
+    said = [(_name(m), words_of(m)) for m in session_messages(memory, session, limit)]
+    after = left_out([one for one in said if one[1] in seen or one[0] in before], given, before)
     if after != before:
-        mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "ids": after})
+        mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})
         receipts = memory.add([mark])
         memory.forget(ids=[receipt.id for receipt in receipts], reason="marks the edit of a history")
 

@@ -319,7 +319,7 @@ class MnemicChatMemory(BaseMemory):
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory, without those that edits took out of it."""
         found = adapters.session_messages(self._handle, self._session, LOADED)
-        gone = {*adapters.withdrawn(self._handle, self._session)}
+        gone = adapters.withdrawn(self._handle, self._session, found)
         return [chat for message in found if message.id not in gone and (chat := as_chat(message)) is not None]
 
     def _withdraw(self) -> None:
