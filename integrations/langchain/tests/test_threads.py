@@ -13,12 +13,14 @@ from langchain.agents.middleware import (
     ModelRetryMiddleware,
     ToolCallLimitMiddleware,
 )
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from langchain_mnemic import MnemicMiddleware
 from mnemic import Memory, StoreFull
@@ -347,3 +349,50 @@ async def test_a_model_that_says_the_same_is_heard(memory: Memory, scripted: Any
     words = "Model call limits exceeded: run limit (2/2)"
     await run(agent_of(scripted(words), MnemicMiddleware(memory)), False, user("What does the log say?"))
     assert said(memory, role="assistant") == [f"assistant: {words}"]
+
+
+# Answers in a schema
+
+
+class Town(BaseModel):
+    """Where somebody lives."""
+
+    town: str
+    since: int
+
+
+def in_schema(call: str, **given: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": "Town", "args": given, "id": call}])
+
+
+@both_ways
+@pytest.mark.parametrize("store_tools", [False, True])
+@pytest.mark.parametrize("note", [None, "Thank you."])
+async def test_an_answer_in_a_schema_is_stored_once(
+    memory: Memory, scripted: Any, asynchronous: bool, store_tools: bool, note: str | None
+) -> None:
+    wrong, right = in_schema("c1", town="Évora"), in_schema("c2", town="Évora", since=2019)
+    model = scripted(wrong, right, in_schema("c3", town="Évora", since=2019))
+    middleware = MnemicMiddleware(memory, store_tools=store_tools, idle=False)
+    schema = ToolStrategy(Town, tool_message_content=note)
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver(), response_format=schema)
+    first = await run(agent, asynchronous, HumanMessage("I live in Évora since 2019. Where?"))
+    assert first["structured_response"] == Town(town="Évora", since=2019)
+    answer = 'assistant: {"town": "Évora", "since": 2019}'
+    assert said(memory) == ["user: I live in Évora since 2019. Where?", answer]
+    assert "tools_used" not in memory.messages()[-1].metadata
+    await run(agent, asynchronous, HumanMessage("And now?"))
+    assert said(memory) == ["user: I live in Évora since 2019. Where?", answer, "user: And now?", answer]
+    assert "From earlier conversations" not in str(model.seen)  # the thread shows it
+
+
+def test_a_tool_that_answers_the_user_itself_is_no_answer_in_a_schema(memory: Memory, scripted: Any) -> None:
+    @tool(return_direct=True)
+    def lookup(town: str) -> str:
+        """Look a town up."""
+        return f"{town}: 56,000 people"
+
+    call = AIMessage("", tool_calls=[{"name": "lookup", "args": {"town": "Évora"}, "id": "c1"}])
+    agent = create_agent(scripted(call), tools=[lookup], middleware=[MnemicMiddleware(memory, idle=False)])
+    agent.invoke({"messages": [HumanMessage("How big is Évora?")]})
+    assert said(memory) == ["user: How big is Évora?"]

@@ -5,7 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
-  ``unstored_in_session``, ``Conversation``;
+  ``unstored_in_session``, ``withdrawn``, ``Conversation``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
@@ -14,8 +14,8 @@ prompt. The rest is here:
   ``mnemic.adapters.schemas``;
 - when a framework is idle: ``OpenRuns``, ``run_of``.
 
-Shared code that reads or writes is asynchronous; ``blocking`` runs it on the caller's thread. ``mnemic_testing.adapters`` has
-the conformance suite.
+Shared code that reads or writes is asynchronous; ``blocking`` runs it on the caller's thread, and ``in_worker`` runs blocking
+code off the event loop. ``mnemic_testing.adapters`` has the conformance suite.
 """
 
 from mnemic.adapters.binding import (
@@ -31,13 +31,15 @@ from mnemic.adapters.binding import (
     checked_options,
     location_of,
 )
-from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
+from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, run_of
 from mnemic.adapters.conversations import (
     Conversation,
     session_messages,
     session_words,
     shown_in_session,
     unstored_in_session,
+    withdraw,
+    withdrawn,
 )
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
@@ -58,7 +60,7 @@ from mnemic.ingest.messages import text_of_parts
 __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
-    "checked_options", "contains", "evidence", "hit_metadata", "location_of", "log_rejected",
+    "checked_options", "contains", "evidence", "hit_metadata", "in_worker", "location_of", "log_rejected",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "text_of_parts",
-    "unstored", "unstored_in_session", "with_tools", "words_of",
+    "unstored", "unstored_in_session", "with_tools", "withdraw", "withdrawn", "words_of",
 ]  # fmt: skip

@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Hashable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
 from mnemic.services.processes import process_lock
+from mnemic.services.threads import Workers
 from mnemic.types import Receipts
 
 logger = logging.getLogger("mnemic.adapters")
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+_WORKERS = Workers()
 
 
 class _Immediate:
@@ -54,6 +58,22 @@ def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T
         return done.value
     coroutine.close()
     raise ConfigurationError("blocking() runs work that awaits the memory alone; this one awaited something else.")
+
+
+async def in_worker(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do blocking work off the event loop: what calls the memory several times, or reads a whole thread.
+
+    Args:
+        work: what to do, with a ``Memory``.
+        *args: for it.
+        **kwargs: for it.
+
+    Examples:
+        >>> import asyncio
+        >>> asyncio.run(in_worker(Memory(":memory:", embedder="hashing").messages))
+        []
+    """
+    return await _WORKERS.run(work, *args, **kwargs)
 
 
 def log_rejected(receipts: Receipts) -> None:

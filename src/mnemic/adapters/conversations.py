@@ -5,18 +5,22 @@ How often a conversation was ended is the number of its markers: archived messag
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import dropwhile
 from typing import Any, get_args
 
-from mnemic.adapters.threads import Thread, Words, unstored, words_of
+from mnemic.adapters.threads import Thread, Words, left_out, unstored, words_of
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
 from mnemic.types.literals import Status
 
 _SUFFIX = "#reset"
+_MARK = {"mnemic": "withdrawn"}
+"""Of the archived message that names the messages which an edit took out of a history."""
 
 
 def session_messages(memory: Memory, session: str, limit: int | None = None, **filters: Any) -> list[Message]:
@@ -61,9 +65,56 @@ def unstored_in_session(
 
 
 def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
-    """The ids of the last ``limit`` messages of a session that a history without ids shows."""
-    shown = {*words}
-    return [m.id for m in session_messages(memory, session, limit) if m.id is not None and words_of(m) in shown]
+    """The ids of the last ``limit`` messages of a session that a history without ids shows, or had until it was edited.
+
+    What was taken out before the first message that is left is no edit of this history, but an older one.
+    """
+    shown, held = {*words}, session_messages(memory, session, limit)
+    gone = withdrawn(memory, session, held)
+    edited = dropwhile(lambda message: message.id in gone, held)
+    replaced = {message.id for message in edited if message.id in gone}
+    return [m.id for m in held if m.id is not None and (words_of(m) in shown or m.id in replaced)]
+
+
+def withdrawn(memory: Memory, session: str, messages: Iterable[Message]) -> set[str | None]:
+    """The ids of those messages that edits took out of the history of their session; they stay evidence, and active.
+
+    Args:
+        memory: with the project.
+        session: its name.
+        messages: of the session.
+    """
+    names = {*_withdrawn(memory, session)}
+    return {message.id for message in messages if names and _name(message) in names}
+
+
+def _withdrawn(memory: Memory, session: str) -> list[str]:
+    last = session_messages(memory, session, 1, status="archived", metadata=_MARK)
+    return [str(name) for message in last for name in message.metadata.get("messages", ())]
+
+
+def _name(message: Message) -> str:
+    """A digest of the id, which itself may look like a card number and would be redacted."""
+    return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
+    """Note which messages of a session its edited history leaves out, and which it has again; see ``left_out``.
+
+    Args:
+        memory: with the project and session.
+        session: its name.
+        given: the words of the edited history.
+        replaced: the words of the history before the edit; what it did not show is not taken out.
+        limit: how many of the latest messages of the session are compared.
+    """
+    before, seen = _withdrawn(memory, session), {*replaced}
+    said = [(_name(m), words_of(m)) for m in session_messages(memory, session, limit)]
+    after = left_out([one for one in said if one[1] in seen or one[0] in before], given, before)
+    if after != before:
+        mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})
+        receipts = memory.add([mark])
+        memory.forget(ids=[receipt.id for receipt in receipts], reason="marks the edit of a history")
 
 
 class Conversation:

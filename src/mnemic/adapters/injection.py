@@ -13,7 +13,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.ingest.messages import REFERENCE
 from mnemic.memory import Memory
-from mnemic.recall.context import quoted_speaker
+from mnemic.recall.context import quoted_speaker, without_repeated
 from mnemic.recall.recipes import Recipe
 from mnemic.types import Evidence, Hit, MemoryContext, Mood
 
@@ -24,6 +24,8 @@ MAX_QUESTION = 8_000
 
 RECENT = 4
 """How many texts before a question say what it is about."""
+
+_NOTHING = MemoryContext(text="")
 
 Count: TypeAlias = Callable[[str], int]
 """Text in, number of tokens out."""
@@ -46,6 +48,7 @@ class Recall:
         min_evidence: hits graded lower are not shown: ``"weak"`` shows nothing where nothing bears on the question.
         filters: those of ``get_memory_context``.
         profile: begin with the context without a question (who the user is, what matters), in at most half of the budget.
+            What the answer's evidence says in full is left out of it.
         recipe: see ``Memory.search``.
         mood: what to rank by beside relevance.
         emotion_weight: of the mood, 0 to 1.
@@ -104,18 +107,17 @@ class Recall:
             EmbedderError: the embedder fails.
         """
         budget = self.max_tokens if max_tokens is None else max_tokens
-        texts, shown = list[str](), [*exclude]
+        known, found, shown = _NOTHING, _NOTHING, [*exclude]
         if self._profile and question is not None:
-            found = await self._fitting(memory, None, budget // 2, count, exclude=shown)
-            if found:
-                texts.append(found.to_prompt())
-                budget -= _tokens(found, count)
-                shown += [id_ for hit in found.hits for id_ in (hit.id, *hit.via)]
+            known = await self._fitting(memory, None, budget // 2, count, exclude=shown)
+            budget -= _tokens(known, count)
+            shown += [id_ for hit in known.hits for id_ in (hit.id, *hit.via)]
         if question != "":
             given = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
-            if found := await self._fitting(memory, _asked(question), budget, count, **given):
-                texts.append(found.to_prompt())
-        return "\n\n".join(texts)
+            found = await self._fitting(memory, _asked(question), budget, count, **given)
+        known = without_repeated(known, found)
+        parts = (known, without_repeated(found, known))
+        return "\n\n".join(part.to_prompt() for part in parts if part)
 
     def blocking_text(self, memory: Memory, question: str | None, **given: Any) -> str:
         """The text on the caller's thread; the arguments are those of ``text``."""
@@ -123,17 +125,17 @@ class Recall:
 
     async def _fitting(
         self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **given: Any
-    ) -> MemoryContext | None:
-        """A context within the budget by either tokenizer; None when nothing is found or fits."""
+    ) -> MemoryContext:
+        """A context within the budget by either tokenizer; empty when nothing is found or fits."""
         limit = budget
         while limit > 0:
             options: dict[str, Any] = {**self._options, "max_tokens": limit, **given}
             found = await memory.get_memory_context(question, **options)
             tokens = _tokens(found, count)
             if tokens <= budget:
-                return found or None
+                return found
             limit = found.token_count * budget // tokens  # the handle counts fewer tokens than the framework
-        return None
+        return _NOTHING
 
 
 def _tokens(found: MemoryContext, count: Count | None) -> int:

@@ -131,7 +131,7 @@ class Thread:
     Attributes:
         messages: as given; see ``with_tools``.
         prefix: how the ids of this conversation begin.
-        digests: of the texts as they are stored.
+        digests: of the texts as they are stored; what is not stored counts as empty, and is not read for secrets.
         words: of each message.
         keys: what identifies each message; without a key of the framework its position and text.
     """
@@ -140,7 +140,7 @@ class Thread:
         self.messages = tuple(with_tools(messages))
         session = "" if scope.session is None else quote(scope.session, safe="")
         self.prefix = session if scope.project is None else f"{quote(scope.project, safe='')}/{session}"
-        texts = [clean(message.text) for message in self.messages]
+        texts = [clean(message.text) if message.stored else "" for message in self.messages]
         self.digests = tuple(map(_digest, texts))
         self.words: list[Words] = [
             (m.role, _digest(text.strip())) for m, text in zip(self.messages, texts, strict=True)
@@ -347,3 +347,29 @@ def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool 
             new += range(right, block.b)
         left, right = block.a + block.size, block.b + block.size
     return new
+
+
+def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], before: Sequence[str]) -> list[str]:
+    """The ids of the messages that an edited history leaves out: all of them, if it is empty.
+
+    What stands before the first message that both have was cut for its length, and is not left out.
+
+    Args:
+        records: the ids and words of what was said, oldest first.
+        given: the words of the edited history.
+        before: the ids of what it left out until now; what it has again is no longer left out.
+    """
+    held = [record for record in records if record[0] not in before]
+    blocks = SequenceMatcher(None, [words for _, words in held], given, autojunk=False).get_matching_blocks()
+    shown = {at for start, _, size in blocks for at in range(start, start + size)}
+    known = {at for _, start, size in blocks for at in range(start, start + size)}
+    again = Counter(words for at, words in enumerate(given) if at not in known)
+    words = dict(records)
+    kept: list[str] = []
+    for id_ in before:
+        if id_ in words and again[words[id_]]:
+            again[words[id_]] -= 1
+        else:
+            kept.append(id_)
+    first = min(shown, default=len(held)) if given else 0
+    return kept + [id_ for at, (id_, _) in enumerate(held) if at >= first and at not in shown]

@@ -1,10 +1,13 @@
 """Recall with a budget, calls of both kinds, runs, tools, and handles that objects share."""
 
 import asyncio
+import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from mnemic import AsyncMemory, ConfigurationError, EmbedderError, InvalidInput, Memory, StoreUnavailable
+from mnemic import AsyncMemory, ConfigurationError, EmbedderError, InvalidInput, Memory, Message, StoreUnavailable
 from mnemic.adapters import (
     OpenRuns,
     Recall,
@@ -37,6 +40,31 @@ async def test_both_kinds_of_frameworks_get_the_same_text(memory):
     text = text_of(memory, recall, "Where did I move?")
     assert "I moved to Lisbon." in text
     assert await recall.text(AsyncMemory.over(memory), "Where did I move?") == text
+
+
+FACTS = [
+    "I am allergic to peanuts.", "My dog Rex is afraid of thunder.", "I work as a nurse in Lisbon.",
+    "My sister Eva lives in Porto.", "I prefer tea to coffee.",
+]  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.permutations(FACTS), st.sets(st.integers(1, 4)), st.sampled_from(["What am I allergic to?", "Who is Rex?", "Eva"]),
+    st.sampled_from([400, 1_000, 4_000]), st.booleans(),
+)  # fmt: skip
+def test_no_sentence_is_said_by_the_profile_and_again_by_the_recall(facts, cuts, question, budget, weak):
+    places = [0, *sorted(cuts), len(facts)]
+    said = [" ".join(facts[start:end]) for start, end in itertools.pairwise(places)]
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add([Message(role="user", content=text) for text in said], session="first")
+        memory.process()
+        memory.add(
+            [Message(role="user", content=f"Print report {n} of the harbour.") for n in range(20)], session="later"
+        )
+        recall = Recall(max_tokens=budget, profile=True, min_evidence="weak" if weak else "none")
+        text = text_of(memory, recall, question)
+    assert [fact for fact in facts if text.count(fact) != 1] == []
 
 
 def test_a_long_question_is_asked_by_its_ends(memory):

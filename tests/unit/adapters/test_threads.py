@@ -55,6 +55,20 @@ def test_names_that_look_alike_are_apart():
     assert ids(user("yes", "c"), session="a/b") != ids(user("yes", "c"), session="b", project="a")
 
 
+def test_what_is_not_stored_is_not_read_for_secrets():
+    read = []
+
+    def clean(text):
+        read.append(text)
+        return text
+
+    shown = [user("Hi", "1"), ThreadMessage(role="tool", text="a long log", key="2", stored=False)]
+    one = thread(*shown, clean=clean)
+    assert one.unmarked(one.marks({})) == []
+    assert [record.content for record in one.records()] == ["Hi"]
+    assert "a long log" not in read
+
+
 def test_a_long_text_is_stored_in_pieces_and_no_secret_lies_over_a_cut(memory):
     text = "word " * 99_996 + f"my token is {TOKEN}" + " word" * 30_000
     pieces = thread(user(text, "1"), clean=memory.admin.redacted).records()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import (
@@ -25,6 +25,9 @@ from mnemic.adapters.tools import is_search_answer
 
 KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
+
+ANSWER = "mnemic_answer"
+"""The key of a message's ``response_metadata``, which no model sees, with the id of the call that is the answer."""
 
 MAX_CONTENT = 1_000_000
 """Characters of one record."""
@@ -77,14 +80,51 @@ def _is_notice(message: AIMessage, text: str) -> bool:
     return not from_model and _NOTICE.match(text) is not None
 
 
+def with_answer_marked(messages: Sequence[BaseMessage], *, answered: bool) -> list[BaseMessage]:
+    """What a model call returned, with a mark on the call that is its answer and on the results, which no tool gave.
+
+    Args:
+        messages: the model's and LangChain's own.
+        answered: whether the call has what the schema asks for.
+    """
+    results = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    calls = [_marked_call(message, results if answered else ()) for message in messages]
+    return [
+        message if call is None else _with_mark(message, call) for message, call in zip(messages, calls, strict=True)
+    ]
+
+
+def _marked_call(message: BaseMessage, results: Collection[str]) -> str | None:
+    if isinstance(message, ToolMessage):
+        return message.tool_call_id
+    made = message.tool_calls if isinstance(message, AIMessage) else []
+    return next((call["id"] for call in made if call["id"] in results), None)
+
+
+def _with_mark(message: BaseMessage, call: str) -> BaseMessage:
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, ANSWER: call}})
+
+
+def _answer(message: BaseMessage) -> str:
+    """The text of a message; with the arguments of the call, of an answer that is a tool call."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    given = [call["args"] for call in calls if call["id"] == message.response_metadata.get(ANSWER)]
+    return "\n".join(
+        filter(None, [text_of(message), *(json.dumps(args, ensure_ascii=False, default=str) for args in given[:1])])
+    )
+
+
 def thread_message(message: BaseMessage, *, store_tools: bool) -> ThreadMessage:
     """A message of an agent's thread.
 
     Evidence are the user's messages (harnesses put summaries and notices into that role, marked ``lc_source``), the answers
-    that are not notices and, with ``store_tools``, the results of other tools than those of memory.
+    that are not notices and, with ``store_tools``, the results of other tools than those of memory. LangChain's own results
+    of calls that give a schema are no tool's.
     """
     message = message_chunk_to_message(message)
-    text = text_of(message)
+    if isinstance(message, ToolMessage) and ANSWER in message.response_metadata:
+        return ThreadMessage(role="assistant", text="", key=message.id, stored=False)
+    text = _answer(message)
     stored = (
         (isinstance(message, HumanMessage) and not isinstance(message.additional_kwargs.get("lc_source"), str))
         or (isinstance(message, AIMessage) and not _is_notice(message, text))

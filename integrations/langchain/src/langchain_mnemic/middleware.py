@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NotRequired, cast
 
@@ -18,9 +19,8 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
-from langchain_mnemic.messages import thread_message
+from langchain_mnemic.messages import thread_message, with_answer_marked
 from mnemic import (
-    AsyncMemory,
     ConfigurationError,
     EmbedderError,
     Memory,
@@ -74,6 +74,12 @@ def _with_system_data(message: SystemMessage | None, context: str) -> SystemMess
     return message.model_copy(update={"content": more})
 
 
+def _answered(response: ModelResponse[Any]) -> ModelResponse[Any]:
+    """The response; an answer in a schema that is a tool call is marked as the answer that it is."""
+    marked = with_answer_marked(response.result, answered=response.structured_response is not None)
+    return replace(response, result=marked)
+
+
 def _thread_id(runtime: Runtime[Any]) -> str | None:
     """The thread of this run, with or without a checkpointer."""
     info = getattr(runtime, "execution_info", None)
@@ -91,7 +97,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     which shows in streams of ``values`` and ``updates`` and in the run's checkpoints. The user's message is stored before
     the model is called for the first time, whatever becomes of the run, and the rest after it, each message once. Messages
     that the program or other middleware put in the user's role (marked ``lc_source``), system messages, tool calls,
-    reasoning and the notices of LangChain's middleware for retries and limits are not stored.
+    reasoning and the notices of LangChain's middleware for retries and limits are not stored. An answer in the schema of
+    ``response_format`` is stored as JSON, also where LangChain has the model give it as a tool call.
 
     What counts as new: with a checkpointer, everything since the last run that was stored, and edited messages; their
     earlier text is no longer recalled in this thread. Without one, or the first time a thread is seen, the last turn of the
@@ -155,12 +162,12 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
             emotion_weight=emotion_weight, procedures=procedures,
         )  # fmt: skip
-        self._memory, self._face, self._scope = adapters.checked_memory(memory), AsyncMemory.over(memory), scope
+        self._memory, self._scope = adapters.checked_memory(memory), scope
         self._inject, self._store_tools, self._idle = inject, store_tools, idle
 
-    def _here(self, memory: adapters.Handle, runtime: Runtime[Any]) -> adapters.Handle:
+    def _here(self, runtime: Runtime[Any]) -> Memory:
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
-        return adapters.bound(memory, self._scope, runtime, session=_thread_id(runtime))
+        return adapters.bound(self._memory, self._scope, runtime, session=_thread_id(runtime))
 
     def _thread(self, messages: Sequence[AnyMessage], scope: Scope) -> adapters.Thread:
         read = [thread_message(message, store_tools=self._store_tools) for message in messages]
@@ -170,36 +177,35 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def before_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message."""
-        handle = self._here(self._memory, runtime)
-        return adapters.blocking(handle, lambda memory: self._begin(memory, handle, state))
+        return self._begin(self._here(runtime), state)
 
     async def abefore_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message, off the event loop."""
-        handle = self._here(self._face, runtime)
-        return await self._begin(handle, handle, state)
+        return await adapters.in_worker(self._begin, self._here(runtime), state)
 
-    async def _begin(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
-        thread, marks = self._thread(state["messages"], handle.scope), self._marks(state)
+    def _begin(self, memory: Memory, state: MnemicState) -> dict[str, Any]:
+        thread, marks = self._thread(state["messages"], memory.scope), self._marks(state)
         text, known = "", list[Message]()
         with adapters.recall_failures_logged():
             # of a thread with marks, the ids say what it shows
-            known = [] if marks is not None else await self._known(memory, thread, handle.scope)
-            text = await self._recalled(memory, thread, thread.shown_ids(marks, known))
+            known = [] if marks is not None else self._known(memory, thread)
+            text = self._recalled(memory, thread, thread.shown_ids(marks, known))
         if self._idle:
-            handle.idle.arm(handle.scope)
+            memory.idle.arm(memory.scope)
         if marks is None:
             marks = thread.first_marks(known, datetime.now(UTC) - AGAIN)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]
         return self._kept(state, mnemic_context=text, mnemic_mark=marks, mnemic_said=new)
 
-    async def _known(self, memory: AsyncMemory, thread: adapters.Thread, scope: Scope) -> list[Message]:
+    def _known(self, memory: Memory, thread: adapters.Thread) -> list[Message]:
         """What the session holds, as far as a thread of this length can show it."""
-        last = await memory.messages(session=scope.session, limit=COMPARED + 2 * len(thread.messages))
-        return [message for message in last if message.session == scope.session]
+        session = memory.scope.session
+        last = memory.messages(session=session, limit=COMPARED + 2 * len(thread.messages))
+        return [message for message in last if message.session == session]
 
-    async def _recalled(self, memory: AsyncMemory, thread: adapters.Thread, shown: Sequence[str]) -> str:
+    def _recalled(self, memory: Memory, thread: adapters.Thread, shown: Sequence[str]) -> str:
         question = thread.question()
-        return await self._recall.text(memory, question, recent=thread.recent(question), exclude=shown)
+        return self._recall.blocking_text(memory, question, recent=thread.recent(question), exclude=shown)
 
     # What is kept in the state
 
@@ -225,44 +231,43 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Store the user's message, and show the recalled text to the model."""
-        handle = self._here(self._memory, request.runtime)
-        with adapters.run_of(handle, idle=self._idle):
-            return handler(adapters.blocking(handle, lambda memory: self._ask(memory, handle.scope, request)))
+        memory = self._here(request.runtime)
+        with adapters.run_of(memory, idle=self._idle):
+            return _answered(handler(self._ask(memory, request)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Store the user's message, and show the recalled text to the model."""
-        handle = self._here(self._face, request.runtime)
-        with adapters.run_of(handle, idle=self._idle):
-            return await handler(await self._ask(handle, handle.scope, request))
+        """Store the user's message, and show the recalled text to the model, off the event loop."""
+        memory = self._here(request.runtime)
+        with adapters.run_of(memory, idle=self._idle):
+            return _answered(await handler(await adapters.in_worker(self._ask, memory, request)))
 
-    async def _ask(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> ModelRequest[Any]:
+    def _ask(self, memory: Memory, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Store what is unanswered; returns the request with the recalled text."""
+        state = cast("MnemicState", request.state)
+        thread = self._thread(state["messages"], memory.scope)
         try:
-            if new := self._unanswered(request, scope):
-                adapters.log_rejected(await memory.add(new))
+            if new := self._unanswered(thread, state):
+                adapters.log_rejected(memory.add(new))
         except (StoreError, EmbedderError):
             logger.warning("Not stored before the model's call; it will be tried after the run.", exc_info=True)
-        return self._informed(request, await self._context(memory, scope, request))
+        shown = self._thread(request.messages, memory.scope)
+        return self._informed(request, self._context(memory, thread, shown, state))
 
-    async def _context(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> str:
+    def _context(self, memory: Memory, thread: adapters.Thread, shown: adapters.Thread, state: MnemicState) -> str:
         """The recalled text of the run; recalled again where the request lacks what the thread showed when the run began."""
-        state = cast("MnemicState", request.state)
-        thread, shown = self._thread(state["messages"], scope), self._thread(request.messages, scope)
         marks = self._marks(state) or {}
         unedited = {key for key, digests in marks.items() if len(digests) == 1}
         if unedited.union(thread.keys) - {*shown.keys}:
             with adapters.recall_failures_logged():
-                known = await self._known(memory, shown, scope)
-                return await self._recalled(memory, thread, shown.shown_ids(marks, known))
+                known = self._known(memory, shown)
+                return self._recalled(memory, thread, shown.shown_ids(marks, known))
         return self._own(state, "mnemic_context") or ""
 
-    def _unanswered(self, request: ModelRequest[Any], scope: Scope) -> list[Message]:
+    def _unanswered(self, thread: adapters.Thread, state: MnemicState) -> list[Message]:
         """What is new at the first model call of a run, after other middleware has redacted it; nothing at the others."""
-        state = cast("MnemicState", request.state)
         said: list[str] = self._own(state, "mnemic_said") or []
-        thread = self._thread(state["messages"], scope)
         new = {thread.keys[at]: at for at in thread.unmarked(self._marks(state) or {}) if thread.messages[at].stored}
         if any(thread.messages[at].role == "assistant" and key not in said for key, at in new.items()):
             return []
@@ -281,18 +286,16 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def after_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store what is new since the last run; what the first model call stored is known by its ids."""
-        handle = self._here(self._memory, runtime)
-        return adapters.blocking(handle, lambda memory: self._end(memory, handle, state))
+        return self._end(self._here(runtime), state)
 
     async def aafter_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store what is new since the last run, off the event loop."""
-        handle = self._here(self._face, runtime)
-        return await self._end(handle, handle, state)
+        return await adapters.in_worker(self._end, self._here(runtime), state)
 
-    async def _end(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
-        thread, marks = self._thread(state["messages"], handle.scope), self._marks(state) or {}
+    def _end(self, memory: Memory, state: MnemicState) -> dict[str, Any]:
+        thread, marks = self._thread(state["messages"], memory.scope), self._marks(state) or {}
         if new := thread.records(thread.unmarked(marks)):
-            adapters.log_rejected(await memory.add(new))
+            adapters.log_rejected(memory.add(new))
         if self._idle:
-            handle.idle.arm(handle.scope)
+            memory.idle.arm(memory.scope)
         return self._kept(state, mnemic_context="", mnemic_mark=thread.marks(marks), mnemic_said=[])

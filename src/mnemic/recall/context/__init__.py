@@ -10,9 +10,9 @@ from mnemic.recall.context.packing import (
     quoted_speaker,
     with_excerpts,
 )
-from mnemic.recall.context.styles import StyledPrompt, render_hits
+from mnemic.recall.context.styles import StyledPrompt, render_hits, without_repeated
 
 __all__ = [
     "Background", "Frame", "StyledPrompt", "annotate", "pack", "passage", "quoted", "quoted_speaker", "render_hits",
-    "with_excerpts",
+    "with_excerpts", "without_repeated",
 ]  # fmt: skip

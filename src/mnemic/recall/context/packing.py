@@ -484,6 +484,21 @@ def _contains_words(part: str, whole: str) -> bool:
     return False
 
 
+def uncovered(lines: Sequence[Line], others: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines that no line of another context contains."""
+    days: dict[str, list[Line]] = {}
+    for other in others:
+        days.setdefault(day_of(other.hit.sent_at), []).append(other)
+    return tuple(
+        line for line in lines if not any(_covers(by, line.hit) for by in days.get(day_of(line.hit.sent_at), ()))
+    )
+
+
+def render_lines(lines: Sequence[Line], frame: Frame) -> str:
+    """Lines under their day headings, inside the fence, with what stands before them; empty without either."""
+    return _render(lines, frame) if any(line.text for line in lines) or frame.standing else ""
+
+
 def _without_last(lines: Sequence[Line]) -> list[Line]:
     """Drop the last line with a text, and the lines that only it covered."""
     last = max(at for at, line in enumerate(lines) if line.text)
@@ -524,10 +539,10 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
     cut = not chosen and bool(hits)
     if cut:
         chosen = _truncated_best(hits[0], frame)
-    text = _render(chosen, frame) if chosen or frame.standing else ""
+    text = render_lines(chosen, frame)
     while chosen and not frame.fits(text):  # tokens of a whole are not always the sum of its parts
         chosen = _without_last(chosen)
-        text = _render(chosen, frame) if chosen or frame.standing else ""
+        text = render_lines(chosen, frame)
     taken = tuple(line.hit for line in chosen)
     context = MemoryContext(
         text=text,

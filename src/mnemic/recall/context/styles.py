@@ -13,16 +13,19 @@ from mnemic.recall.context.packing import (
     Background,
     Frame,
     Line,
+    annotate,
     date_of,
     day_of,
     heading_of,
     in_order,
     pack,
+    render_lines,
     spoken,
     times_said,
+    uncovered,
 )  # fmt: skip
 from mnemic.text.values import shown
-from mnemic.types import Evidence, Hit
+from mnemic.types import Evidence, Hit, MemoryContext
 from mnemic.types.literals import Style
 
 Outline = dict[str, Any]
@@ -60,6 +63,24 @@ class StyledPrompt:
         outline = _outline(self.lines[:most], self.background, self.frame)
         render = {"markdown": _markdown, "xml": _xml, "json": _json}[style]
         return replace(self.frame, preferences=(), procedures=()).render(render(outline))
+
+
+def without_repeated(found: MemoryContext, other: MemoryContext) -> MemoryContext:
+    """A context without the lines that those of another one contain, for a prompt that shows both."""
+    prompt, beside = found.render, other.render
+    if not isinstance(prompt, StyledPrompt) or not isinstance(beside, StyledPrompt):  # nothing was found
+        return found
+    lines, frame = uncovered(prompt.lines, beside.lines), prompt.frame
+    if len(lines) == len(prompt.lines):
+        return found
+    left = {line.hit.id for line in prompt.lines} - {line.hit.id for line in lines}
+    text = render_lines(lines, frame)
+    return replace(
+        found, text=text, prompt=annotate(lines, prompt.background, frame) if text else "",
+        hits=tuple(hit for hit in found.hits if hit.id not in left),
+        memories=tuple(one for one in found.memories if one.id not in left),
+        token_count=frame.count(text) if text else 0, render=replace(prompt, lines=lines),
+    )  # fmt: skip
 
 
 def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: Style | None) -> str:

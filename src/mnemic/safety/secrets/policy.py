@@ -177,8 +177,8 @@ _KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJ
 
 _LEAST = 16
 """Least length of a word that may be a token."""
-_KEPT, _KEPT_CHARS = 1_024, 2_000
-"""Most texts known to hold no secret, and the longest of them."""
+_KEPT = 65_536
+"""How many searched texts are known, each secret in them counted as one more: about 10 MB at most."""
 _PASSES = 20
 """Most passes over a text while there is something to redact."""
 
@@ -210,32 +210,40 @@ class _Finder:
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
         self._words = _shortest({needle for needle, _ in self._said})
-        self._clear: dict[str, None] = {}
+        self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
+        self._size = 0
 
     def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
         """The text with each secret replaced by ``[redacted: kind]``, and the distinct kinds in order.
 
-        A record is read when it comes in, before it is embedded and before it is written: texts found to hold no secret
-        are known for a while.
+        A text is searched once: it is read when it comes in, before it is embedded and before it is written, and a
+        framework shows it again at every turn of its thread. Known are its digest and where the secrets are, no text.
         """
-        if text in self._clear:
-            return text, ()
-        clean, kinds = self._searched(text)
-        if not kinds and len(text) <= _KEPT_CHARS:
-            if len(self._clear) >= _KEPT:
-                self._clear.clear()
-            self._clear[text] = None
-        return clean, kinds
-
-    def _searched(self, text: str) -> tuple[str, tuple[str, ...]]:
+        digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        passes = self._known_texts.get(digest)
+        if passes is None:
+            passes = self._searched(text)
+            self._keep(digest, passes)
         kinds: dict[str, None] = {}
-        for _ in range(_PASSES):
-            spans = self._spans(text)
-            if not spans:
-                break
+        for spans in passes:
             kinds |= dict.fromkeys(kind for *_, kind in spans)
             text = _without(text, spans)
         return text, tuple(kinds)
+
+    def _keep(self, digest: bytes, passes: Sequence[list[Span]]) -> None:
+        self._size += 1 + sum(map(len, passes))
+        if self._size > _KEPT:
+            self._known_texts.clear()
+            self._size = 1 + sum(map(len, passes))
+        self._known_texts[digest] = passes
+
+    def _searched(self, text: str) -> Sequence[list[Span]]:
+        """The secrets of each pass, in the text that the pass before left."""
+        passes: list[list[Span]] = []
+        while len(passes) < _PASSES and (spans := self._spans(text)):
+            passes.append(spans)
+            text = _without(text, spans)
+        return passes
 
     def _spans(self, text: str) -> list[Span]:
         """Spans of secrets, disjoint and in order."""

@@ -24,7 +24,7 @@ from pydantic import FieldSerializationInfo, SkipValidation
 
 from llama_index.memory.mnemic._messages import Place, as_chat, cleaned, copied, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory, Mood, Recipe, Scope, adapters
+from mnemic import Memory, Message, Mood, Recipe, Scope, adapters
 
 DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
@@ -207,13 +207,19 @@ class MnemicChatMemory(BaseMemory):
         """Append messages; see ``put``."""
         with self._lock:
             mine = cleaned(messages, self._handle)
-            self._store(mine)
+            repeated = self._store(mine)
             self._messages.extend(mine)
+            if repeated:
+                self._withdraw()
             self._turn += any(m.role == MessageRole.USER for m in mine)
         self._arm()
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and stores what of this is new.
+
+        What this leaves out behind a message that it keeps is an edit: later objects on the session do not load it, and it is
+        recalled in other sessions only. An older part that is cut off is still loaded and recalled, and what an empty buffer
+        leaves out is recalled.
 
         When this removes the end of the buffer and the same message is put next, it is a repeated request: a retry, or an
         answer generated again. It is not stored again.
@@ -221,9 +227,12 @@ class MnemicChatMemory(BaseMemory):
         with self._lock:
             mine = cleaned(messages, self._handle)
             thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
+            records = list[Message]()
             if words := thread.words:
                 stored, new = adapters.unstored_in_session(self._handle, self._session, words, held.words, COMPARED)
-                self._handle.add(thread.records_after(stored, new))
+                records = thread.records_after(stored, new)
+            adapters.withdraw(self._handle, self._session, thread.words, held.words, COMPARED)
+            self._handle.add(records)
             self._removed = _removed(held.words, thread.words)
             self.buffer = mine
             self._turn += 1
@@ -308,12 +317,21 @@ class MnemicChatMemory(BaseMemory):
             self._handle.idle.arm(self._handle.scope)
 
     def _loaded(self) -> list[ChatMessage]:
-        """The latest messages of the session in long-term memory."""
+        """The latest messages of the session in long-term memory, without those that edits took out of it."""
         found = adapters.session_messages(self._handle, self._session, LOADED)
-        return [chat for message in found if (chat := as_chat(message)) is not None]
+        gone = adapters.withdrawn(self._handle, self._session, found)
+        return [chat for message in found if message.id not in gone and (chat := as_chat(message)) is not None]
 
-    def _store(self, messages: Sequence[ChatMessage]) -> None:
-        """Store new messages. A pair of turns that was said before gets a new id: it was said again."""
+    def _withdraw(self) -> None:
+        """Note what the buffer has again of what an edit took out."""
+        words = thread_of(self._messages, self._handle).words
+        adapters.withdraw(self._handle, self._session, words, words, COMPARED)
+
+    def _store(self, messages: Sequence[ChatMessage]) -> int:
+        """Store new messages; returns how many of them are a repeated request, and are not.
+
+        A pair of turns that was said before gets a new id: it was said again.
+        """
         before = self._messages[-LAST_TURN:]
         thread = thread_of(messages, self._handle, before)
         last = thread_of(before, self._handle).words[-1:]
@@ -324,6 +342,7 @@ class MnemicChatMemory(BaseMemory):
             stored = zip(records, receipts, strict=True)
             if again := [replace(m, id=None) for m, receipt in stored if receipt.outcome == "duplicate"]:
                 self._handle.add(again)
+        return repeated
 
     def _asked(self) -> str:
         """The last message of the user."""

@@ -1,6 +1,8 @@
-"""A text that holds no secret is searched once, however often a record is read."""
+"""A text is searched for secrets once, however often it is read, and is not kept for that."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic import HashingEmbedder, Memory, Message, SecretPolicy
 from mnemic.safety.secrets import policy
@@ -33,19 +35,31 @@ def test_no_text_of_an_add_is_searched_twice(searched):
     assert set(searched) <= {"I keep bees in Lisbon", "m1", "place", "roof", "Ana: I keep bees in Lisbon"}
 
 
-def test_a_text_with_a_secret_is_searched_each_time_and_not_kept(searched):
+def test_a_text_with_a_secret_is_searched_once_and_not_kept(searched):
     checked = SecretPolicy()
     for _ in range(2):
         assert checked.redacted(f"use {TOKEN}") == ("use [redacted: github-token]", ("github-token",))
-    assert searched == [f"use {TOKEN}"] * 2
-    assert checked._finder._clear == {}
+    assert searched == [f"use {TOKEN}"]
+    assert TOKEN not in repr(vars(checked._finder))
 
 
-def test_only_so_many_texts_are_kept_and_no_long_one(monkeypatch):
-    monkeypatch.setattr(policy, "_KEPT", 3)
+@given(st.lists(st.sampled_from([TOKEN, "my password is hunter2", "4111 1111 1111 1111", "\u200b", "Ana", " "])))
+def test_a_text_that_is_known_is_redacted_as_at_first(parts):
+    checked, text = SecretPolicy(), " ".join(parts)
+    assert checked.redacted(text) == checked.redacted(text) == SecretPolicy().redacted(text)
+
+
+def test_a_long_text_is_searched_once(searched):
+    checked, text = SecretPolicy(), "long " * 10_000
+    assert checked.redacted(text) == checked.redacted(text) == (text, ())
+    assert searched == [text]
+
+
+@pytest.mark.parametrize("text", ["text {}", f"{{}} {TOKEN} and {TOKEN}"])
+def test_only_so_much_is_kept(monkeypatch, text):
+    monkeypatch.setattr(policy, "_KEPT", 6)
     checked = SecretPolicy()
     for at in range(10):
-        checked.redacted(f"text {at}")
-        assert len(checked._finder._clear) <= 3
-    checked.redacted("long " * 1_000)
-    assert not any(len(text) > policy._KEPT_CHARS for text in checked._finder._clear)
+        checked.redacted(text.format(at))
+        known = checked._finder._known_texts
+        assert 0 < sum(1 + len(spans) for passes in known.values() for spans in passes or [[]]) <= 6
