@@ -47,6 +47,8 @@ _ASSISTED_WEAK = 0.25
 _ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
+_COURTESY = 3
+"""Content words up to which a turn of an assistant is a courtesy, and near to any other: "Noted.", "Thanks for telling me."."""
 _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
@@ -121,8 +123,9 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
 
 
 def _highest_cosine(pool: Pool) -> float:
-    """The highest cosine; a repetition of a text that may need no memory has none."""
-    return float((np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense).max())
+    """The highest cosine of what may hold an answer: no repetition of a text that may need no memory, no bare courtesy."""
+    says_nothing = pool.agent & (pool.words <= _COURTESY)
+    return float(np.where(says_nothing | (pool.echo if pool.need else False), 0, pool.dense).max())
 
 
 def _assisted_probability(pool: Pool, searched: int) -> float:

@@ -33,10 +33,10 @@ LEAST_RELEVANCE = 0.01
 """Hits of less relevance get as much room as one of this."""
 READ = 100_000
 """Characters of a text that are searched for passages."""
-PASSAGE, PIECES = 400, 4
+PASSAGE, PIECES = 800, 4
 """Most characters of a passage; a sentence longer than 1/4 of that is split."""
-PASSAGES = 8
-"""Most passages of an excerpt."""
+PASSAGES, APART = 8, 200
+"""Most passages of an excerpt, and characters of it for each."""
 BETWEEN = f" {CUT} "
 REPEATED = 0.5
 """Worth of a term that one passage has already, to the next one."""
@@ -130,7 +130,7 @@ def _passages(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most
     """Runs of spans, best first, within their share of the room."""
     found = list[range]()
     room, left = most, {term: 1.0 for held in worths for term in held}
-    while len(found) < PASSAGES and (best := _best_run(widths, worths, left, min(room, PASSAGE), found)):
+    while len(found) < min(PASSAGES, most // APART) and (best := _best_run(widths, worths, left, min(room, PASSAGE), found)):
         found.append(best)
         room -= sum(widths[at] for at in best) + len(BETWEEN)
         for term in {term for at in best for term in worths[at]}:
