@@ -4,7 +4,7 @@
 
 ``pasted_documents.json`` has 60 questions on six documents of 1.5 to 10 kB (a contract, minutes, mails, a manual, a README, a log),
 with the words that answer them. A document is one message of a user; beside it stand a long answer of an assistant and short
-messages, in sessions of their own. ``--together`` puts all documents in one memory.
+messages, in sessions of their own. Each document has a memory of its own, then all are in one.
 """
 
 from __future__ import annotations

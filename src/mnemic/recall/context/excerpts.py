@@ -33,10 +33,10 @@ LEAST_RELEVANCE = 0.01
 """Hits of less relevance get as much room as one of this."""
 READ = 100_000
 """Characters of a text that are searched for passages."""
-PASSAGE, PIECES = 800, 4
-"""Most characters of a passage; a sentence longer than 1/4 of that is split."""
-PASSAGES, APART = 8, 200
-"""Most passages of an excerpt, and characters of it for each."""
+PASSAGES, APART, WORTH = 8, 250, 0.75
+"""Most passages of an excerpt, and its characters for each; one of 3/4 of the worth of the best counts however few they are."""
+PIECES, PIECE = 4, 200
+"""A sentence longer than 1/4 of an excerpt, or than 200 characters, is split."""
 BETWEEN = f" {CUT} "
 REPEATED = 0.5
 """Worth of a term that one passage has already, to the next one."""
@@ -110,7 +110,7 @@ def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
     Each is the run of sentences and lines with the highest weight of terms that the earlier ones lack; then all grow
     evenly to what is around them. Without a term it is the beginning. Code and lists are split by line.
     """
-    spans = [*_spans(text[:READ], max(1, min(most, PASSAGE) // PIECES))]
+    spans = [*_spans(text[:READ], max(1, min(most // PIECES, PIECE)))]
     if not spans:
         return text[:most]
     widths = [following[0] - span[0] for span, following in pairwise(spans)] + [spans[-1][1] - spans[-1][0]]
@@ -128,10 +128,14 @@ def _worths(text: str, spans: Sequence[Span], weights: Mapping[str, float]) -> l
 
 def _passages(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most: int) -> list[range]:
     """Runs of spans, best first, within their share of the room."""
-    found = list[range]()
+    found, least, many = list[range](), 0.0, max(1, most // APART)
     room, left = most, {term: 1.0 for held in worths for term in held}
-    while len(found) < min(PASSAGES, most // APART) and (best := _best_run(widths, worths, left, min(room, PASSAGE), found)):
+    while len(found) < PASSAGES:
+        worth, best = _best_run(widths, worths, left, min(room, most // many), found)
+        if not best or (worth < least and len(found) >= many):
+            break
         found.append(best)
+        least = least or WORTH * worth
         room -= sum(widths[at] for at in best) + len(BETWEEN)
         for term in {term for at in best for term in worths[at]}:
             left[term] *= REPEATED
@@ -141,9 +145,9 @@ def _passages(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most
 def _best_run(
     widths: Sequence[int], worths: Sequence[Mapping[str, float]], left: Mapping[str, float], most: int,
     taken: Sequence[range],
-) -> range | None:  # fmt: skip
-    """The run apart from those taken with the highest worth; the first of equals, and no longer than that takes."""
-    best, found = 0.0, None
+) -> tuple[float, range]:  # fmt: skip
+    """The run apart from those taken with the highest worth, and that; the first of equals, no longer than it must be."""
+    best, found = 0.0, range(0)
     for start in range(len(widths)):
         held, room = dict[str, float](), most
         for at in range(start, len(widths)) if worths[start] else ():
@@ -153,7 +157,7 @@ def _best_run(
             held |= worths[at]
             if (worth := sum(weight * left[term] for term, weight in held.items())) > best:
                 best, found = worth, range(start, at + 1)
-    return found
+    return best, found
 
 
 def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
