@@ -88,7 +88,7 @@ def test_what_is_slightly_too_long_stays_whole():
     assert len(cut.text) < len(long.text)
 
 
-@given(st.lists(st.integers(0, 60), min_size=2, max_size=4, unique=True), st.integers(700, 2_000))
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=4, unique=True), st.integers(1_000, 2_000))
 def test_words_of_the_query_far_apart_have_a_passage_each(places, most):
     words = ("tenancy", "notice", "deposit", "cellar")
     lines = [FILLER] * 61
