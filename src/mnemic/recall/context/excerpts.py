@@ -90,7 +90,8 @@ def _cut(hits: Sequence[Hit], weights: Mapping[str, float], sizes: Sequence[int]
 def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame) -> list[int]:
     """Characters for each hit: at least so many, more by relevance, and no more than it has."""
     free = share * (frame.max_tokens - frame.count(frame.render(())) - HEADING * len(hits))
-    cost = [frame.count(hit.text[:SAMPLE]) / max(1, min(len(hit.text), SAMPLE)) for hit in hits]
+    samples = [hit.text[:SAMPLE] for hit in hits]
+    cost = [max(1, frame.count(sample)) / max(1, len(sample)) for sample in samples]
 
     def given(level: float) -> list[int]:
         rooms = (level * max(hit.relevance, LEAST_RELEVANCE) / price for hit, price in zip(hits, cost, strict=True))
@@ -182,8 +183,8 @@ def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[
 def _joined(text: str, spans: Sequence[Span], shown: Sequence[int]) -> str:
     """The text of spans, with a mark for what is left out."""
     parts = [text[spans[shown[0]][0] : spans[shown[0]][1]]]
-    for before, at in pairwise(shown):
-        gap = text[spans[before][1] : spans[at][0]] if at == before + 1 else BETWEEN
+    for last, at in pairwise(shown):
+        gap = text[spans[last][1] : spans[at][0]] if at == last + 1 else BETWEEN
         parts += [gap, text[spans[at][0] : spans[at][1]]]
     before = f"{CUT} " if shown[0] > 0 else ""
     after = f" {CUT}" if shown[-1] + 1 < len(spans) or len(text) > READ else ""
