@@ -19,8 +19,8 @@ Conversations with an assistant have a separate model, because there a single ou
 once. Its features: the highest cosine, the number of records searched, and whether the query needs memory. Courtesies of
 the assistant do not count, since in a young memory nothing is nearer to "thanks". Fitted on BEAM, RealMem, windows of both,
 and chats by two authors who knew no code, alone and beside up to 1,000 other messages, against questions to another user's
-memory, questions whose answer is missing, and texts that need no memory (``python -m benchmarks.quality.grade_fit``). What it cannot
-tell is whether this very fact was said, or only its subject.
+memory, questions whose answer is missing, and texts that need no memory (``python -m benchmarks.quality.grade_fit``). What it
+cannot tell is whether this very fact was said, or only its subject.
 """
 
 from __future__ import annotations
