@@ -58,6 +58,7 @@ def test_documents_do_not_take_away_what_was_said(told):
         assert any(fact in hit.text for hit in context.hits), question
 
 
+IDLE = ("Thanks!", "Hello!", "Can you help me?")
 COURTESIES = (
     "Noted.", "Congratulations!", "Thanks for telling me.", "Got it.", "That sounds great!", "Thanks, good to know.",
     "You're welcome!", "Hello! How can I help you?",
@@ -72,8 +73,6 @@ def test_the_courtesies_of_an_assistant_do_not_change_the_grade(replies):
         with Memory(":memory:", user="ana") as memory:
             for number, (fact, reply) in enumerate(zip(FACTS.values(), said, strict=True)):
                 memory.add_exchange(fact, reply, session=f"s{number}")
-            found.append(
-                [memory.search(text).probability for text in (*FACTS, "Thanks!", "Hello!", "Can you help me?")]
-            )
-            assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in ("Thanks!", "Hello!"))
+            found.append([memory.search(text).probability for text in (*FACTS, *IDLE)])
+            assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in IDLE)
     assert found[0] == pytest.approx(found[1])
