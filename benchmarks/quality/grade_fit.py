@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import sys
 from collections import Counter
@@ -49,11 +48,11 @@ DEFINITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A text asked of a memory: its kind, the two fitted features, and the need of memory."""
+    """A text asked of a memory: its kind, the fitted features, and the need of memory."""
 
     source: str
     kind: str
-    features: tuple[float, float]
+    features: tuple[float, float, float]
     need: float
 
 
@@ -66,12 +65,11 @@ def asked(
     memory: Memory, source: str, kind: str, text: str, gold: Iterable[str] = (), **options: Any
 ) -> Iterator[Graded]:
     """Search, and keep what the grade reads."""
-    seen: list[tuple[tuple[float, float], float]] = []
+    seen: list[tuple[tuple[float, float, float], float]] = []
     probability = evidence._assisted_probability
 
     def spy(pool: Any, searched: int) -> Any:
-        size = math.log(max(searched, evidence._LEAST_SEARCHED))
-        seen.append(((evidence._highest_cosine(pool), size), pool.need))
+        seen.append((evidence._assisted_features(pool, searched), pool.need))
         return probability(pool, searched)
 
     with mock.patch.object(evidence, "_assisted_probability", spy):
@@ -181,14 +179,18 @@ def of_all_chats(
 
 
 def fitted(parts: Sequence[Graded]) -> np.ndarray:
-    """The weights of the two features and the intercept; every source weighs the same, the need of memory as it stands."""
+    """The weights of the features and the intercept; every source weighs the same, the need of memory as it stands."""
     rows = np.array([part.features for part in parts])
     counts = Counter((part.source, part.kind) for part in parts)
     weights = np.array([1000 * SHARES[part.kind] / counts[part.source, part.kind] for part in parts])
     mean, spread = rows.mean(0), rows.std(0)
     design = np.hstack([(rows - mean) / spread, np.ones((len(rows), 1))])
     found = regression.newton(
-        design, answers(parts), weights, np.array([RIDGE, RIDGE, 1e-6]), offset=evidence._NEED * needs(parts)
+        design,
+        answers(parts),
+        weights,
+        np.array([RIDGE] * rows.shape[1] + [1e-6]),
+        offset=evidence._NEED * needs(parts),
     )
     scaled = found[:-1] / spread
     return np.append(scaled, found[-1] - scaled @ mean)
@@ -241,7 +243,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     for left_out in dict.fromkeys(part.source for part in parts):
         weights = fitted([part for part in parts if part.source != left_out])
         found[left_out] = figures([part for part in parts if part.source == left_out], weights)
-    weights = dict(zip(("highest cosine", "size", "intercept"), fitted(parts).round(2).tolist(), strict=True))
+    weights = dict(zip(("highest cosine", "length", "size", "intercept"), fitted(parts).round(2).tolist(), strict=True))
     columns = list(next(iter(found.values())))
     rows = [(source, *figure.values()) for source, figure in found.items()]
     reporting.print_table("the grade, each source left out", ("source", *columns), rows)

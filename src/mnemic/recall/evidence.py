@@ -16,10 +16,12 @@ rows. Fitted on windows of one to 256 turns of the tuning conversations (``pytho
 benchmarks.quality.evidence_small``).
 
 Conversations with an assistant have a separate model, because there a single outstanding hit may be a subject mentioned
-once. Its features: the highest cosine, the number of records searched, and whether the query needs memory. Fitted on BEAM,
-RealMem, windows of both, and chats by two authors who knew no code, alone and beside up to 1,000 other messages, against
-questions to another user's memory, questions whose answer is missing, and texts that need no memory (``python -m
-benchmarks.quality.grade_fit``). What it cannot tell is whether this very fact was said, or only its subject.
+once. Its features: the highest cosine, the length of that record (what answers in a few words is near), the number of records
+searched, and whether the query needs memory. Courtesies of the assistant do not count, since in a young memory nothing is
+nearer to "thanks". Fitted on BEAM, RealMem, windows of both, and chats by two authors who knew no code, alone and beside up to
+1,000 other messages, against questions to another user's memory, questions whose answer is missing, and texts that need no
+memory (``python -m benchmarks.quality.grade_fit``). What it cannot tell is whether this very fact was said, or only its
+subject.
 """
 
 from __future__ import annotations
@@ -44,9 +46,13 @@ _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _APART = {"period"}  # has a least probability of its own
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _SIZE = -1.39, 6.64, -0.22
+_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _LENGTH, _SIZE = -1.3, 6.6, 0.25, -0.2
+_LONG = 20
+"""Content words from which a longer record makes its cosine no more significant."""
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
+_COURTESY = 3
+"""Content words up to which a turn of an assistant is a courtesy, and near to any other: "Noted.", "Thanks for telling me."."""
 _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
@@ -120,15 +126,22 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
     return Grade(word, probability)
 
 
-def _highest_cosine(pool: Pool) -> float:
-    """The highest cosine; a repetition of a text that may need no memory has none."""
-    return float((np.where(pool.echo, 0, pool.dense) if pool.need else pool.dense).max())
+def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
+    """The highest cosine of what may hold an answer, the length of that record, and the number of records; both as logarithms.
+
+    A repetition of a text that may need no memory holds none, nor does a courtesy.
+    """
+    says_nothing = pool.agent & (pool.words <= _COURTESY)
+    cosines = np.where(says_nothing | (pool.echo if pool.need else False), 0, pool.dense)
+    nearest = int(cosines.argmax())
+    length = min(0.0, math.log((float(pool.words[nearest]) + 1) / _LONG))
+    return float(cosines[nearest]), length, math.log(max(searched, _LEAST_SEARCHED))
 
 
 def _assisted_probability(pool: Pool, searched: int) -> float:
     """The probability for conversations with an assistant."""
-    size = math.log(max(searched, _LEAST_SEARCHED))
-    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * _highest_cosine(pool) + _SIZE * size + _NEED * pool.need
+    cosine, length, size = _assisted_features(pool, searched)
+    sum_ = _ASSISTED_INTERCEPT + _HIGHEST_COSINE * cosine + _LENGTH * length + _SIZE * size + _NEED * pool.need
     return 1.0 / (1.0 + math.exp(-sum_))
 
 

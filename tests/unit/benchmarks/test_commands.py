@@ -33,6 +33,7 @@ COMMANDS = {
     "benchmarks.quality.locomo": "--data locomo.json --embedder hashing --budgets 500",
     "benchmarks.quality.mood": "--via function",
     "benchmarks.quality.need_fit": "",
+    "benchmarks.quality.pasted": "",
     "benchmarks.quality.precision": "--data beliefs.json",
     "benchmarks.quality.procedures": "--embedder hashing",
     "benchmarks.quality.recency_fit": "--sequences 1 --stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.recall.context import Frame, pack, passage, with_excerpts
+from mnemic.recall.context import Frame, excerpt, pack, with_excerpts
+from mnemic.text.differences import CUT
+from mnemic.text.terms import query_terms
 
 FILLER = "The weather was mild and nothing much happened on that day. "
 FACT = "The dashboard answers in 250 milliseconds since the cache was added."
@@ -17,13 +19,13 @@ def frame(max_tokens):
     return Frame(max_tokens, lambda text: len(text) // 3 + 1, "fence")
 
 
-def hit(text, id="m1"):
-    return Hit(id=id, kind="message", text=text, score=1.0)
+def hit(text, id="m1", relevance=0.0):
+    return Hit(id=id, kind="message", text=text, score=1.0, relevance=relevance)
 
 
 def test_the_passage_that_says_most_of_the_query_is_taken():
     text = FILLER * 40 + FACT + " " + FILLER * 40
-    found = passage(text, {"dashboard": 2.0, "cach": 1.0}, 400)
+    found = excerpt(text, {"dashboard": 2.0, "cach": 1.0}, 400)
     assert FACT in found
     assert found.startswith("[...] ")
     assert found.endswith(" [...]")
@@ -31,7 +33,7 @@ def test_the_passage_that_says_most_of_the_query_is_taken():
 
 
 def test_without_a_word_in_common_it_is_the_beginning():
-    found = passage(FACT + " " + FILLER * 40, {"orchard": 1.0}, 200)
+    found = excerpt(FACT + " " + FILLER * 40, {"orchard": 1.0}, 200)
     assert found.startswith(FACT)
     assert not found.startswith("[...]")
 
@@ -41,7 +43,7 @@ def test_code_is_taken_by_lines():
         "\n".join(f"value_{n} = compute({n})" for n in range(300))
         + "\ntimeout = 30  # seconds, for the payment gateway\n"
     )
-    assert "timeout = 30" in passage(code, {"payment": 1.0, "gateway": 1.0}, 300)
+    assert "timeout = 30" in excerpt(code, {"payment": 1.0, "gateway": 1.0}, 300)
 
 
 def test_what_fits_whole_stays_whole():
@@ -64,7 +66,7 @@ def test_no_budget_loses_the_answer_in_a_log(lines, budget):
 
 @given(st.text(max_size=3_000), st.integers(1, 500))
 def test_any_text_is_cut_to_what_was_asked_for(text, most):
-    found = passage(text, {"a": 1.0}, most)
+    found = excerpt(text, {"a": 1.0, "b": 2.0, "c": 0.5}, most)
     assert len(found.removeprefix("[...] ").removesuffix(" [...]")) <= most
 
 
@@ -84,3 +86,62 @@ def test_what_is_slightly_too_long_stays_whole():
     whole, cut = with_excerpts([slightly, long], "dashboard", frame(300))
     assert whole == slightly
     assert len(cut.text) < len(long.text)
+
+
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=4, unique=True), st.integers(1_000, 2_000))
+def test_words_of_the_query_far_apart_have_a_passage_each(places, most):
+    words = ("tenancy", "notice", "deposit", "cellar")
+    lines = [FILLER] * 61
+    for place, word in zip(places, words, strict=False):
+        lines[place] = f"The {word} is named here."
+    found = excerpt("\n".join(lines), dict.fromkeys(query_terms(" ".join(words)), 1.0), most)
+    assert all(lines[place] in found for place in places)
+    assert len(found) >= min(most - 100, len("\n".join(lines)))
+
+
+def test_a_rare_word_counts_more_than_one_on_every_line():
+    text = "\n".join(f"The dishwasher has a part of number {n}." for n in range(100)) + "\nThe hardness is set here."
+    assert "hardness is set" in excerpt(text, {"dishwash": 1.0, "hard": 1.0}, 200)
+
+
+def answer(facts):
+    return " ".join(f"Step {n} of this answer says nothing of it at all." for n in range(facts))
+
+
+@given(st.integers(10, 60), st.integers(10, 60), st.integers(450, 1_500), st.floats(0, 1), st.floats(0, 1))
+def test_room_goes_by_relevance_until_it_is_used_or_all_is_whole(one, two, budget, high, low):
+    hits = [hit(answer(one), "a", max(high, low)), hit(answer(two), "b", min(high, low)), hit(FACT, "c", 1.0)]
+    cut = with_excerpts(hits, "step", frame(budget))
+    packed = pack(cut, frame(budget)).context
+    assert len(packed.hits) == 3
+    assert cut[2] == hits[2]
+    whole = [shown.text == hit.text for shown, hit in zip(cut, hits, strict=True)]
+    assert all(whole) or packed.token_count > 0.55 * budget
+    assert len(cut[0].text) >= len(cut[1].text) - 100 or whole[0]
+
+
+def test_the_answer_in_a_pasted_agreement_is_shown_although_other_texts_are_long():
+    sections = [FILLER.strip()] * 12
+    lease = "\n".join(["TENANCY AGREEMENT", *sections, "Termination. The notice period is four months.", *sections])
+    steps = answer(40)
+    hits = [hit(lease, "lease", 0.5), hit(steps, "steps", 0.1)]
+    cut = with_excerpts(hits, "notice period tenancy agreement", frame(1_000))
+    assert cut[0] == hits[0]
+    assert len(cut[1].text) < len(steps)
+    narrow = with_excerpts(hits, "notice period tenancy agreement", frame(300))[0].text
+    assert "four months" in narrow
+    assert CUT in narrow
+
+
+def test_truncated_tells_that_a_text_was_cut(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.add(Message(role="assistant", content=FILLER * 60 + FACT))
+        memory.add(Message(role="user", content="The dashboard is blue."))
+        cut = memory.get_memory_context("the dashboard", max_tokens=400)
+        assert CUT in cut.text
+        assert cut.truncated
+        assert not cut.left_out
+        whole = memory.get_memory_context("the dashboard", max_tokens=4_000)
+        assert CUT not in whole.text
+        assert not whole.truncated
+        assert memory.get_memory_context(max_tokens=400).truncated

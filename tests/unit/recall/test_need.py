@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mnemic import Memory, documents
 from mnemic.recall.need import PROBE, need
@@ -54,3 +56,23 @@ def test_documents_do_not_take_away_what_was_said(told):
     for question, fact in FACTS.items():
         context = told.get_memory_context(question, max_tokens=500, min_evidence="weak")
         assert any(fact in hit.text for hit in context.hits), question
+
+
+IDLE = ("Thanks!", "Hello!", "Can you help me?")
+COURTESIES = (
+    "Noted.", "Congratulations!", "Thanks for telling me.", "Got it.", "That sounds great!", "Thanks, good to know.",
+    "You're welcome!", "Hello! How can I help you?",
+)  # fmt: skip
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.sampled_from(COURTESIES), min_size=len(FACTS), max_size=len(FACTS)))
+def test_the_courtesies_of_an_assistant_do_not_change_the_grade(replies):
+    found = list[list[float]]()
+    for said in (replies, ["Noted."] * len(FACTS)):
+        with Memory(":memory:", user="ana") as memory:
+            for number, (fact, reply) in enumerate(zip(FACTS.values(), said, strict=True)):
+                memory.add_exchange(fact, reply, session=f"s{number}")
+            found.append([memory.search(text).probability for text in (*FACTS, *IDLE)])
+            assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in IDLE)
+    assert found[0] == pytest.approx(found[1])

@@ -208,9 +208,11 @@ def build_context(
         runtime.delivered.note(scope, [hit.id for hit in shown])
     background = _background(runtime, scope, found.hits, filters.known_at)
     prompt = context.annotate(packed.lines, background, frame) if found.hits else ""
+    cut = any(hit.text != original[hit.id].text for hit in found.hits)
     return replace(
-        found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
-        found=result, left_out=result.left_out + len(result.hits) - len(found.hits), prompt=prompt,
+        found, truncated=found.truncated or cut, hits=shown, found=result,
+        memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
+        left_out=result.left_out + len(result.hits) - len(found.hits), prompt=prompt,
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 

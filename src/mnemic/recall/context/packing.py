@@ -5,9 +5,7 @@ Pure: the same hits, budget and counter give the same text.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -16,11 +14,9 @@ from itertools import chain, groupby, pairwise
 from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
-from mnemic.text.differences import CUT
 from mnemic.text.english import bare_words
 from mnemic.text.markup import unmarked, unverified, unvoiced, visible
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
 from mnemic.types.literals import UNTRUSTED
 
@@ -433,7 +429,7 @@ def _render(lines: Iterable[Line], frame: Frame) -> str:
     return frame.render(parts)
 
 
-def _choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
+def choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
     """Greedy by rank: an added hit never drops a better one, and a hit that does not fit is skipped."""
     chosen: list[Line] = []
     shown: dict[str, list[int]] = {}
@@ -535,7 +531,7 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
         The context and its lines; the text is empty when nothing fits. ``truncated`` is true if a hit was left out or
         cut. A memory contained in a shown message has no line.
     """
-    chosen = _choose(hits, frame)
+    chosen = choose(hits, frame)
     cut = not chosen and bool(hits)
     if cut:
         chosen = _truncated_best(hits[0], frame)
@@ -552,88 +548,3 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
         truncated=cut or len(taken) < len(hits),
     )
     return Packed(context, tuple(chosen))
-
-
-SHARE = 12
-"""A text longer than 1/12 of the budget is excerpted."""
-SHORTEST = 400
-"""Least characters of an excerpt."""
-SLIGHTLY = 1.25
-"""A text that is longer by less than this factor stays whole: the cut would save a few tokens and lose its end."""
-PER_TOKEN, HEADING = 4, 10
-"""Characters per token of plain text, which logs and code have fewer of; tokens for the day and the speaker of a hit."""
-READ = 100_000
-"""Characters of a text that are searched for the passage."""
-PIECES = 4
-"""A sentence longer than 1/4 of a passage is split."""
-
-
-def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
-    """Cut long hits to the passage that covers most of the query, unless all hits fit whole.
-
-    Args:
-        hits: best first.
-        query: the query.
-        frame: the prompt.
-    """
-    most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
-    small = sum(len(hit.text) for hit in hits) <= PER_TOKEN * frame.max_tokens  # else not worth counting
-    if small and frame.count(frame.render(hit.text for hit in hits)) + HEADING * len(hits) <= frame.max_tokens:
-        return list(hits)
-    terms = query_terms(query)
-    said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
-    weights = {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
-    return [
-        replace(hit, text=passage(hit.text, weights, most)) if len(hit.text) > SLIGHTLY * most else hit for hit in hits
-    ]
-
-
-def passage(text: str, weights: Mapping[str, float], most: int) -> str:
-    """The run of sentences and lines, up to ``most`` characters, with the highest weight of terms; the first of equals.
-
-    Code and lists are split by line.
-    """
-    spans = list(_spans(text[:READ], max(1, most // PIECES)))
-    terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in spans]
-    best, first, last = 0.0, 0, 0
-    for start in range(len(spans)):
-        held = set[str]()
-        for at in range(start, len(spans)) if terms[start] else ():
-            if spans[at][1] - spans[start][0] > most:
-                break
-            held |= terms[at]
-            worth = sum(weights[term] for term in held)
-            if worth > best:
-                best, first, last = worth, start, at
-    return _expand(text, spans, first, last, most)
-
-
-def _spans(text: str, most: int) -> Iterator[tuple[int, int]]:
-    """Spans of the sentences of a text; those longer than ``most`` are split."""
-    begin = 0
-    for line in text.splitlines(keepends=True):
-        for part in sentences(line):
-            found = text.find(part, begin)
-            if found < 0:  # joined from several lines
-                continue
-            begin, end = found, found + len(part)
-            while end - begin > most:
-                space = text.rfind(" ", begin + 1, begin + most)
-                cut = space + 1 if space > 0 else begin + most
-                yield begin, cut
-                begin = cut
-            yield begin, end
-            begin = end
-
-
-def _expand(text: str, spans: Sequence[tuple[int, int]], first: int, last: int, most: int) -> str:
-    """Expand a run of spans to what follows, then to what precedes it, within ``most`` characters."""
-    if not spans:
-        return text[:most]
-    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= most:
-        last += 1
-    while first > 0 and spans[last][1] - spans[first - 1][0] <= most:
-        first -= 1
-    before = f"{CUT} " if first > 0 else ""
-    after = f" {CUT}" if last + 1 < len(spans) or len(text) > READ else ""
-    return before + text[spans[first][0] : spans[last][1]].rstrip() + after

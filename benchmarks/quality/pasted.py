@@ -1,0 +1,94 @@
+"""Documents pasted into a chat: whether a context shows the answer that one holds, and its tokens.
+
+    python -m benchmarks.quality.pasted [--json OUT]
+
+``pasted_documents.json`` has 60 questions on six documents of 1.5 to 10 kB (a contract, minutes, mails, a manual, a README, a log),
+with the words that answer them. A document is one message of a user; beside it stand a long answer of an assistant and short
+messages, in sessions of their own. Each document has a memory of its own, then all are in one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import reporting
+from benchmarks.quality.chats import percent
+from benchmarks.vectors import default_embedder
+from mnemic import Memory
+
+HERE = Path(__file__).parent
+CASES = HERE / "pasted_documents.json"
+BUDGETS = (500, 1_000, 2_000)
+DEFINITIONS = {
+    "shown": "contexts with min_evidence=weak that hold the words of the answer, in percent",
+    "tokens": "their tokens, by the tokenizer that Memory takes by default; mean",
+    "wrong": "contexts without the answer that are not truncated and not empty, in percent",
+}
+
+
+def asked(memory: Memory, case: Mapping[str, Any], budget: int) -> tuple[bool, int, bool]:
+    """Whether the context of a question shows the answer, its tokens, and whether it hides that something was cut."""
+    context = memory.get_memory_context(case["text"], max_tokens=budget, min_evidence="weak")
+    shown = case["answer"] in context.text
+    return shown, context.token_count, bool(context.hits) and not shown and not context.truncated
+
+
+def run(
+    documents: Sequence[Mapping[str, Any]], beside: Sequence[Mapping[str, Any]], embedder: Any
+) -> dict[str, list[dict[str, float]]]:
+    """The figures of some documents in one memory, by document; one for each budget."""
+    with Memory(":memory:", embedder=embedder) as memory:
+        memory.add(beside)
+        for one in documents:
+            text = (HERE / one["file"]).read_text(encoding="utf-8")
+            memory.add({"role": "user", "content": f"Here it is:\n{text}"}, session=one["name"])
+        return {
+            one["name"]: [figures([asked(memory, case, budget) for case in one["questions"]]) for budget in BUDGETS]
+            for one in documents
+        }
+
+
+def figures(cases: Sequence[tuple[bool, int, bool]]) -> dict[str, float]:
+    """The figures of DEFINITIONS."""
+    shown, tokens, wrong = zip(*cases, strict=True)
+    return {"shown": percent(shown), "tokens": round(float(np.mean(tokens))), "wrong": percent(wrong)}
+
+
+def main(given: Sequence[str]) -> Mapping[str, Any]:
+    """Run, print, and write the result if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.pasted", description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the result to this file")
+    options = parser.parse_args(given)
+    cases = json.loads(CASES.read_text(encoding="utf-8"))
+    embedder = default_embedder()
+    alone = [run([one], cases["beside"], embedder) for one in cases["documents"]]
+    conditions = {
+        "alone": {name: values for found in alone for name, values in found.items()},
+        "together": run(cases["documents"], cases["beside"], embedder),
+    }
+    embedder.close()
+    columns = [f"{name} {budget}" for budget, name in itertools.product(BUDGETS, ("shown", "tokens", "wrong"))]
+    for condition, found in conditions.items():
+        rows = [(name, *(value for one in values for value in one.values())) for name, values in found.items()]
+        rows.append(("mean", *(round(float(value), 1) for value in np.mean([row[1:] for row in rows], axis=0))))
+        reporting.print_table(condition, ("document", *columns), rows)
+    files = {CASES.name: reporting.sha256(CASES)} | {
+        one["file"]: reporting.sha256(HERE / one["file"]) for one in cases["documents"]
+    }
+    result = reporting.document(
+        "quality.pasted", given, data={"sha256": files}, settings={"budgets": BUDGETS}, definitions=DEFINITIONS,
+        figures=conditions,
+    )  # fmt: skip
+    return reporting.written(result, options.json)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,209 @@
+"""Of long texts the passages that bear on the query, in the room that a budget leaves.
+
+Pure: the same hits, budget and counter give the same excerpts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from mnemic.recall.context.packing import Frame, choose
+from mnemic.text.differences import CUT
+from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms, query_terms
+from mnemic.types import Hit
+
+SHARE = 12
+"""A long text gets at least 1/12 of the budget, even if no room is left for the last hits then."""
+SHORTEST = 400
+"""Least characters of an excerpt."""
+SLIGHTLY = 1.25
+"""A text that is longer by less than this factor stays whole: the cut would save a few tokens and lose its end."""
+PER_TOKEN, HEADING = 4, 10
+"""Characters per token of plain text, which logs and code have fewer of; tokens for the day and the speaker of a hit."""
+SAMPLE = 4_000
+"""Characters of a long text whose tokens are counted."""
+CAUTION = (0.9, 0.8, 0.6)
+"""Shares of the free room that are tried, since the tokens of passages are estimated; the rest is left to notes."""
+LEAST_RELEVANCE = 0.01
+"""Hits of less relevance get as much room as one of this."""
+READ = 100_000
+"""Characters of a text that are searched for passages."""
+PASSAGES, APART, WORTH = 8, 250, 0.75
+"""Most passages of an excerpt, and its characters for each; one of 3/4 of the worth of the best counts however few they are."""
+PIECES, PIECE = 4, 200
+"""A sentence longer than 1/4 of an excerpt, or than 200 characters, is split."""
+BETWEEN = f" {CUT} "
+REPEATED = 0.5
+"""Worth of a term that one passage has already, to the next one."""
+
+Span = tuple[int, int]
+"""Begin and end of a sentence or of a part of one."""
+
+
+def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
+    """Cut long hits to the passages that say most of the query, unless all hits fit whole.
+
+    What the least excerpts leave of the budget goes to the cut hits by their relevance, until it is used or they are whole.
+    Without a query, long hits are cut to their beginning.
+
+    Args:
+        hits: best first.
+        query: the query.
+        frame: the prompt.
+    """
+    if _fit(hits, frame):
+        return list(hits)
+    terms = query_terms(query)
+    said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
+    weights = {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
+    most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
+    least = [len(hit.text) if len(hit.text) <= SLIGHTLY * most else most for hit in hits]
+    cut = _cut(hits, weights, least)
+    for share in CAUTION if terms and _fit(cut, frame) else ():
+        more = _cut(hits, weights, _sizes(hits, least, share, frame))
+        if _fit(more, frame):
+            return more
+    return cut
+
+
+def _fit(hits: Sequence[Hit], frame: Frame) -> bool:
+    """Whether all hits fit whole."""
+    if sum(len(hit.text) for hit in hits) > 2 * PER_TOKEN * frame.max_tokens:  # not worth counting
+        return False
+    lines = choose(hits, frame)
+    return len(lines) == len(hits) and all(line.whole or not line.text for line in lines)
+
+
+def _cut(hits: Sequence[Hit], weights: Mapping[str, float], sizes: Sequence[int]) -> list[Hit]:
+    """The hits, each with an excerpt of so many characters if it has more."""
+    return [
+        replace(hit, text=excerpt(hit.text, weights, size)) if len(hit.text) > size else hit
+        for hit, size in zip(hits, sizes, strict=True)
+    ]
+
+
+def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame) -> list[int]:
+    """Characters for each hit: at least so many, more by relevance, and no more than it has."""
+    free = share * (frame.max_tokens - frame.count(frame.render(())) - HEADING * len(hits))
+    samples = [hit.text[:SAMPLE] for hit in hits]
+    cost = [max(1, frame.count(sample)) / max(1, len(sample)) for sample in samples]
+
+    def given(level: float) -> list[int]:
+        rooms = (level * max(hit.relevance, LEAST_RELEVANCE) / price for hit, price in zip(hits, cost, strict=True))
+        return [min(len(hit.text), max(low, int(room))) for hit, low, room in zip(hits, least, rooms, strict=True)]
+
+    low, high = 0.0, frame.max_tokens / LEAST_RELEVANCE
+    for _ in range(32):
+        middle = (low + high) / 2
+        fits = sum(size * price for size, price in zip(given(middle), cost, strict=True)) <= free
+        low, high = (middle, high) if fits else (low, middle)
+    return given(low)
+
+
+def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
+    """The passages of a text that say most of the query, up to ``most`` characters, in the order of the text.
+
+    Each is the run of sentences and lines with the highest weight of terms that the earlier ones lack; then all grow
+    evenly to what is around them. Without a term it is the beginning. Code and lists are split by line.
+    """
+    spans = [*_spans(text[:READ], max(1, min(most // PIECES, PIECE)))]
+    if not spans:
+        return text[:most]
+    widths = [following[0] - span[0] for span, following in pairwise(spans)] + [spans[-1][1] - spans[-1][0]]
+    passages = _passages(widths, _worths(text, spans, weights), most)
+    return _joined(text, spans, _grown(widths, passages or [range(1)], most))
+
+
+def _worths(text: str, spans: Sequence[Span], weights: Mapping[str, float]) -> list[dict[str, float]]:
+    """The terms of each span with their weight: that among the hits, and more for those that are rare in the text."""
+    terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in spans]
+    said = Counter(term for held in terms for term in held)
+    rarity = {term: weights[term] * math.log(1 + len(spans) / (0.5 + said[term])) for term in said}
+    return [{term: rarity[term] for term in held} for held in terms]
+
+
+def _passages(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most: int) -> list[range]:
+    """Runs of spans, best first, within their share of the room."""
+    found, least, many = list[range](), 0.0, max(1, most // APART)
+    room, left = most, {term: 1.0 for held in worths for term in held}
+    while len(found) < PASSAGES:
+        worth, best = _best_run(widths, worths, left, min(room, most // many), found)
+        if not best or (worth < least and len(found) >= many):
+            break
+        found.append(best)
+        least = least or WORTH * worth
+        room -= sum(widths[at] for at in best) + len(BETWEEN)
+        for term in {term for at in best for term in worths[at]}:
+            left[term] *= REPEATED
+    return found
+
+
+def _best_run(
+    widths: Sequence[int], worths: Sequence[Mapping[str, float]], left: Mapping[str, float], most: int,
+    taken: Sequence[range],
+) -> tuple[float, range]:  # fmt: skip
+    """The run apart from those taken with the highest worth, and that; the first of equals, no longer than it must be."""
+    best, found = 0.0, range(0)
+    for start in range(len(widths)):
+        held, room = dict[str, float](), most
+        for at in range(start, len(widths)) if worths[start] else ():
+            room -= widths[at]
+            if room < 0 or any(at in run for run in taken):
+                break
+            held |= worths[at]
+            if (worth := sum(weight * left[term] for term, weight in held.items())) > best:
+                best, found = worth, range(start, at + 1)
+    return best, found
+
+
+def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
+    """The spans of passages, and evenly what follows and precedes each, within ``most`` characters; ascending."""
+    shown = {at for passage in passages for at in passage}
+    room = most - sum(widths[at] for at in shown) - len(BETWEEN) * (len(passages) - 1)
+    open_ = [[passage.start - 1, passage.stop] for passage in passages]
+    grows = True
+    while grows:
+        grows = False
+        for ends in open_:
+            for side, step in ((1, 1), (0, -1)):
+                at = ends[side]
+                if at in shown or (0 <= at < len(widths) and widths[at] <= room):
+                    room -= 0 if at in shown else widths[at]
+                    shown.add(at)
+                    ends[side] += step
+                    grows = True
+    return sorted(shown)
+
+
+def _joined(text: str, spans: Sequence[Span], shown: Sequence[int]) -> str:
+    """The text of spans, with a mark for what is left out."""
+    parts = [text[spans[shown[0]][0] : spans[shown[0]][1]]]
+    for last, at in pairwise(shown):
+        gap = text[spans[last][1] : spans[at][0]] if at == last + 1 else BETWEEN
+        parts += [gap, text[spans[at][0] : spans[at][1]]]
+    before = f"{CUT} " if shown[0] > 0 else ""
+    after = f" {CUT}" if shown[-1] + 1 < len(spans) or len(text) > READ else ""
+    return before + "".join(parts).rstrip() + after
+
+
+def _spans(text: str, most: int) -> Iterator[Span]:
+    """Spans of the sentences of a text; those longer than ``most`` are split."""
+    begin = 0
+    for line in text.splitlines(keepends=True):
+        for part in sentences(line):
+            found = text.find(part, begin)
+            if found < 0:  # joined from several lines
+                continue
+            begin, end = found, found + len(part)
+            while end - begin > most:
+                space = text.rfind(" ", begin + 1, begin + most)
+                cut = space + 1 if space > 0 else begin + most
+                yield begin, cut
+                begin = cut
+            yield begin, end
+            begin = end
