@@ -8,6 +8,10 @@ and ``fourth`` of the benchmark of updates, ``facts_that_change.json``, BEAM's q
 the earlier one answers, or neither does (also the other questions of BEAM, those of LoCoMo, asked of the talk and of its
 observations as remembered statements, those about conversations with an assistant, and those about small memories).
 ``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
+
+``update`` is a regression on the vector and the stop words of the later text, fitted on ``statements_that_update.json``: 680 pairs of statements by
+four authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or is of another
+thing, supposed, temporary, planned, past or an addition. No text is read by weights that its author had a part in.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import tempfile
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -35,15 +39,20 @@ from benchmarks.quality.knowledge import gold_facts
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
 from mnemic.recall import order
+from mnemic.vectors import LinearProbe
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
 FACTS = Path(__file__).with_name("facts_that_change.json")
 SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
+UPDATES = Path(__file__).with_name("statements_that_update.json")
+UPDATING = ("correction", "retraction", "ending", "change")
+SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (0.3, 10.0)
+LINES = 60
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
-    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (2000, 4000), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
-    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 8000),
+    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (3000, 4500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
+    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 12000), "updates": (1200, 1800), "updates amid": (1200, 1800),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
@@ -64,6 +73,7 @@ class Asked:
     count: int
     pairs: Sequence[tuple[int, int]]
     rows: np.ndarray
+    vectors: np.ndarray
     answers: np.ndarray
     wanted: frozenset[int] = field(default=frozenset())
     others: frozenset[int] = field(default=frozenset())
@@ -73,7 +83,11 @@ def seen(
     memory: Any, question: str, source: tuple[str, str, str], label: Label, wanted: Any, others: Any, **when: Any
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
-    with mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]) as spy:
+    as_it_is = mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))])
+    unread = mock.patch.object(
+        order, "UPDATES", **{"log_odds.side_effect": lambda rows, _: np.zeros(len(rows), np.float32)}
+    )
+    with as_it_is as spy, unread as probe:
         hits = memory.search(question, k=20, **when)
     if not spy.called:
         return []
@@ -89,7 +103,7 @@ def seen(
         np.stack([values[name] for name in order.WEIGHTS], axis=1),
         np.array([np.nan if one is None else one for one in told]),
     )
-    return [Asked(*source, len(names), pairs, rows, answers, *places)]
+    return [Asked(*source, len(names), pairs, rows, probe.log_odds.call_args.args[0], answers, *places)]
 
 
 def of_stories(file: Path, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
@@ -291,6 +305,60 @@ def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
                 yield from seen(memory, question["question"], ("beam", name, "beam"), label, updated, original, now=now)
 
 
+def of_updates(embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
+    """Two statements a day apart, or amid other lines: the later one goes first if it updates the earlier one."""
+    draw, began = random.Random(0), datetime(2026, 9, 1, 10, tzinfo=UTC)
+    for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items():
+        for case in cases:
+            lines = draw.sample(between, min(LINES, len(between)))
+            half = len(lines) // 2
+            told = [*lines[:half], case["old"], *lines[half:], case["new"]]
+            with Memory(":memory:", user="ana", embedder=embedder) as memory:
+                ids = memory.add(
+                    Message(
+                        role="user", name="Ana", content=text, sent_at=began + timedelta(days=day), session=f"day {day}"
+                    )
+                    for day, text in enumerate(told)
+                ).ids
+                old, new = ids[half], ids[-1]
+                wanted, other = (new, old) if case["kind"] in UPDATING else (old, new)
+
+                def label(first: str, later: str, wanted: str = wanted, old: str = old, new: str = new) -> float | None:
+                    return 0.0 if first == wanted else 1.0 if (first, later) == (old, new) else None
+
+                origin = "updates amid" if between else "updates"
+                what = "updated" if wanted == new else "still"
+                now = began + timedelta(days=len(told) + 1)
+                yield from seen(
+                    memory, case["question"], (origin, author, f"{origin}, {what}"), label, {wanted}, {other}, now=now
+                )
+
+
+def updates_probe(authors: frozenset[str], embedder: Any) -> LinearProbe:
+    """The regression on the vectors and stop words of later statements by some authors."""
+    said = json.loads(UPDATES.read_text(encoding="utf-8"))
+    cases = [case for author in sorted(authors) for case in said[author]]
+    texts, answers = [case["new"] for case in cases], [case["kind"] in UPDATING for case in cases]
+    vectors = np.vstack([embedder.embed([name + text for text in texts]) for name in SPEAKERS])
+    words = np.tile(order.stop_words(texts), (len(SPEAKERS), 1))
+    design = np.hstack([vectors, words, np.ones((len(vectors), 1))])
+    ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [vectors.shape[1], words.shape[1], 1])
+    each = np.full(len(design), 1 / len(SPEAKERS))
+    return LinearProbe(LinearProbe.pack(regression.newton(design, np.tile(answers, len(SPEAKERS)), each, ridge)))
+
+
+def with_updates(asked: Sequence[Asked], authors: frozenset[str], embedder: Any) -> list[Asked]:
+    """The questions with the updates of their hits, read by weights that their own author had no part in."""
+    column, found = [*order.WEIGHTS].index("update"), list[Asked]()
+    probes = {author: updates_probe(authors - {author}, embedder) for author in (*authors, "")}
+    for one in asked:
+        odds = probes.get(one.group, probes[""]).log_odds(one.vectors, embedder.id)
+        rows = one.rows.copy()
+        rows[:, column] = odds[[new for _, new in one.pairs]]
+        found.append(replace(one, rows=rows))
+    return found
+
+
 def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
     """Weights of a logistic regression."""
     rows = np.vstack([one.rows for one in asked])[:, :-1].astype(float)  # the last column is the bias
@@ -315,16 +383,18 @@ def right(one: Asked, weights: Mapping[str, float]) -> float | None:
     return None if first is None or not one.wanted else float(first in one.wanted)
 
 
-def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[tuple[float, float]]]:
+def held_out(asked: Sequence[Asked], names: Sequence[str], embedder: Any) -> dict[str, list[tuple[float, float]]]:
     """By kind, whether each question has what is wanted first: without recency, and with weights that its story or
     conversation had no part in.
     """
+    authors = frozenset(json.loads(UPDATES.read_text(encoding="utf-8")))
     fold = {group: number % FOLDS for number, group in enumerate(sorted({one.group for one in asked}))}
     none = {**dict.fromkeys(names, 0.0), "bias": -1.0}
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(FOLDS):
-        weights = fitted([one for one in asked if fold[one.group] != number], names)
-        for one in asked:
+        read = with_updates(asked, frozenset(a for a in authors if fold[a] != number), embedder)
+        weights = fitted([one for one in read if fold[one.group] != number], names)
+        for one in read:
             if fold[one.group] == number and (value := right(one, weights)) is not None:
                 found[one.kind].append((right(one, none) or 0.0, value))
     return found
@@ -352,13 +422,16 @@ def main(given: Sequence[str]) -> None:
     asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
     asked += of_small(SMALL, embedder)
-    unseen = [*of_small(UNSEEN, embedder)]
+    asked += [*of_updates(embedder), *of_updates(embedder, other_talk(options.talk[-1]))]
+    names, authors = [*order.WEIGHTS], frozenset(json.loads(UPDATES.read_text(encoding="utf-8")))
+    unseen = with_updates([*of_small(UNSEEN, embedder)], authors, embedder)
+    left_out = held_out(asked, names, embedder)
+    weights = fitted(with_updates(asked, authors, embedder), names)
+    print(LinearProbe.pack(updates_probe(authors, embedder).weights))
     embedder.close()
-    names = [*order.WEIGHTS]
-    weights = fitted(asked, names)
-    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN):
+    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN, UPDATES):
         print(f"# {file.name} {reporting.sha256(file)}")
-    for kind, values in sorted(held_out(asked, names).items()):
+    for kind, values in sorted(left_out.items()):
         without, ordered = np.mean(values, axis=0)
         print(f"# held out, {kind}: {len(values)} questions, {ordered:.1%} right, {without:.1%} without recency")
     told = [value for one in unseen if (value := right(one, weights)) is not None]

@@ -62,7 +62,7 @@ class LinearProbe:
     """A logistic regression on vectors of the default embedder.
 
     Args:
-        packed: the weights of the vector and the intercept, from ``pack``.
+        packed: the weights of the features and the intercept, from ``pack``.
     """
 
     def __init__(self, packed: str) -> None:
@@ -76,7 +76,7 @@ class LinearProbe:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """The weights of the vector and the intercept, shape (385,)."""
+        """The weights of the features and the intercept, shape (d + 1,)."""
         if self._weights is None:
             self._weights = np.frombuffer(b64decode(self._packed), "<f2").astype(np.float32)
         return self._weights
@@ -85,7 +85,7 @@ class LinearProbe:
         """The log odds of each vector.
 
         Args:
-            vectors: shape (n, 384).
+            vectors: shape (n, d), where other features may stand after those of the vector.
             model: id of their embedder; all are 0 with one that the weights were not fitted on.
 
         Returns:

@@ -7,9 +7,11 @@ signals and the other passes say.
 Of the first hits on the same matter the latest comes first. One logistic regression on pairs of hits decides whether the
 later one moves before an earlier one that is ranked ahead of it. A new value is told from another fact by how near the two
 are to each other, and by how far the later one stands out: how much nearer it is to the question than the hits that are
-merely next. The other features are the share of the question that both contain, the words they have in common beside it,
-whether the later one has other numbers, is about another person or thing, tells of an event, or is hypothetical or
-temporary, and whether it is far less likely to bear on the question. No hit is removed: hits only change places.
+merely next. A correction, an ending or a change is told from an addition by the vector and the stop words of the later one:
+a regression of its own, ``UPDATES``. The other features are the share of the question that both contain, the words they have
+in common beside it, whether the later one has other numbers, is about another person or thing, tells of an event, or is
+hypothetical or temporary, and whether it is far less likely to bear on the question. No hit is removed: hits only change
+places.
 """
 
 from __future__ import annotations
@@ -26,22 +28,46 @@ from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
-from mnemic.text.english import names
+from mnemic.text.english import bare_words, names
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms, index_terms
+from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
 from mnemic.types import Episode, Query, Stored
-from mnemic.vectors import Floats, Mask, Rows, dot, eased
+from mnemic.vectors import Floats, LinearProbe, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 3.64, "prominence": 2.72, "floor": -3.56, "shared": 2.03, "common": 0.98, "far": -0.3, "another": -1.01,
-    "another_shared": -3.14, "numbers": 1.05, "event": 1.15, "passing": -1.92, "past": -2.83, "people": -4.25, "bias": -3.96,
+    "alike": 4.66, "prominence": 2.66, "floor": -3.13, "shared": 2.43, "common": 0.93, "far": -0.23, "another": -0.82,
+    "another_shared": -3.25, "numbers": 0.6, "update": 0.56, "event": 0.87, "passing": -1.4, "past": -2.24, "people":
+    -5.02, "bias": -4.29,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
 Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay,
 alone and amid other talk, facts about a person or a project of which some change, 54 questions on updated values and
 the other questions of BEAM, the questions of five conversations of LoCoMo, asked of the talk and of the observations
-written down about it, 40 questions about eight conversations with an assistant, and 270 about small memories.
+written down about it, 40 questions about eight conversations with an assistant, 270 about small memories, and 680 pairs of
+statements by four authors.
+"""
+
+UPDATES = LinearProbe(
+    "dD7CPLssNTAlO16xvDsaMQI4j7uVrhE0BcBjvRG6MzqTus4cOr1AL9KiPTYIOR046TgJOfO5Hzr0PES8U7w5PFc4Yr0It088wa1yNvox9zZRMss0T7zrNq"
+    "S6NEDXvaixHDqzLAgytzjPt2E+0j29M5ExfLytOPq9YLiALrA4TD7LNSayN70zweS4d0ACPkw8rjySvMC9NDgOuM4xmz08PZW6K70Dth02H7yov1i7YzoF"
+    "sAQ4cDlXPjxBY7ftNfS52bveODKxhzblOug9T7keu3W5q7ygu+052jqVNua4ob9sMyu0rDokPeW56DfaObCydzP7OPS0XT40uXKxpD0AgMK6YLAaJbO3Vr"
+    "wTOBOvSLK4sMM4srm/um4trbm4OJ+1qbAiOcAmj7OlQaI+mTcmGBa7yzxrs0s75r7Ms/KyPjo7PaM9rblXrYI56zTZuN4pyDAANyixqzMtKoOqYiSaPHg9"
+    "CqRKMLQ4OzyjNum8i7swvVE8xi5lMvg/REE0PBG+MS/3KoO+GrAxs/24WTuLPL6ZAja4uEMtCzYBrHO1p7hZMZo6M7lsuTu6EL5nuLY9sTe2MhG7NTQ5sZ"
+    "8tmb0AAJw1QTsCN5y7SLW6Oti8xrhhObq49Lqit1o5EjTzvKW38Dc+taq6cr1OtsU4s7wEL084XTwgLFkvnUCTvfY4WLi9vJM6/j8ovBo0oD8TrdC+brux"
+    "NeK7djseOf47SThrMJG7SLyLvGW8DzL1Lx867j4LM8E/DTwvwCi2RbyBM5wyajohPZQ3xy+DtDfACL2SsdA5CbjkOCk+bjYauPO1YTZEPWu0FzQ4Mjm2Lj"
+    "x0PD8wQzBFOYa7ezP5Nhg4SjQFgJIwrzDwtAC0vq8+t0UzAC2hu8W4B7hKODa8NbcIvWu/QLsjOSk4xLsxu1+9ib5/tdI4EbaFuhu54rsuvWI7RDoZusSx"
+    "TDyELSU74z0sO628cLn1Nn63ebhgN5W2Kb20D+GojrsLqdG4FrgjOFI8nMCvtpO6lLpeqNU4fDiQOa48vbEPMo+o0aYWKlM0AK9VodOs3jVKKamoXrW2rK"
+    "y1/I3eMYa0zyYAACWmCKCmrQGxDjZbrGiYVhhDsaUc2SrqKwOpDaz+o1uw67HcJMWt5ie4Lp00kCz4qXgoxa6VrBuxCggAAHKshaUGrNqrAjeptACy7K+3"
+    "LQ84iCkKoXYoAACmMwyyVywAAOks1DAqqGYxAACBnvQt7iqANQAA+TAfJR+uPjD4nPctDSN8LC6uhrC4rEYsRzD0LXYjRzUvLZCmOqdBpjguPB1pKCelMj"
+    "OSrQAA8jPjqlE0tauYqwAAczMAAAOs8a1UJGuyeLQzrPWhTK7eJ8kiTBlCspuy6jHlrC8u5qapsyybErGMLsqjYrHkLgAAr6aIKsCwGivJq86ipiCOJgAA"
+    "AACXqAAAHrw="
+)
+"""The log odds that a text corrects, ends or changes what was said before, from its vector and ``stop_words``.
+
+Fitted by ``benchmarks.quality.recency_fit`` on 680 pairs of statements by four authors who knew no code. The later one
+corrects, takes back, ends or changes the earlier one, or is of another thing, supposed, temporary, planned, past or an
+addition.
 """
 
 Reader = Callable[[Sequence[int]], Mapping[int, Stored]]
@@ -54,6 +80,7 @@ OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 ALIKE = 0.4
 """The least cosine of a statement with one that updates it."""
+_STOP_WORDS = sorted(STOP_WORDS)
 _SMOOTHING = 0.05
 _LEAST = 0.005
 """The least relevance that counts."""
@@ -101,6 +128,7 @@ class FirstHits:
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
         terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
+        updates: (n,) log odds that a text corrects, ends or changes what was said before, rather than adding to it.
         relevance: (n,) the probability that a hit is evidence; the same for all where it is not calibrated.
     """
 
@@ -112,6 +140,7 @@ class FirstHits:
     held: Mask
     idf: Floats
     people: Mask
+    updates: Floats
     relevance: Floats
 
 
@@ -197,7 +226,7 @@ def features(
         "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
         "common": text["common"], "far": np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0),
         "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "numbers": text["numbers"], "event": text["event"], "passing": text["passing"],
+        "numbers": text["numbers"], "update": said.updates[new], "event": text["event"], "passing": text["passing"],
         "past": np.full(len(pairs), past, np.float32),
         "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
@@ -347,11 +376,14 @@ def _first_hits(
         held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
+        updates=_updates(texts, vectors, view),
         relevance=relevance,
     )
 
 
-def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Floats, most: int) -> list[int]:
+def latest_statements(
+    texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats, most: int
+) -> list[int]:
     """The places of the first statements, each after the later ones that update it.
 
     A statement is read as a question: a later one that answers it has a new value.
@@ -360,16 +392,17 @@ def latest_statements(texts: Sequence[str], times: NDArray[np.int64], alike: Flo
         texts: (n,) statements, best first.
         times: (n,) their rank in time.
         alike: (n, n) their cosines, on the scale of the default embedder.
+        updates: (n,) as in ``FirstHits``.
         most: how many of the first are wanted; those that update them are added.
     """
     first = range(min(most, len(texts)))
-    pairs = [(old, new) for old in first for new in _later(old, texts, times, alike)]
+    pairs = [(old, new) for old in first for new in _later(old, texts, times, alike, updates)]
     places = sorted({*first, *(new for _, new in pairs)})
     at = {place: n for n, place in enumerate(places)}
     return [places[n] for n in ordered(len(places), [(at[old], at[new]) for old, new in pairs])]
 
 
-def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats) -> list[int]:
+def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats) -> list[int]:
     """The later statements that update one."""
     near = np.argsort(-alike[place], kind="stable")
     near = near[(times[near] > times[place]) & (alike[place, near] >= ALIKE)][: LOOKED_AT - 1]
@@ -381,15 +414,28 @@ def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Fl
     said = FirstHits(
         texts=read, times=times[first], cosines=alike[place, first], alike=alike[np.ix_(first, first)], terms=terms,
         held=np.array(held, np.bool_), idf=np.ones(len(terms), np.float32), people=np.zeros(len(first), np.bool_),
-        relevance=np.ones(len(first), np.float32),
+        updates=updates[first], relevance=np.ones(len(first), np.float32),
     )  # fmt: skip
     return [first[new] for old, new in _superseding(read[0], said, at_a_time=True) if old == 0]
 
 
-def cosines_of(view: View, rows: Rows) -> Floats:
-    """(n, n) cosines of records with each other, on the scale of the default embedder."""
+def likeness(view: View, rows: Rows, texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """Of records, what ``latest_statements`` takes: (n, n) their cosines with each other, and (n,) their updates."""
     vectors, centre = view.vectors.of(rows), view.vectors.centre
-    return _alike(view, vectors if centre is None else centre.apart(vectors))
+    alike = _alike(view, vectors if centre is None else centre.apart(vectors))
+    return alike, _updates(texts, vectors, view)
+
+
+def _updates(texts: Sequence[str], vectors: Floats, view: View) -> Floats:
+    """(n,) as in ``FirstHits``, from the vectors of texts, with their mean where it is known, and their stop words."""
+    return UPDATES.log_odds(np.hstack([vectors, stop_words(texts)]), view.model)
+
+
+def stop_words(texts: Sequence[str]) -> Floats:
+    """(n, 150) which of the stop words, in alphabetical order, each text has in its first 200 characters: 0 or 1."""
+    said = [{*bare_words(text[:_SHORT])} for text in texts]
+    found = [word in words for words in said for word in _STOP_WORDS]
+    return np.array(found, np.float32).reshape(len(texts), len(_STOP_WORDS))
 
 
 def _alike(view: View, vectors: Floats) -> Floats:

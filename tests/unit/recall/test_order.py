@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, ordered
+from mnemic.recall.order import UPDATES, WEIGHTS, FirstHits, features, latest_first, ordered, stop_words
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
 
-def said(question, *lines, alike=0.6, cosine=0.6, people=False, relevance=()):
+def said(question, *lines, alike=0.6, cosine=0.6, people=False, updates=(), relevance=()):
     """Hits in this order, each said after the one before it."""
     terms = query_terms(question)
     count = len(lines)
@@ -22,6 +22,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, people=False, relevance=()):
         held=np.array([[term in content_terms(line) for term in terms] for line in lines]),
         idf=np.ones(len(terms), np.float32),
         people=np.full(count, people),
+        updates=np.array(updates or [0.0] * count, np.float32),
         relevance=np.array(relevance or [1.0] * count, np.float32),
     )
 
@@ -149,3 +150,35 @@ def test_processing_changes_no_order_in_a_small_record(old, new, question, betwe
         assert before[0] == new
         memory.process()
         assert [hit.text for hit in memory.search(question)] == before
+
+
+class TestUpdates:
+    """Whether a text corrects, ends or changes what was said before."""
+
+    def test_it_moves_what_is_otherwise_an_addition(self):
+        lines = ("The alarm code is 4711.", "Ask Ben for the alarm code.")
+        for updates, order in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
+            assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == order
+
+    def test_stop_words_are_those_of_the_beginning_in_any_case(self):
+        (found,) = stop_words(["No, it\u2019s NOT: " + "word " * 60 + "because"])
+        assert found.sum() == 4  # no, it, s, not
+        assert stop_words([]).shape == (0, len(found))
+
+    def test_weights_are_those_of_vectors_and_stop_words(self):
+        count = len(UPDATES.weights) - 1
+        assert count == 384 + stop_words(["a"]).shape[1]
+        rows = np.random.default_rng(0).normal(size=(3, count)).astype(np.float32)
+        assert not UPDATES.log_odds(rows, "another model").any()
+        assert UPDATES.log_odds(rows, "all-MiniLM-L6-v2").any()
+
+    def test_texts_that_were_not_fitted_on(self):
+        with Memory(":memory:", user="ana") as memory:
+            indexer = memory._runtime.indexer
+            update, other = (
+                "Scrap what I told you, the concert isn't on any more.",
+                "If the concert were in May, I would come along until Sunday.",
+            )
+            vectors = np.stack(indexer.documents([update, other], indexer.embedder))
+            odds = UPDATES.log_odds(np.hstack([vectors, stop_words([update, other])]), indexer.embedder.id)
+        assert odds[0] > 0 > odds[1]

@@ -12,7 +12,7 @@ import numpy as np
 from mnemic.recall import context
 from mnemic.recall.context import Background, Frame, StyledPrompt
 from mnemic.recall.context.packing import cannot_fit, line_of, preference_text, procedure_text, summary_of
-from mnemic.recall.order import cosines_of, latest_statements
+from mnemic.recall.order import latest_statements, likeness
 from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime
@@ -350,7 +350,8 @@ def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord
     if len(rows) < len(records):  # one was erased meanwhile
         return [*records[:most]]
     times = np.argsort(np.lexsort((rows, view.columns.time[rows])))
-    order = latest_statements([record.content for record in records], times, cosines_of(view, rows), most)
+    texts = [record.content for record in records]
+    order = latest_statements(texts, times, *likeness(view, rows, texts), most)
     return [records[place] for place in order]
 
 
