@@ -310,3 +310,13 @@ def test_the_tests_of_the_testing_guide_pass(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 10
+
+
+def test_figures_of_the_readme_are_those_of_the_results():
+    results = (DOCS / "results" / "benchmarks.md").read_text(encoding="utf-8")
+    known = {*re.findall(r"\d+\.\d+", results)}
+    measured = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Measured\n")[1].split("\n## ")[0]
+    rows = [line for line in measured.splitlines() if line.startswith("|")]
+    figures = {figure for row in rows for figure in re.findall(r"\d+\.\d+", row)}
+    assert len(figures) > 20
+    assert figures <= known
