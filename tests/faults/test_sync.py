@@ -257,6 +257,19 @@ class TestConsolidations:
             assert [link.source for link in memory.links.graph("boat").links] == ["member"]
             assert memory.undo("c").outcome == "duplicate"
 
+    def test_a_link_that_was_removed_comes_back_with_another_consolidation(self, merged):
+        left, right = merged
+        left.links.remove("head", "boat", "references")
+        left.undo("c")
+        left.admin.sync(right)
+        again = Consolidate(
+            id="d", promotions=(Promotion(id="head", absorbed=("member",)),), contradictions=(), judged=()
+        )
+        store_of(left).apply("ana", [again], model="")
+        left.admin.sync(right)
+        for memory in merged:
+            assert [link.source for link in memory.links.graph("boat").links] == ["head"]
+
     @pytest.mark.parametrize("at", [0, 1])
     def test_an_erased_representative_gives_back_its_members(self, merged, at):
         merged[at].forget(ids=["head"], hard=True)

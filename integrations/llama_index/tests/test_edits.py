@@ -81,6 +81,15 @@ def test_an_older_part_that_is_cut_off_is_loaded_and_recalled(memory):
     assert texts(opened(memory))[0] == "I live in Porto."
 
 
+def test_a_first_message_in_other_words_takes_its_place(memory):
+    chat = opened(memory)
+    chat.put_messages([user("My dog is Rex."), assistant("Cute dog!"), user("Hi."), assistant("Hello.")])
+    chat.set([user("My dog is Max."), *chat.get_all()[1:]])
+    assert {*texts(opened(memory))} == {*texts(chat)}
+    chat.set([])
+    assert texts(opened(memory)) == []
+
+
 def test_an_edit_takes_out_nothing_that_it_was_not_shown(memory):
     first, second = opened(memory), opened(memory)
     first.put_messages([user("Hi."), assistant("Hello.")])

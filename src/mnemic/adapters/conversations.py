@@ -110,7 +110,7 @@ def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Seq
     """
     before, seen = _withdrawn(memory, session), {*replaced}
     said = [(_name(m), words_of(m)) for m in session_messages(memory, session, limit)]
-    after = left_out([one for one in said if one[1] in seen or one[0] in before], given, before)
+    after = left_out([one for one in said if not given or one[1] in seen or one[0] in before], given, before)
     if after != before:
         mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})
         receipts = memory.add([mark])

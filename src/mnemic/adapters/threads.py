@@ -352,7 +352,8 @@ def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool 
 def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], before: Sequence[str]) -> list[str]:
     """The ids of the messages that an edited history leaves out: all of them, if it is empty.
 
-    What stands before the first message that both have was cut for its length, and is not left out.
+    What stands before the first message that both have was cut for its length, and is not left out, unless the history has
+    something else there.
 
     Args:
         records: the ids and words of what was said, oldest first.
@@ -371,5 +372,6 @@ def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], befor
             again[words[id_]] -= 1
         else:
             kept.append(id_)
-    first = min(shown, default=len(held)) if given else 0
+    is_cut = bool(given) and (not shown or given[0] in words.values())
+    first = min(shown, default=len(held)) if is_cut else 0
     return kept + [id_ for at, (id_, _) in enumerate(held) if at >= first and at not in shown]

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
+from mnemic.text import english
 from mnemic.types import Evidence
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -52,7 +53,8 @@ _LONG = 20
 _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _COURTESY = 3
-"""Content words up to which a turn of an assistant is a courtesy, and near to any other: "Noted.", "Thanks for telling me."."""
+"""Content words up to which a turn of an assistant may be a courtesy, near to any other: "Noted.", "Thanks for telling me."."""
+_TELLING = english.NAME | english.NUMBER | english.TIME
 _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
@@ -129,10 +131,15 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
 def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
     """The highest cosine of what may hold an answer, the length of that record, and the number of records; both as logarithms.
 
-    A repetition of a text that may need no memory holds none, nor does a courtesy.
+    A repetition of a text that may need no memory holds none, nor does a courtesy: a few words of an assistant that ask, or
+    that have no name, number or time, nor a word of the query if that needs memory.
     """
-    says_nothing = pool.agent & (pool.words <= _COURTESY)
-    cosines = np.where(says_nothing | (pool.echo if pool.need else False), 0, pool.dense)
+    says_something = (pool.traits & _TELLING) > 0
+    if not pool.need:
+        says_something |= own_coverage(pool) > 0
+    asks = (pool.traits & english.QUESTION) > 0
+    courtesy = pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
+    cosines = np.where(courtesy | (pool.echo if pool.need else False), 0, pool.dense)
     nearest = int(cosines.argmax())
     length = min(0.0, math.log((float(pool.words[nearest]) + 1) / _LONG))
     return float(cosines[nearest]), length, math.log(max(searched, _LEAST_SEARCHED))

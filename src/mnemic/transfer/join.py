@@ -127,7 +127,8 @@ def join_links(
             removed = _last(joined[target].trail, partial(_removes, ends))
             if len(held) == 1 and (ends in gone.links or value[-1] in gone.consolidations):
                 continue
-            if same or max(value[0], _made(joined[target], ends)) > removed:
+            made = (_made(joined[target], ends), *(_promoted(joined[end], value[-1]) for end in (source, target)))
+            if same or max(value[0], *made) > removed:
                 found[ends] = value
     return found
 
@@ -135,6 +136,15 @@ def join_links(
 def _made(target: RecordState | None, ends: Ends) -> int:
     """The last event of a target that made or changed a link."""
     return _last(target.trail, partial(_makes, ends)) if target else 0
+
+
+def _promoted(state: RecordState, consolidation: str) -> int:
+    """When a consolidation promoted a record and gave it the links of its members; 0 if it did not."""
+
+    def promotes(event: TrailEvent) -> bool:
+        return event.operation == "promote" and event.about.get("consolidation") == consolidation
+
+    return _last(state.trail, promotes)
 
 
 def _makes(ends: Ends, event: TrailEvent) -> bool:

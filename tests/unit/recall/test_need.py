@@ -76,3 +76,18 @@ def test_the_courtesies_of_an_assistant_do_not_change_the_grade(replies):
             found.append([memory.search(text).probability for text in (*FACTS, *IDLE)])
             assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in IDLE)
     assert found[0] == pytest.approx(found[1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "question"),
+    [
+        ("Find one nearby and sign me up.", "Your dentist is Dr. Rossi.", "Who is my dentist?"),
+        ("Ok, do it.", "Your flight leaves at 7:40.", "When does my flight leave?"),
+        ("Check me in.", "Your gate is B12.", "Which gate is mine?"),
+        ("Where did we park?", "Near the entrance.", "At which entrance did we park?"),
+    ],
+)
+def test_a_short_answer_with_a_fact_is_evidence(asked, answer, question):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add_exchange(asked, answer, session="monday")
+        assert memory.search(question).evidence == "strong"
