@@ -36,9 +36,10 @@ def consolidated(memory):
     """The short-term memories that consolidations in force took, each as often as it was taken."""
     taken = Counter()
     with database_of(memory).read() as db:
-        for table in ("promotions", "members"):  # what is long-term by then may go into a later one
+        tiers = {"promotions": "t.status", "members": "r.tier_before"}
+        for table, tier in tiers.items():  # what is long-term by then may go into a later one
             sql = f"""SELECT t.doc FROM {table} t JOIN consolidations c ON c.user_id = t.user_id AND c.id = t.consolidation
-                WHERE c.undone_at IS NULL AND t.status = 'short_term'"""
+                JOIN records r ON r.doc = t.doc WHERE c.undone_at IS NULL AND {tier} = 'short_term'"""
             taken.update(doc for (doc,) in db.execute(sql).fetchall())
     return taken
 
