@@ -9,13 +9,25 @@ import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import tzinfo
+from typing import Any
 
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Idle
-from mnemic.services.processes import renew_in_child
+from mnemic.services.processes import PerProcess, renew_in_child
 from mnemic.types import Scope
 
 __all__ = ["IdleTrigger"]
+
+
+def _imported() -> Any:
+    """Import what idle work needs: a fork waits until it is there."""
+    from mnemic.knowledge import pipeline
+    from mnemic.lifecycle import consolidation, maintenance, sessions
+
+    return pipeline, consolidation, maintenance, sessions
+
+
+_MODULES = PerProcess(_imported)
 
 
 class IdleTrigger:
@@ -141,6 +153,7 @@ class IdleTrigger:
             return False
         self.fired += 1
         try:
+            _MODULES.get()
             self._process()
             if quiet:
                 self._maintain()

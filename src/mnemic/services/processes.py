@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
@@ -99,6 +99,17 @@ class PerProcess(Generic[T]):
         self._inherited: list[T | None] = []
         self._lock = process_lock()
         renew_in_child(self, type(self).renew)
+        pause_for_forks(self)
+
+    @contextmanager
+    def paused(self, until: float) -> Generator[None]:
+        """No value is made while the block runs, for a fork: a child would wait for ever for modules that are half imported."""
+        locked = self._lock.acquire(timeout=max(until - time.monotonic(), 0.0))
+        try:
+            yield
+        finally:
+            if locked:
+                self._lock.release()
 
     def renew(self) -> None:
         """Begin without a value, in a forked child; that of the parent is kept."""
