@@ -32,6 +32,7 @@ class Site:
 
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
+        listener.listen()  # a page that is asked for before the server has started waits for it
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         application = app(memory, access=Access(token="t"))
         self._server = uvicorn.Server(uvicorn.Config(application, log_level="error", lifespan="off", access_log=False))
