@@ -7,8 +7,8 @@ signals and the other passes say.
 Of the first hits on the same matter the latest comes first. One logistic regression on pairs of hits decides whether the
 later one moves before an earlier one that is ranked ahead of it. A new value is told from another fact by how near the two
 are to each other, and by how far the later one stands out: how much nearer it is to the question than the hits that are
-merely next. A correction, an ending or a change is told from an addition by the vector and the stop words of the later one:
-a regression of its own, ``UPDATES``. The other features are the share of the question that both contain, the words they have
+merely next. A regression of its own, ``UPDATES``, distinguishes corrections, endings and changes from additions by the vector
+and the stop words of the later one. The other features are the share of the question that both contain, the words they have
 in common beside it, whether the later one has other numbers, is about another person or thing, tells of an event, or is
 hypothetical or temporary, and whether it is far less likely to bear on the question. No hit is removed: hits only change
 places.
