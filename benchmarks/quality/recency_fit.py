@@ -9,9 +9,9 @@ the earlier one answers, or neither does (also the other questions of BEAM, thos
 observations as remembered statements, those about conversations with an assistant, and those about small memories).
 ``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
 
-``update`` is a regression on the vector and the stop words of the later text, fitted on ``statements_that_update.json``: 680 pairs of statements by
-four authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or is of another
-thing, supposed, temporary, planned, past or an addition. No text is read by weights that its author had a part in.
+``update`` is a regression on the vector and the stop words of the later text, fitted on ``statements_that_update.json``: 680 pairs
+of statements by four authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or
+is of another thing, supposed, temporary, planned, past or an addition. No text is read by weights that its author had a part in.
 """
 
 from __future__ import annotations

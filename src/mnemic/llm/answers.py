@@ -28,7 +28,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
-from mnemic.text.dates import UNMISTAKABLE, mentioned_periods, without_days_near
+from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_days_near
 from mnemic.text.english import NUMBERS, WEEKDAYS, names
 from mnemic.text.markup import unmarked, visible
 from mnemic.text.sentences import sentences
@@ -158,7 +158,7 @@ def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _WORDS = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-_DATE_WORDS = re.compile(rf"\b(?:{UNMISTAKABLE}|(?:march|may) \d|\d+ (?:march|may)|{'|'.join(WEEKDAYS)})\b")
+_DATE_WORDS = re.compile(rf"\b(?:{UNMISTAKABLE_MONTHS}|(?:march|may) \d|\d+ (?:march|may)|{'|'.join(WEEKDAYS)})\b")
 _DAY_WORDS = re.compile(
     rf"\b(?:(?:{'|'.join(WEEKDAYS)})s?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|evening|afternoon|"
     r"night)\b"

@@ -42,7 +42,7 @@ _ERROR_TEXTS: failures.ErrorTexts = {
     ),
     "other": _FAILED,
 }
-_OF_THE_TASK = frozenset(("ModelContextWindowExceededError", "ContentFilterError"))
+_TASK_ERRORS = frozenset(("ModelContextWindowExceededError", "ContentFilterError"))
 """Classes of errors that no other form of the request avoids."""
 
 
@@ -64,7 +64,7 @@ def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> R
     names = {base.__name__ for base in type(error).__mro__}
     unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
     concerns: Literal["form", "answer", "final"] = "final"
-    if failure.meaning in ("rejected", "other") and not names & _OF_THE_TASK:
+    if failure.meaning in ("rejected", "other") and not names & _TASK_ERRORS:
         if unsent or failure.meaning == "rejected":
             concerns = "form"
         elif "UnexpectedModelBehavior" in names:

@@ -54,7 +54,7 @@ _LEAST_SEARCHED = 8
 """Records below which a smaller memory makes a hit no more significant."""
 _COURTESY = 3
 """Content words up to which a turn of an assistant may be a courtesy, near to any other: "Noted.", "Thanks for telling me."."""
-_TELLING = english.NAME | english.NUMBER | english.TIME
+_FACTUAL = english.NAME | english.NUMBER | english.TIME
 _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
@@ -134,7 +134,7 @@ def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
     A repetition of a text that may need no memory holds none, nor does a courtesy: a few words of an assistant that ask, or
     that have no name, number or time, nor a word of the query if that needs memory.
     """
-    says_something = (pool.traits & _TELLING) > 0
+    says_something = (pool.traits & _FACTUAL) > 0
     if not pool.need:
         says_something |= own_coverage(pool) > 0
     asks = (pool.traits & english.QUESTION) > 0

@@ -21,7 +21,9 @@ MOST_PERIODS = 20
 
 _NUMBER_OF = {month: number for number, month in enumerate(MONTHS, start=1)}
 _ANY = "|".join(MONTHS)
-UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
+UNMISTAKABLE_MONTHS = "|".join(
+    month for month in MONTHS if month not in {"march", "may"}
+)  # march and may are verbs as well
 _BEFORE_A_MONTH = "in|of|during|by|since|until|till|late|early|mid|last|this|next|and|before|after|between|from"
 
 _YEAR = r"(?:19|20)\d\d"
@@ -57,7 +59,7 @@ _DATES = tuple(
         (rf"\b({_YEAR})-(0[1-9]|1[0-2])\b", (1, 2, 0)),
         (rf"\b(0?[1-9]|1[0-2])[./]({_YEAR})\b", (2, 1, 0)),
         (rf"\b(?:{_BEFORE_A_MONTH})[ -]({_ANY})\b", (0, 1, 0)),
-        (rf"\b({UNMISTAKABLE})\b", (0, 1, 0)),
+        (rf"\b({UNMISTAKABLE_MONTHS})\b", (0, 1, 0)),
         (rf"\b({_YEAR})\b", (1, 0, 0)),
     )
 )

@@ -47,14 +47,14 @@ class StoredPromotion:
     members: dict[int, int]
 
 
-PARTS = """promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
+PROMOTION_ROWS = """promotions p JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation
     LEFT JOIN members m ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number"""
 """Promotions with their consolidation, and a row for each member."""
 
 
 def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
     """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
-    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at, m.doc, m.descends FROM {PARTS}
+    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at, m.doc, m.descends FROM {PROMOTION_ROWS}
         WHERE p.user_id = ? {where} ORDER BY c.at, c.id, p.number, m.doc"""
     found: dict[tuple[str, int], StoredPromotion] = {}
     for *own, undone, member, descends in db.execute(sql, (user, *values)):
@@ -200,7 +200,7 @@ def _promote(
 
 def _has_absorbed(t: Transaction, doc: int, member: int) -> bool:
     """Whether a consolidation that was not undone added a lineage edge from one memory to another."""
-    sql = f"""SELECT 1 FROM {PARTS} WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1
+    sql = f"""SELECT 1 FROM {PROMOTION_ROWS} WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1
         AND c.undone_at IS NULL"""
     return bool(t.db.execute(sql, (t.user, doc, member)).fetchall())
 

@@ -242,7 +242,7 @@ def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
-    heads = f"""SELECT p.doc FROM {consolidation.PARTS} WHERE p.user_id = ? AND c.undone_at IS NULL
+    heads = f"""SELECT p.doc FROM {consolidation.PROMOTION_ROWS} WHERE p.user_id = ? AND c.undone_at IS NULL
         AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, docs, docs))

@@ -217,9 +217,9 @@ class MnemicChatMemory(BaseMemory):
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and stores what of this is new.
 
-        What this leaves out behind a message that it keeps is an edit: later objects on the session do not load it, and it is
-        recalled in other sessions only. An older part that is cut off is still loaded and recalled, and what an empty buffer
-        leaves out is recalled.
+        What this leaves out is an edit: later objects on the session do not load it, and it is recalled in other sessions only.
+        An older part that is cut off, with nothing in its place, is no edit: it is still loaded and recalled. What an empty
+        buffer leaves out is recalled.
 
         When this removes the end of the buffer and the same message is put next, it is a repeated request: a retry, or an
         answer generated again. It is not stored again.
