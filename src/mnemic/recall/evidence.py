@@ -47,7 +47,7 @@ _REFERENCE_SIZE, _SMALL_SHIFT, _SMALL_SCALE = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # independent of the query
 _APART = {"period"}  # has a least probability of its own
 _ASSISTED_WEAK = 0.25
-_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _LENGTH, _SIZE = -1.3, 6.6, 0.25, -0.2
+_ASSISTED_INTERCEPT, _HIGHEST_COSINE, _LENGTH, _SIZE = -1.29, 6.55, 0.26, -0.2
 _LONG = 20
 """Content words from which a longer record makes its cosine no more significant."""
 _LEAST_SEARCHED = 8
