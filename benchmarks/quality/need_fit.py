@@ -1,4 +1,4 @@
-"""Fits the weights of ``mnemic.recall.need`` and prints them, with how they do on chats by other authors.
+"""Fits the weights of ``mnemic.recall.evidence`` and prints them, with how they do on chats by other authors.
 
     python -m benchmarks.quality.need_fit [--json OUT]
 

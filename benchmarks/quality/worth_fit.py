@@ -1,4 +1,4 @@
-"""Fits the weights of ``mnemic.knowledge.judgement``, and prints them.
+"""Fits the weights of ``mnemic.knowledge.selection``, and prints them.
 
     python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--json OUT]
 

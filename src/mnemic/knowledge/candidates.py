@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
-from mnemic.knowledge.judgement import judgements
 from mnemic.knowledge.metadata import describe
-from mnemic.knowledge.selection import Statement, statements, worth
+from mnemic.knowledge.selection import Statement, judgements, statements, worth
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted

@@ -20,8 +20,7 @@ from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import bare_words
-from mnemic.text.prose import without_output
-from mnemic.text.sentences import sentences
+from mnemic.text.sentences import sentences, without_output
 from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.text.values import now
 from mnemic.types import Episode, Message, RecordFilter, Source

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, StoreError, StoreReadOnly
 from mnemic.protocols import Embedder
-from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.runtime.settings import RetentionPolicy
-from mnemic.runtime.usage import is_counted
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Archive,

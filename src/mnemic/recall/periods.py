@@ -14,8 +14,7 @@ from mnemic.indexes.keyword import Corpus
 from mnemic.ingest.messages import role_of
 from mnemic.runtime.views import View
 from mnemic.text import english
-from mnemic.text.dates import may_name_a_date, named_periods, without_periods
-from mnemic.text.relative_dates import Period
+from mnemic.text.dates import Period, may_name_a_date, named_periods, without_periods
 from mnemic.text.terms import content_terms
 from mnemic.text.values import from_micros
 from mnemic.types import Query

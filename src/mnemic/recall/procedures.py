@@ -17,8 +17,7 @@ import numpy as np
 from mnemic.indexes.catalog import DAY, KINDS
 from mnemic.recall.recipes import Recipe
 from mnemic.recall.search import allowed_rows, search
-from mnemic.runtime.runtime import Runtime
-from mnemic.runtime.usage import uncounted
+from mnemic.runtime.runtime import Runtime, uncounted
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
 from mnemic.text.values import to_micros

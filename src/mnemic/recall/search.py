@@ -26,11 +26,10 @@ from mnemic.recall.candidates import (
     turn_weight,
 )
 from mnemic.recall.context import Frame, render_hits
-from mnemic.recall.evidence import cap_at_weak, relevances
+from mnemic.recall.evidence import cap_at_weak, need, relevances
 from mnemic.recall.graph import proximities
 from mnemic.recall.language import in_english, warn_of_other_languages
 from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
-from mnemic.recall.need import need
 from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit

@@ -19,11 +19,10 @@ from mnemic.rerankers import reranker_from
 from mnemic.runtime.indexer import Indexer
 from mnemic.runtime.notices import Notices
 from mnemic.runtime.redaction import RedactingStore
-from mnemic.runtime.runtime import Runtime, SearchGate
+from mnemic.runtime.runtime import Runtime, SearchGate, Uses
 from mnemic.runtime.scheduler import Scheduler
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
 from mnemic.runtime.updater import IndexUpdater
-from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
 from mnemic.stores import InMemoryStore, SqliteStore, postgres_store
 from mnemic.text.values import shown

@@ -17,8 +17,7 @@ from mnemic.errors import Conflict, InvalidInput
 from mnemic.lifecycle import erasure
 from mnemic.paths import is_address
 from mnemic.runtime.redaction import RedactingStore, unwrap_store
-from mnemic.runtime.runtime import Runtime
-from mnemic.runtime.usage import Uses
+from mnemic.runtime.runtime import Runtime, Uses
 from mnemic.runtime.views import Views
 from mnemic.stores.sql.changes import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.erasure import ERASURE

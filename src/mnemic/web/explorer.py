@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
-from mnemic.runtime.usage import uncounted
+from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed
 from mnemic.text.values import local
 from mnemic.web.access import Access

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mnemic import Memory
 from mnemic.embedders import HashingEmbedder
-from mnemic.knowledge.judgement import FRAME, WORTH, judgements
+from mnemic.knowledge.selection import FRAME, WORTH, judgements
 from mnemic.runtime.indexer import Indexer
 from mnemic.testing import FailingEmbedder
 

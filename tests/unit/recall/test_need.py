@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory, documents
-from mnemic.recall.need import PROBE, need
+from mnemic.recall.evidence import NEED, need
 from mnemic.vectors import DEFAULT_MODELS, LinearProbe
 
 FACTS = {
@@ -41,8 +41,8 @@ def test_it_is_never_above_even_odds_and_unknown_for_other_models(model):
 
 
 def test_the_weights_are_what_was_packed():
-    assert PROBE.weights.shape == (385,)
-    assert LinearProbe.pack(PROBE.weights) == LinearProbe.pack(np.float16(PROBE.weights))
+    assert NEED.weights.shape == (385,)
+    assert LinearProbe.pack(NEED.weights) == LinearProbe.pack(np.float16(NEED.weights))
 
 
 @pytest.mark.parametrize("text", ["ok", "yes", "go on", "lol", "tell me a joke"])

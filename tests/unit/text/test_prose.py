@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.prose import without_output
+from mnemic.text.sentences import without_output
 
 PROSE = [
     "I renamed load to read_all in the parser.",

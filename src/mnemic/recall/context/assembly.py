@@ -15,8 +15,7 @@ from mnemic.recall.context.packing import cannot_fit, line_of, preference_text, 
 from mnemic.recall.order import latest_statements, likeness
 from mnemic.recall.results import hit_from
 from mnemic.recall.search import GRADES, allowed_rows, search
-from mnemic.runtime.runtime import Runtime
-from mnemic.runtime.usage import is_counted
+from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.rows import importances
 from mnemic.text.english import bare_words, in_first_person
