@@ -1,10 +1,11 @@
-"""Corrections, endings and changes by another hand: which of two statements comes first, before and after processing.
+"""Corrections, endings and changes by other hands: which of two statements comes first, before and after processing.
 
     python -m benchmarks.quality.changes [--form FORM] [--json OUT]
 
-Each case of ``talk_by_others/changes.json`` is a statement, a later one, and a question about what holds now. In 60 the later
-one corrects, ends or changes the first; in 40 controls it does not, and the first one answers. A record holds the two alone
-(``two``), each with a reply of an assistant (``reply``), or the two amid 60 lines of talk (``amid``).
+Each case of ``talk_by_others/changes.json`` and ``changes_by_another.json``, by two authors, is a statement, a later one, and a
+question about what holds now. In 60 and 80 the later one corrects, takes back, ends or changes the first; in 40 and 60 controls it
+does not, and the first one answers. A record holds the two alone (``two``), each with a reply of an assistant (``reply``), or the
+two amid 60 lines of talk (``amid``).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from benchmarks import reporting
 from mnemic import Memory, Message
 
 FOLDER = Path(__file__).with_name("talk_by_others")
-CASES = FOLDER / "changes.json"
+FILES = (FOLDER / "changes.json", FOLDER / "changes_by_another.json")
 FORMS = ("two", "reply", "amid")
 START = datetime(2026, 9, 1, 10, tzinfo=UTC)
 LINES = 60
@@ -68,12 +69,14 @@ def main(given: Sequence[str]) -> None:
     parser.add_argument("--cases", type=int, help="only the first of each kind")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
-    cases = {kind: found[: options.cases] for kind, found in json.loads(CASES.read_text(encoding="utf-8")).items()}
-    figures = {form: measured(form, cases) for form in options.form or FORMS}
+    figures = dict[str, dict[str, Any]]()
+    for file in FILES:
+        cases = {kind: found[: options.cases] for kind, found in json.loads(file.read_text(encoding="utf-8")).items()}
+        figures |= {f"{file.stem}, {form}": measured(form, cases) for form in options.form or FORMS}
     names = [*figures[next(iter(figures))]]
     reporting.print_table("changes", ("form", *names), [(form, *found.values()) for form, found in figures.items()])
     if options.json:
-        data = {"file": CASES.name, "sha256": reporting.sha256(CASES)}
+        data = {"sha256": {file.name: reporting.sha256(file) for file in FILES}}
         definitions = {"right": "percent of cases whose answer is found before the other statement"}
         result = reporting.document(
             "quality.changes", given, data=data, machine=reporting.machine(), definitions=definitions, figures=figures

@@ -1,9 +1,10 @@
 """Documents pasted into a chat: whether a context shows the answer that one holds, and its tokens.
 
-    python -m benchmarks.quality.pasted [--json OUT]
+    python -m benchmarks.quality.pasted [--cases FILE] [--json OUT]
 
 ``pasted_documents.json`` has 60 questions on six documents of 1.5 to 10 kB (a contract, minutes, mails, a manual, a README, a log),
-with the words that answer them. A document is one message of a user; beside it stand a long answer of an assistant and short
+with the words that answer them; ``pasted_documents_by_others.json`` 80 on ten of 5 kB, by an author who saw neither, half of them
+in other words than the document's. A document is one message of a user; beside it stand a long answer of an assistant and short
 messages, in sessions of their own. Each document has a memory of its own, then all are in one.
 """
 
@@ -49,7 +50,7 @@ def run(
         memory.add(beside)
         for one in documents:
             text = (HERE / one["file"]).read_text(encoding="utf-8")
-            memory.add({"role": "user", "content": f"Here it is:\n{text}"}, session=one["name"])
+            memory.add({"role": "user", "content": f"{one['intro']}\n{text}"}, session=one["name"])
         return {
             one["name"]: [figures([asked(memory, case, budget) for case in one["questions"]]) for budget in BUDGETS]
             for one in documents
@@ -65,9 +66,10 @@ def figures(cases: Sequence[tuple[bool, int, bool]]) -> dict[str, float]:
 def main(given: Sequence[str]) -> Mapping[str, Any]:
     """Run, print, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.pasted", description=__doc__)
+    parser.add_argument("--cases", type=Path, default=CASES, help="default: pasted_documents.json")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
-    cases = json.loads(CASES.read_text(encoding="utf-8"))
+    cases = json.loads(options.cases.read_text(encoding="utf-8"))
     embedder = default_embedder()
     alone = [run([one], cases["beside"], embedder) for one in cases["documents"]]
     conditions = {
@@ -80,7 +82,7 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
         rows = [(name, *(value for one in values for value in one.values())) for name, values in found.items()]
         rows.append(("mean", *(round(float(value), 1) for value in np.mean([row[1:] for row in rows], axis=0))))
         reporting.print_table(condition, ("document", *columns), rows)
-    files = {CASES.name: reporting.sha256(CASES)} | {
+    files = {options.cases.name: reporting.sha256(options.cases)} | {
         one["file"]: reporting.sha256(HERE / one["file"]) for one in cases["documents"]
     }
     result = reporting.document(

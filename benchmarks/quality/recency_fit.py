@@ -9,9 +9,10 @@ the earlier one answers, or neither does (also the other questions of BEAM, thos
 observations as remembered statements, those about conversations with an assistant, and those about small memories).
 ``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
 
-``update`` is a regression on the vector and the stop words of the later text, fitted on ``statements_that_update.json``: 680 pairs
-of statements by four authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or
-is of another thing, supposed, temporary, planned, past or an addition. No text is read by weights that its author had a part in.
+``update`` is a regression on the vector and the phrases of the later text, fitted on ``statements_that_update.json``: 2,180 pairs
+of statements by ten authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or
+is of another thing, supposed, temporary, planned, past or an addition. Phrases are words and pairs of words that at least seven
+authors wrote. No text is read by weights that its author had a part in.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import random
 import sys
 import tempfile
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -47,12 +48,13 @@ FACTS = Path(__file__).with_name("facts_that_change.json")
 SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
 UPDATES = Path(__file__).with_name("statements_that_update.json")
 UPDATING = ("correction", "retraction", "ending", "change")
-SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (0.3, 10.0)
+SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (0.3, 3.0)
+LEAST_AUTHORS = 7
 LINES = 60
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
     "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (3000, 4500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
-    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 12000), "updates": (1200, 1800), "updates amid": (1200, 1800),
+    "observations": (0, 5000), "talk": (0, 4000), "small": (0, 12000), "updates": (4000, 6000), "updates amid": (4000, 6000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
@@ -73,6 +75,7 @@ class Asked:
     count: int
     pairs: Sequence[tuple[int, int]]
     rows: np.ndarray
+    texts: Sequence[str]
     vectors: np.ndarray
     answers: np.ndarray
     wanted: frozenset[int] = field(default=frozenset())
@@ -85,7 +88,7 @@ def seen(
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
     as_it_is = mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))])
     unread = mock.patch.object(
-        order, "UPDATES", **{"log_odds.side_effect": lambda rows, _: np.zeros(len(rows), np.float32)}
+        order, "log_odds_of_update", side_effect=lambda texts, *_: np.zeros(len(texts), np.float32)
     )
     with as_it_is as spy, unread as probe:
         hits = memory.search(question, k=20, **when)
@@ -103,7 +106,7 @@ def seen(
         np.stack([values[name] for name in order.WEIGHTS], axis=1),
         np.array([np.nan if one is None else one for one in told]),
     )
-    return [Asked(*source, len(names), pairs, rows, probe.log_odds.call_args.args[0], answers, *places)]
+    return [Asked(*source, len(names), pairs, rows, *probe.call_args.args[:2], answers, *places)]
 
 
 def of_stories(file: Path, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
@@ -334,25 +337,56 @@ def of_updates(embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
                 )
 
 
-def updates_probe(authors: frozenset[str], embedder: Any) -> LinearProbe:
-    """The regression on the vectors and stop words of later statements by some authors."""
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """The regression on the vectors and phrases of later statements."""
+
+    phrases: Sequence[str]
+    weights: np.ndarray
+
+    def log_odds(self, texts: Sequence[str], vectors: np.ndarray) -> np.ndarray:
+        """(n,) as ``order.log_odds_of_update``."""
+        return np.hstack([vectors, spoken(texts, self.phrases)]) @ self.weights[:-1] + self.weights[-1]
+
+    def to_json(self, dimension: int) -> str:
+        """The file that ``mnemic.recall.order`` reads."""
+        vector = LinearProbe.pack(np.append(self.weights[:dimension], self.weights[-1]))
+        weights = dict(zip(self.phrases, self.weights[dimension:-1].round(2).tolist(), strict=True))
+        return json.dumps({"vector": vector, "phrases": weights}, ensure_ascii=False, indent=0) + "\n"
+
+
+def spoken(texts: Sequence[str], phrases: Sequence[str]) -> np.ndarray:
+    """(n, P) which phrases each text has: 0 or 1."""
+    said = [order.phrases(text) for text in texts]
+    return np.array([[phrase in own for phrase in phrases] for own in said], float).reshape(len(texts), len(phrases))
+
+
+def updates_of(authors: Sequence[str], embedder: Any) -> dict[str, Updates]:
+    """The regression without the statements of each author, by author, and with those of all, by ""."""
     said = json.loads(UPDATES.read_text(encoding="utf-8"))
-    cases = [case for author in sorted(authors) for case in said[author]]
-    texts, answers = [case["new"] for case in cases], [case["kind"] in UPDATING for case in cases]
-    vectors = np.vstack([embedder.embed([name + text for text in texts]) for name in SPEAKERS])
-    words = np.tile(order.stop_words(texts), (len(SPEAKERS), 1))
-    design = np.hstack([vectors, words, np.ones((len(vectors), 1))])
-    ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [vectors.shape[1], words.shape[1], 1])
-    each = np.full(len(design), 1 / len(SPEAKERS))
-    return LinearProbe(LinearProbe.pack(regression.newton(design, np.tile(answers, len(SPEAKERS)), each, ridge)))
+    cases = [(author, case) for author in authors for case in said[author]]
+    texts, who = [case["new"] for _, case in cases], np.array([author for author, _ in cases])
+    answers = np.array([float(case["kind"] in UPDATING) for _, case in cases])
+    by_author = [{phrase for case in said[author] for phrase in order.phrases(case["new"])} for author in authors]
+    wrote = Counter(phrase for own in by_author for phrase in own)
+    phrases = sorted(phrase for phrase, count in wrote.items() if count >= LEAST_AUTHORS)
+    words, vectors = spoken(texts, phrases), [embedder.embed([name + text for text in texts]) for name in SPEAKERS]
+    found: dict[str, Updates] = {}
+    for left_out in (*authors, ""):
+        own = who != left_out
+        rows = np.vstack([np.hstack([vector[own], words[own], np.ones((own.sum(), 1))]) for vector in vectors])
+        ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [vectors[0].shape[1], len(phrases), 1])
+        each = np.full(len(rows), 1 / len(SPEAKERS))
+        weights = regression.newton(rows, np.tile(answers[own], len(SPEAKERS)), each, ridge)
+        found[left_out] = Updates(phrases, weights)
+    return found
 
 
-def with_updates(asked: Sequence[Asked], authors: frozenset[str], embedder: Any) -> list[Asked]:
+def with_updates(asked: Sequence[Asked], by_author: Mapping[str, Updates]) -> list[Asked]:
     """The questions with the updates of their hits, read by weights that their own author had no part in."""
     column, found = [*order.WEIGHTS].index("update"), list[Asked]()
-    probes = {author: updates_probe(authors - {author}, embedder) for author in (*authors, "")}
     for one in asked:
-        odds = probes.get(one.group, probes[""]).log_odds(one.vectors, embedder.id)
+        odds = by_author.get(one.group, by_author[""]).log_odds(one.texts, one.vectors)
         rows = one.rows.copy()
         rows[:, column] = odds[[new for _, new in one.pairs]]
         found.append(replace(one, rows=rows))
@@ -383,18 +417,16 @@ def right(one: Asked, weights: Mapping[str, float]) -> float | None:
     return None if first is None or not one.wanted else float(first in one.wanted)
 
 
-def held_out(asked: Sequence[Asked], names: Sequence[str], embedder: Any) -> dict[str, list[tuple[float, float]]]:
+def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[tuple[float, float]]]:
     """By kind, whether each question has what is wanted first: without recency, and with weights that its story or
     conversation had no part in.
     """
-    authors = frozenset(json.loads(UPDATES.read_text(encoding="utf-8")))
     fold = {group: number % FOLDS for number, group in enumerate(sorted({one.group for one in asked}))}
     none = {**dict.fromkeys(names, 0.0), "bias": -1.0}
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for number in range(FOLDS):
-        read = with_updates(asked, frozenset(a for a in authors if fold[a] != number), embedder)
-        weights = fitted([one for one in read if fold[one.group] != number], names)
-        for one in read:
+        weights = fitted([one for one in asked if fold[one.group] != number], names)
+        for one in asked:
             if fold[one.group] == number and (value := right(one, weights)) is not None:
                 found[one.kind].append((right(one, none) or 0.0, value))
     return found
@@ -408,6 +440,7 @@ def main(given: Sequence[str]) -> None:
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--agents", type=Path, required=True)
     parser.add_argument("--sequences", type=int, default=0, help="of each family; default: two of each attribute")
+    parser.add_argument("--updates", type=Path, help="write the weights of updates to this file")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
     )
@@ -423,11 +456,12 @@ def main(given: Sequence[str]) -> None:
     asked += of_agents(options.agents, embedder)
     asked += of_small(SMALL, embedder)
     asked += [*of_updates(embedder), *of_updates(embedder, other_talk(options.talk[-1]))]
-    names, authors = [*order.WEIGHTS], frozenset(json.loads(UPDATES.read_text(encoding="utf-8")))
-    unseen = with_updates([*of_small(UNSEEN, embedder)], authors, embedder)
-    left_out = held_out(asked, names, embedder)
-    weights = fitted(with_updates(asked, authors, embedder), names)
-    print(LinearProbe.pack(updates_probe(authors, embedder).weights))
+    names = [*order.WEIGHTS]
+    by_author = updates_of([*json.loads(UPDATES.read_text(encoding="utf-8"))], embedder)
+    asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
+    left_out, weights = held_out(asked, names), fitted(asked, names)
+    if options.updates:
+        options.updates.write_text(by_author[""].to_json(embedder.dimension), encoding="utf-8")
     embedder.close()
     for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN, UPDATES):
         print(f"# {file.name} {reporting.sha256(file)}")

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-STEPS = 30
+STEPS, SETTLED = 30, 1e-7
+"""Most steps, and the largest change of a coefficient in the last one."""
 LARGEST = 30.0
 """Log odds beyond which a step counts them as this."""
 
@@ -27,7 +28,10 @@ def newton(design: Floats, answers: Floats, weights: Floats, ridge: Floats, offs
         likely = 1 / (1 + np.exp(-np.clip(design @ found + offset, -LARGEST, LARGEST)))
         slope = design.T @ (weights * (likely - answers)) + ridge * found
         bend = (design * (weights * likely * (1 - likely))[:, None]).T @ design + np.diag(ridge)
-        found -= np.linalg.solve(bend, slope)
+        step = np.linalg.solve(bend, slope)
+        found -= step
+        if np.abs(step).max() < SETTLED:
+            break
     return found
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.recall.order import UPDATES, WEIGHTS, FirstHits, features, latest_first, ordered, stop_words
+from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, log_odds_of_update, ordered, phrases
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
@@ -75,7 +75,7 @@ def test_what_has_nothing_in_common_keeps_its_place():
 def test_what_hardly_bears_on_the_question_stays_behind_what_does():
     question, lives, cats = "Where does Ana live?", "Ana lives in Porto.", "Ana keeps two cats."
     assert asked(question, lives, cats, relevance=(0.3, 0.2), alike=0.45) == [1, 0]
-    assert asked(question, lives, cats, relevance=(0.9, 0.01), alike=0.45) == [0, 1]
+    assert asked(question, lives, cats, relevance=(0.9, 0.01), alike=0.45, updates=(-1, -1)) == [0, 1]
     assert asked(question, lives, "Ana left Porto for Braga.", relevance=(0.9, 0.01), alike=0.45) == [1, 0]
 
 
@@ -160,17 +160,16 @@ class TestUpdates:
         for updates, order in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
             assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == order
 
-    def test_stop_words_are_those_of_the_beginning_in_any_case(self):
-        (found,) = stop_words(["No, it\u2019s NOT: " + "word " * 60 + "because"])
-        assert found.sum() == 4  # no, it, s, not
-        assert stop_words([]).shape == (0, len(found))
+    def test_phrases_are_words_and_pairs_of_the_beginning_in_any_case(self):
+        found = phrases("No, it\u2019s NOT: " + "a " * 100 + "because")
+        assert found == {"no", "it", "s", "not", "a", "no it", "it s", "s not", "not a", "a a"}
+        assert not phrases("")
 
-    def test_weights_are_those_of_vectors_and_stop_words(self):
-        count = len(UPDATES.weights) - 1
-        assert count == 384 + stop_words(["a"]).shape[1]
-        rows = np.random.default_rng(0).normal(size=(3, count)).astype(np.float32)
-        assert not UPDATES.log_odds(rows, "another model").any()
-        assert UPDATES.log_odds(rows, "all-MiniLM-L6-v2").any()
+    def test_another_embedder_has_none(self):
+        texts, vectors = ["It's not on any more."], np.eye(1, 384, dtype=np.float32)
+        assert log_odds_of_update(texts, vectors, "all-MiniLM-L6-v2").any()
+        assert not log_odds_of_update(texts, vectors, "another model").any()
+        assert log_odds_of_update([], vectors[:0], "all-MiniLM-L6-v2").shape == (0,)
 
     def test_texts_that_were_not_fitted_on(self):
         with Memory(":memory:", user="ana") as memory:
@@ -180,5 +179,5 @@ class TestUpdates:
                 "If the concert were in May, I would come along until Sunday.",
             )
             vectors = np.stack(indexer.documents([update, other], indexer.embedder))
-            odds = UPDATES.log_odds(np.hstack([vectors, stop_words([update, other])]), indexer.embedder.id)
+            odds = log_odds_of_update([update, other], vectors, indexer.embedder.id)
         assert odds[0] > 0 > odds[1]
