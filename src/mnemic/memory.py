@@ -403,7 +403,7 @@ class Memory:
 
         receipt = remember.remember(self._runtime, self._scope, content, options, self._zone)
         if receipt.outcome == "superseded":
-            revision.summarise_superseded(self._runtime, self._scope, receipt.id, self._zone)
+            revision.update_superseded(self._runtime, self._scope, receipt.id, self._zone)
         return receipt
 
     def update(
@@ -491,7 +491,7 @@ class Memory:
             self._runtime, self._scope, statement, meant.ids, self._zone,
             matter=meant.matter, held=meant.held, source=source,
         )  # fmt: skip
-        revision.summarise_superseded(self._runtime, self._scope, one.id, self._zone)
+        revision.update_superseded(self._runtime, self._scope, one.id, self._zone)
         return meant.receipts(one)
 
     @overload

@@ -141,7 +141,7 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return None
-    spoken = [waiting for waiting in batch if waiting.message.role not in SILENT_ROLES]
+    spoken = [w for w in batch if w.message.role not in SILENT_ROLES and w.message.content]
     previous, opening = _open_episode(run, level, spoken)
     groups = episodes.segment(run.runtime, run.consultant, [w.message for w in spoken], _matrix(spoken))
     if len(batch) == size and len(groups) > 1:

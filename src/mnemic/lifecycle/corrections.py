@@ -75,24 +75,27 @@ def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> M
     said = validation.text("statement", statement, validation.MAX_CONTENT)
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(said))
-        found = _Statements(runtime, scope, terms)
+        found = _Statements(runtime, scope, terms, said)
         return Meant(found.holding(text) or {text: found.own(text)}, terms)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{said}")) - (values(said) - {*content_terms(text)})
-    return _described(_Statements(runtime, scope, terms), text, said)
+    return _described(_Statements(runtime, scope, terms, said), text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """The statements that records make on a matter, given by its terms."""
+    """The statements that records make on a matter, given by its terms and the new statement."""
 
     runtime: Runtime
     scope: Scope
     terms: frozenset[str]
+    said: str
 
     def own(self, id: str) -> MemoryRecord:
         """What one record says of the matter, whether it holds or not."""
-        return statement_of(self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms)
+        return statement_of(
+            self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms, self.said
+        )
 
     def holding(self, id: str) -> dict[str, MemoryRecord]:
         """What holds of it: this, or what took its place."""
@@ -108,7 +111,8 @@ class _Statements:
         return {name: one for name, one in found.items() if not one.content.rstrip().endswith("?")}
 
 
-def _described(held: _Statements, text: str, said: str) -> Meant:
+def _described(held: _Statements, text: str) -> Meant:
+    said = held.said
     found = forgetting.described(held.runtime, held.scope, text)
     about = _on_the_matter(held.of(found.bearing), text, said)
     right = {name: words for name in about if agrees(words := _words(held, name), said, text)}

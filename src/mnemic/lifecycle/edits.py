@@ -80,7 +80,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     _set_trust(changed, held)
     if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
         return revise(runtime, scope, held, changed, zone)
-    receipt = runtime.store.apply(scope.user, [Restore(id=held.id)])[0]
+    (receipt, *_) = restore(runtime, scope, [held.id], zone)
     del changed["invalid_at"]
     if not receipt.changed or not changed:
         return receipt

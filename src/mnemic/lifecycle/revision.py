@@ -1,4 +1,4 @@
-"""Rewrites episodes and summaries after messages were erased, forgotten or restored."""
+"""Rewrites episodes and summaries after what they were made of was erased, forgotten, superseded or restored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SILENT = "what it says was forgotten"
 
 
 def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> list[Receipt]:
-    """Update what goes with records that were forgotten or restored; returns the receipts of their messages.
+    """Update what goes with records that were forgotten, superseded or restored; returns the receipts of their messages.
 
     A message goes with the memories that say all it says, and comes back with one of them; of another, recall leaves out
     what they say. A memory is archived with any of its messages and restored with the last of them. Episodes and session
@@ -74,7 +74,7 @@ def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[s
     for id_ in found:
         stored = runtime.store.get(scope.user, id_)
         assert isinstance(stored.value, Message)
-        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)
+        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value])
         if stored.status != "archived" and not told.content:
             changes.append(Archive(id=id_, reason=SILENT))
         elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, SILENT):
@@ -112,13 +112,10 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     _summaries(runtime, scope, messages, zone)
 
 
-def summarise_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
-    """Rewrite the summaries of the sessions in which what a memory superseded was said."""
+def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
+    """Update what goes with the records that a memory superseded."""
     before = runtime.store.relations.predecessors(scope.user, [by]).get(by, ())
-    sources = {id_ for record in before for id_ in record.source_ids}
-    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, sorted(sources), kind="message")
-    if number is not None and docs:
-        _summaries(runtime, scope, runtime.store.fetch(number, [*docs.values()]).values(), zone)
+    update_derived(runtime, scope, [record.id for record in before], zone)
 
 
 def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
@@ -148,7 +145,7 @@ def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:
     stored = runtime.store.get(scope.user, id)
     if stored.status == "archived" or not isinstance(stored.value, Message):
         return False
-    return not runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)[0].content
+    return not runtime.store.relations.without_forgotten(scope.user, [stored.value])[0].content
 
 
 def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
