@@ -298,7 +298,7 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
 
 
 def sentence_about(text: str, terms: AbstractSet[str], said: str) -> str:
-    """The sentence of a text that has most of some terms; of several one that says another thing than ``said``, or the first."""
+    """The sentence of a text that has most of some terms; of several one that says another value than ``said``."""
     found = sentences(text) or [text]
     shared = {one: len(terms & {*content_terms(one)}) for one in found}
     return max(found, key=lambda one: (shared[one], has_exchanged(one, said)))

@@ -207,7 +207,7 @@ def store(
 ) -> Receipt:
     """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later.
 
-    ``longer`` are memories that may say these beside other things. ``with_successors``: what has taken the place of those since ends too.
+    ``longer``: memories that may say those beside other things. ``with_successors``: what took their place since ends too.
     """
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
@@ -246,7 +246,7 @@ def _replacing(
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
-    changes = _without_parts(runtime, scope, said, longer)
+    changes = _left_of_others(runtime, scope, replaced, longer)
     for other in sorted(replaced, key=lambda one: one.id in added):
         changes += [added[other.id]] if other.id in added else []
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)
@@ -254,15 +254,17 @@ def _replacing(
     return changes
 
 
-def _without_parts(
-    runtime: Runtime, scope: Scope, parts: Sequence[MemoryRecord], longer: Sequence[MemoryRecord]
+def _left_of_others(
+    runtime: Runtime, scope: Scope, replaced: Sequence[MemoryRecord], longer: Sequence[MemoryRecord]
 ) -> list[Change]:
-    """Changes of the memories that say some statements beside others: they go on without them."""
-    gone = {one.content for one in parts}
-    made = runtime.store.relations.memories_of(scope.user, sorted({id_ for one in parts for id_ in one.source_ids}))
-    derived = runtime.store.knowledge.records(scope.user, sorted({id_ for ids in made.values() for id_ in ids}))
+    """Changes of the memories that say what is replaced beside other things: they go on without it."""
+    gone = {sentence for one in replaced for sentence in sentences(one.content)}
+    sources = sorted({id_ for one in replaced for id_ in one.source_ids})
+    made = {id_ for ids in runtime.store.relations.memories_of(scope.user, sources).values() for id_ in ids}
+    derived = runtime.store.knowledge.records(scope.user, sorted(made.difference(one.id for one in replaced)))
     held = {one.id: one for one in (*derived.values(), *longer) if isinstance(one, MemoryRecord)}
-    left = [without(one, gone) for one in held.values() if one.expired_at is None and _says_beside(one.content, gone)]
+    holding = [one for one in held.values() if one.expired_at is None and one.status != "archived"]
+    left = [without(one, gone) for one in holding if _says_beside(one.content, gone)]
     known = runtime.store.knowledge.duplicates(scope.user, left)
     return [
         Archive(id=one.id, reason=KNOWN) if one.id in known else Revise(record=one, indexing=index, left=True)

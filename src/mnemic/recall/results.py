@@ -19,7 +19,7 @@ from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
 
 
-def with_end(hit: Hit, holds: bool | None, *, ended: bool) -> Hit:
+def with_end(hit: Hit, *, holds: bool | None, ended: bool) -> Hit:
     """A hit, marked as ended or not.
 
     Args:

@@ -560,4 +560,4 @@ def _with_ends(
     for hit in hits:
         doc = docs[hit.id][0]
         ended = known and not hit.superseded_by and validity.ended(doc, filters.at, filters.known_at)
-        yield with_end(hit, holds.get(doc), ended=ended)
+        yield with_end(hit, holds=holds.get(doc), ended=ended)

@@ -378,6 +378,6 @@ def _mark_superseded(
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
     ended = {id_ for id_, doc in docs.items() if not named[id_] and validity.ended(doc, filters.at, filters.known_at)}
     return [
-        with_end(replace(hit, superseded_by=named.get(hit.id, ())), holds[hit.id], ended=hit.id in ended)
+        with_end(replace(hit, superseded_by=named.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
         for hit in hits
     ]

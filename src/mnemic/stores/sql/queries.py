@@ -19,6 +19,7 @@ from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
 from mnemic.text.differences import CUT, agrees, without_sentences
+from mnemic.text.sentences import sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
@@ -786,7 +787,7 @@ _GONE = f"""SELECT p.id, r.doc, r.content, r.status, CASE WHEN r.status = 'archi
     r.expired_at <= ? AND (r.invalid_at IS NULL OR r.invalid_at <= ?)
     FROM records p JOIN lineage l ON l.parent = p.doc JOIN records r ON r.doc = l.child
     WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory'
-    AND (r.status = 'archived' OR r.expired_at IS NOT NULL)"""
+    AND r.said_at IS NOT NULL AND (r.status = 'archived' OR r.expired_at IS NOT NULL)"""
 _AFTER = f"""WITH RECURSIVE later(old, doc) AS (
     SELECT target, source FROM links WHERE target IN {AMONG} AND type = 'supersedes'
     UNION SELECT later.old, links.source FROM links JOIN later ON links.target = later.doc AND links.type = 'supersedes')
@@ -810,6 +811,7 @@ def _gone(db: Connection, user: int, messages: Sequence[Message], filters: Recor
     ends = [LATEST if moment is None else moment for moment in (filters.known_at, filters.at)]
     found = db.execute(_GONE, (*ends, user, [str(m.id) for m in messages])).fetchall() if messages else []
     after = _after(db, [doc for _, doc, *_, ended in found if ended], filters)
+    held = {str(message.id): message for message in messages}
     gone: dict[str, _Gone] = {}
     for id_, doc, content, status, detail, ended in found:
         own = gone.setdefault(id_, _Gone())
@@ -818,8 +820,15 @@ def _gone(db: Connection, user: int, messages: Sequence[Message], filters: Recor
         elif ended and any(agrees(content, later) and agrees(later, content) for later in after.get(doc, ())):
             own.holds_again = True
         elif ended:
-            own.ended.append(content)
+            own.ended += _told(held[id_], content)
     return gone
+
+
+def _told(message: Message, statement: str) -> list[str]:
+    """A statement as a message says it: word for word, else the sentences that agree with it."""
+    if _without(message, [statement]).content != message.content:
+        return [statement]
+    return [one for one in sentences(message.content) if agrees(one, statement, speaker=message.name or "")]
 
 
 def _after(db: Connection, docs: Sequence[int], filters: RecordFilter) -> dict[int, list[str]]:
