@@ -458,7 +458,8 @@ class Memory:
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
         """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
-        What was said stays as evidence, but ranks behind the correction and is marked as replaced. The new memory keeps key,
+        What was said stays as evidence. Recall leaves the wrong sentence out, or marks a message that says nothing else, and
+        ranks it behind the correction; the sentences beside it hold, also those of one memory. The new memory keeps key,
         tags, category, metadata, pinned importance and expiry of what it replaces. To take the correction back, ``forget``
         the new memory, then ``restore`` the replaced one; both ids are on the receipt. A second correction of it also
         replaces the first one.

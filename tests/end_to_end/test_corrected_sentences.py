@@ -243,6 +243,18 @@ def test_what_is_left_of_a_memory_is_not_stored_twice():
         assert sorted(r.content for r in memory.list()) == ["Logs go to Loki.", "The API runs on port 9000."]
 
 
+def test_an_edit_reaches_a_memory_that_says_the_same_beside_other_things():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(JOINED, id="m", sent_at=BEGAN)
+        joined = memory.remember(JOINED, source_ids=["m"]).id
+        single = memory.remember("The API runs on port 8080.", source_ids=["m"]).id
+        memory.update(single, content="The API runs on port 9000.")
+        assert (memory.get(single).content, memory.get(joined).content) == (
+            "The API runs on port 9000.",
+            "Logs go to Loki.",
+        )
+
+
 @pytest.mark.parametrize(
     ("held", "statement"),
     [

@@ -246,7 +246,7 @@ def _replacing(
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
-    changes = _left_of_others(runtime, scope, replaced, longer)
+    changes = left_of_others(runtime, scope, replaced, longer)
     for other in sorted(replaced, key=lambda one: one.id in added):
         changes += [added[other.id]] if other.id in added else []
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)
@@ -254,8 +254,8 @@ def _replacing(
     return changes
 
 
-def _left_of_others(
-    runtime: Runtime, scope: Scope, replaced: Sequence[MemoryRecord], longer: Sequence[MemoryRecord]
+def left_of_others(
+    runtime: Runtime, scope: Scope, replaced: Sequence[MemoryRecord], longer: Sequence[MemoryRecord] = ()
 ) -> list[Change]:
     """Changes of the memories that say what is replaced beside other things: they go on without it."""
     gone = {sentence for one in replaced for sentence in sentences(one.content)}

@@ -18,20 +18,6 @@ from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
 
-
-def with_end(hit: Hit, *, holds: bool | None, ended: bool) -> Hit:
-    """A hit, marked as ended or not.
-
-    Args:
-        hit: with what superseded the memories that say it.
-        holds: whether something of its text holds, as far as its text tells.
-        ended: whether all that says it ended for what is erased.
-    """
-    if holds:
-        return replace(hit, superseded_by=()) if hit.superseded_by else hit
-    return replace(hit, ended=True) if ended or (holds is False and not hit.superseded_by) else hit
-
-
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
 
@@ -70,6 +56,19 @@ def hit_from(
         summary=value.summary, tags=value.tags, speaker=value.speaker, metadata=value.metadata, source=value.source,
         trust=value.trust,
     )  # fmt: skip
+
+
+def with_end(hit: Hit, *, holds: bool | None, ended: bool) -> Hit:
+    """A hit, marked as ended or not.
+
+    Args:
+        hit: with what superseded the memories that say it.
+        holds: whether something of its text holds, as far as its text tells.
+        ended: whether all that says it ended for what is erased.
+    """
+    if holds:
+        return replace(hit, superseded_by=()) if hit.superseded_by else hit
+    return replace(hit, ended=True) if ended or (holds is False and not hit.superseded_by) else hit
 
 
 def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
