@@ -287,3 +287,24 @@ def test_what_denies_the_wrong_value_states_the_right_one(wrong, right, statemen
             memory.correct(description, statement)
             ended = {r.content for r in memory.list(include_expired=True) if r.expired_at}
             assert ended == {*said} - {right}
+
+
+@pytest.mark.parametrize("first", ["correct", "process"])
+def test_what_two_devices_did_apart_leaves_no_corrected_sentence(tmp_path, first):
+    """One device corrects a sentence while the other one makes memories and an episode of it."""
+    with (
+        Memory(tmp_path / "a", user="ana", embedder="hashing") as one,
+        Memory(tmp_path / "b", user="ana", embedder="hashing") as other,
+    ):
+        one.add(f"{JOINED} My dentist is Dr. Rossi.", id="m", session="s", sent_at=BEGAN)
+        one.admin.sync(other)
+        acts = [lambda: one.correct("The API runs on port 8080.", "The API runs on port 9000."), other.process]
+        for act in acts if first == "correct" else acts[::-1]:
+            act()
+        one.admin.sync(other)
+        for device in (one, other):
+            device.process()
+        one.admin.sync(other)
+        for device in (one, other):
+            check(device, "The API runs on port 8080.", ["Logs go to Loki.", "My dentist is Dr. Rossi."], kept=set())
+        assert {r.content for r in one.list()} == {r.content for r in other.list()} >= {"Logs go to Loki."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -310,10 +310,9 @@ def part(record: MemoryRecord, sentence: str) -> MemoryRecord:
     return replace(record, id=id_, content=sentence, version=1, access_count=0)
 
 
-def without(record: MemoryRecord, gone: Collection[str]) -> MemoryRecord:
-    """The next version of a memory, without some of its sentences."""
-    left = " ".join(one for one in sentences(record.content) if one not in gone)
-    return with_new_description(replace(record, content=left, version=record.version + 1, updated_at=now()), record)
+def is_made(record: MemoryRecord) -> bool:
+    """Whether a memory is as processing made it of messages."""
+    return record.id == _id(record.project, record.content, record.source_ids)
 
 
 def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:

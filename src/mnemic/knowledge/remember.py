@@ -12,7 +12,8 @@ from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
-from mnemic.knowledge.candidates import part, sentence_about, stated, without
+from mnemic.knowledge.candidates import part, sentence_about, stated
+from mnemic.knowledge.joined import left_of_others
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import salience, since
 from mnemic.knowledge.selection import is_question, worth
@@ -24,23 +25,10 @@ from mnemic.text.differences import says
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
-from mnemic.types import (
-    AddMemory,
-    Archive,
-    Change,
-    MemoryRecord,
-    Message,
-    Receipt,
-    Revise,
-    Scope,
-    Source,
-    Stored,
-    Supersede,
-)
+from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
 from mnemic.types.literals import AGENT
 
 REPLACED = "the caller says so"
-KNOWN = "what else it says is another memory"
 UNCHANGED_FIELDS = (
     "tags",
     "metadata",
@@ -252,30 +240,6 @@ def _replacing(
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)
         changes.append(ends)
     return changes
-
-
-def left_of_others(
-    runtime: Runtime, scope: Scope, replaced: Sequence[MemoryRecord], longer: Sequence[MemoryRecord] = ()
-) -> list[Change]:
-    """Changes of the memories that say what is replaced beside other things: they go on without it."""
-    gone = {sentence for one in replaced for sentence in sentences(one.content)}
-    sources = sorted({id_ for one in replaced for id_ in one.source_ids})
-    made = {id_ for ids in runtime.store.relations.memories_of(scope.user, sources).values() for id_ in ids}
-    derived = runtime.store.knowledge.records(scope.user, sorted(made.difference(one.id for one in replaced)))
-    held = {one.id: one for one in (*derived.values(), *longer) if isinstance(one, MemoryRecord)}
-    holding = [one for one in held.values() if one.expired_at is None and one.status != "archived"]
-    left = [without(one, gone) for one in holding if _says_beside(one.content, gone)]
-    known = runtime.store.knowledge.duplicates(scope.user, left)
-    return [
-        Archive(id=one.id, reason=KNOWN) if one.id in known else Revise(record=one, indexing=index, left=True)
-        for one, index in zip(left, runtime.indexer.indexing(left, runtime.indexer.embedder), strict=True)
-    ]
-
-
-def _says_beside(text: str, gone: AbstractSet[str]) -> bool:
-    """Whether a text has some of these sentences, and others."""
-    said = {*sentences(text)}
-    return not said.isdisjoint(gone) and not said <= gone
 
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:

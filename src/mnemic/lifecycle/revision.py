@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
 from mnemic.lifecycle import sessions
-from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import without_sentences
 from mnemic.types import (
-    AddEpisode,
     Archive,
     Change,
     Episode,
@@ -171,7 +169,7 @@ def _changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
         return [Archive(id=held.id, reason=EMPTY)] if live else []
     if not (live or _archived_as(runtime, scope, held.id, EMPTY)):
         return []
-    (change,) = rewritten_episodes(runtime, scope.user, [(held, remaining)])
+    (change,) = episodes.rewritten(runtime, scope.user, [(held, remaining)])
     if live and (change.record.title, change.record.content) == (held.title, held.content):
         return []
     return [*([] if live else [Restore(id=held.id)]), change]
@@ -181,31 +179,6 @@ def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
     """Whether a record was archived for a reason of this module."""
     last = runtime.store.history(scope.user, id_)[-1]
     return last.operation == "archive" and last.detail.get("reason") == reason
-
-
-def rewritten_episodes(
-    runtime: Runtime,
-    user: str,
-    episode_messages: Sequence[tuple[object, Sequence[Message]]],
-    *,
-    erased: Collection[str] = (),
-) -> list[AddEpisode]:
-    """The next versions of episodes, from the remaining messages of each.
-
-    A message that is forgotten but not ``erased`` may be restored: it stays a source and limits the trust.
-    """
-    consultant, against = Consultant(runtime), episodes.background(runtime, user)
-    changes: list[AddEpisode] = []
-    for held, messages in episode_messages:
-        assert isinstance(held, Episode)
-        (draft,) = episodes.draft_episodes(consultant, [messages], (held.project, held.session), against=against)
-        record = replace(draft.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
-        still = tuple(id_ for id_ in held.message_ids if id_ not in erased)
-        if len(still) > len(messages) or held.source_ids:
-            record = replace(record, message_ids=still, source=held.source, trust=held.trust)
-        (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
-        changes.append(AddEpisode(record=record, indexing=index, refine=draft.unrefined))
-    return changes
 
 
 def summary_scopes(kin_records: Iterable[LineageNode]) -> dict[str, Scope]:

@@ -269,6 +269,9 @@ class ValidityPromises:
         assert (shown(), shown(before)) == ((left, True), (text, None))
         assert [m.content for m in relations.holding("ana", [said.message])] == [left]
         assert relations.without_forgotten("ana", [said.message]) == [said.message]
+        assert store.knowledge.with_outdated("ana") == []
+        store.apply("ana", [add_memory(text, id="longer", source_ids=("m",), said_at=MOMENT)])
+        assert [m.id for m in store.knowledge.with_outdated("ana")] == ["m"]
         store.apply("ana", [again, Supersede(id="new", by="again", at=None)])
         assert shown() == (text, True)
 

@@ -617,6 +617,16 @@ class Knowledge(Reader[Database]):
                 for row, whole, message in zip(found, held, told, strict=True)
             ]
 
+    def with_outdated(self, user: str) -> list[Message]:
+        """Messages of which something has ended that a longer memory made of them, or an episode, still says."""
+        rest = f"""WHERE user_id = ?1 AND kind = 'message' AND {LIVE} AND doc IN (
+            SELECT a.parent FROM memories old JOIN lineage a ON a.child = old.doc JOIN lineage b ON b.parent = a.parent
+            JOIN records held ON held.doc = b.child WHERE old.user_id = ?1 AND old.expired_at IS NOT NULL
+            AND old.said_at IS NOT NULL AND held.expired_at IS NULL AND held.delete_after IS NULL AND held.{LIVE}
+            AND length(held.content) > length(old.content) AND replace(held.content, old.content, '') <> held.content)
+            ORDER BY doc"""
+        return self._select(user, RECORDS, rest)
+
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors by id, float32; records without one are missing."""
         with self._snapshot(user) as (db, number):
