@@ -21,10 +21,21 @@ def main() -> None:
             memory.add(text, name="Ana", id=f"m{day}", sent_at=START + timedelta(days=day))
         memory.process()
         kept = {record.content: record.id for record in memory.list()}
+        correct_sentence(memory)
         correct(memory, kept["The flight to Porto leaves at 7:40."])
         forget(memory, kept["My dentist is Dr. Rossi."], kept["My locker at the gym has the number 4711."])
         erase(memory, kept["My locker at the gym has the number 4711."])
     print("All as expected.")
+
+
+def correct_sentence(memory: Memory) -> None:
+    """One sentence of a message is wrong; the one beside it holds."""
+    receipt = memory.correct("I live in Lisbon", "Ana lives in Porto with her sister Clara.")[0]
+    home = memory.search("Where does Ana live?", k=1)[0]
+    locker = memory.search("the locker at the gym", kinds=["message"], k=1)[0]
+    print(f"{home.text}  {locker.text}")
+    assert home.id == receipt.id
+    assert (locker.text, locker.current) == ("[...] My locker at the gym has the number 4711.", True)
 
 
 def correct(memory: Memory, flight: str) -> None:

@@ -403,7 +403,7 @@ class Memory:
 
         receipt = remember.remember(self._runtime, self._scope, content, options, self._zone)
         if receipt.outcome == "superseded":
-            revision.summarise_superseded(self._runtime, self._scope, receipt.id, self._zone)
+            revision.update_superseded(self._runtime, self._scope, receipt.id, self._zone)
         return receipt
 
     def update(
@@ -458,7 +458,8 @@ class Memory:
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
         """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
-        What was said stays as evidence, but ranks behind the correction and is marked as replaced. The new memory keeps key,
+        What was said stays as evidence. Recall leaves the wrong sentence out, or marks a message that says nothing else, and
+        ranks it behind the correction; the sentences beside it hold, also those of one memory. The new memory keeps key,
         tags, category, metadata, pinned importance and expiry of what it replaces. To take the correction back, ``forget``
         the new memory, then ``restore`` the replaced one; both ids are on the receipt. A second correction of it also
         replaces the first one.
@@ -491,7 +492,7 @@ class Memory:
             self._runtime, self._scope, statement, meant.ids, self._zone,
             matter=meant.matter, held=meant.held, source=source,
         )  # fmt: skip
-        revision.summarise_superseded(self._runtime, self._scope, one.id, self._zone)
+        revision.update_superseded(self._runtime, self._scope, one.id, self._zone)
         return meant.receipts(one)
 
     @overload

@@ -587,3 +587,17 @@ def test_a_statement_that_comes_with_keywords_is_described_no_second_time(opened
     memory.process()
     (asked,) = [request.prompt for request in model.requests if request.stage == "enrich"]
     assert FACT not in asked
+
+
+@pytest.mark.parametrize("named", ["Ana's dentist is Dr. Rossi.", "The user's dentist is Dr. Rossi."])
+def test_a_correction_of_what_the_model_made_of_a_message_reaches_its_sentence(opened, named):
+    facts = [{"statement": text, "messages": [1]} for text in (named, "The user's cat is called Miso.")]
+    memory = opened(ScriptedModel({**SCRIPT, "extract": {"prediction": "", "statements": facts}}))
+    talk(memory, [("user", "My dentist is Dr. Rossi. My cat is called Miso.")])
+    memory.process()
+    (wrong,) = (record.id for record in memory.list() if record.content == named)
+    memory.correct(wrong, "The user's dentist is Dr. Bianchi.")
+    (hit,) = memory.search("Who is my dentist?", kinds=["message"])
+    assert (hit.text, hit.current) == ("[...] My cat is called Miso.", True)
+    memory.restore(wrong)
+    assert memory.search("Who is my dentist?", kinds=["message"])[0].text == memory.get("m0").content

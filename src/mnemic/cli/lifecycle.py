@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     flag("--dry-run", "preview what would be replaced"),
 )
 def correct(given: Namespace) -> Answer:
-    """Replace what is wrong by a statement. What was said stays as evidence, behind the correction and marked as replaced;
-    records that are near the description and stay are printed. To take a correction back, mnemic forget --id the new record,
-    then mnemic restore the replaced one. Exit code 1 if nothing was corrected.
+    """Replace what is wrong by a statement. What was said stays as evidence, behind the correction, without the wrong sentence
+    or, if it says nothing else, marked as replaced; records that are near the description and stay are printed. To take a
+    correction back, mnemic forget --id the new record, then mnemic restore the replaced one. Exit code 1 if nothing was
+    corrected.
 
     examples:
       mnemic correct "my dentist" "My dentist is Dr. Bianchi."

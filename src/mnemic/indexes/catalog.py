@@ -86,10 +86,9 @@ class Validity:
         return found
 
     def superseding(self, doc: int, at: int | None, known_at: int | None = None) -> list[int]:
-        """The docs that superseded a memory, or all memories derived from a message.
+        """The docs that superseded a memory, or all memories derived from a message; empty if any of them is still current.
 
-        Memories with other sources do not count. Empty if any of them is still current: a message with two statements is not
-        superseded by the successor of one.
+        Memories with other sources do not count. Whether a message says more than its memories, the store knows.
         """
         own = [doc] if self._is_memory(doc) else [m for m in self.saying(doc) if len(self.origins[m]) <= OWN]
         holds = [self.successor(memory, at, known_at) for memory in own]
@@ -370,11 +369,12 @@ class Columns:
 
     @property
     def abridged(self) -> frozenset[int]:
-        """Docs of the sources of archived and superseded memories: something they say may be forgotten or corrected."""
+        """Docs of the sources of archived and expired memories: something they say may be forgotten or have ended."""
         return self.cached("abridged", self._abridged)
 
     def _abridged(self) -> frozenset[int]:
-        gone = [*self.doc[self.status == STATUSES["archived"]].tolist(), *self.validity.successors]
+        expired = self.validity.doc[self.validity.expired < FOREVER]
+        gone = np.append(self.doc[self.status == STATUSES["archived"]], expired)
         child, parent = self.validity.pairs[0], self.validity.pairs[1]
         return frozenset(parent[np.isin(child, gone)].tolist())
 

@@ -21,6 +21,7 @@ from mnemic.knowledge.selection import Statement, judgements, statements, worth
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
+from mnemic.text.differences import has_exchanged
 from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -296,9 +297,22 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
     )
 
 
-def sentence_about(text: str, terms: AbstractSet[str]) -> str:
-    """The sentence of a text that has most of some terms; the first of several."""
-    return max(sentences(text) or [text], key=lambda one: len(terms & {*content_terms(one)}))
+def sentence_about(text: str, terms: AbstractSet[str], said: str) -> str:
+    """The sentence of a text that has most of some terms; of several one that says another value than ``said``."""
+    found = sentences(text) or [text]
+    shared = {one: len(terms & {*content_terms(one)}) for one in found}
+    return max(found, key=lambda one: (shared[one], has_exchanged(one, said)))
+
+
+def part(record: MemoryRecord, sentence: str) -> MemoryRecord:
+    """One sentence of a memory, as a memory of its own."""
+    id_ = _id(record.project, sentence, record.source_ids)
+    return replace(record, id=id_, content=sentence, version=1, access_count=0)
+
+
+def is_made(record: MemoryRecord) -> bool:
+    """Whether a memory is as processing made it of messages."""
+    return record.id == _id(record.project, record.content, record.source_ids)
 
 
 def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:

@@ -6,8 +6,8 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from mnemic.text.english import bare_words
 from mnemic.text.sentences import sentences, without_output
 from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.text.values import now
-from mnemic.types import Episode, Message, RecordFilter, Source
+from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
 
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative
@@ -409,3 +409,28 @@ def least_trusted(messages: Sequence[Message]) -> tuple[Source, float]:
 
 def _trust(message: Message) -> float:
     return 1.0 if message.trust is None else message.trust
+
+
+def rewritten(
+    runtime: Runtime,
+    user: str,
+    episode_messages: Sequence[tuple[object, Sequence[Message]]],
+    *,
+    erased: Collection[str] = (),
+) -> list[AddEpisode]:
+    """The next versions of episodes, from the remaining messages of each.
+
+    A message that is forgotten but not ``erased`` may be restored: it stays a source and limits the trust.
+    """
+    consultant, against = Consultant(runtime), background(runtime, user)
+    changes: list[AddEpisode] = []
+    for held, messages in episode_messages:
+        assert isinstance(held, Episode)
+        (draft,) = draft_episodes(consultant, [messages], (held.project, held.session), against=against)
+        record = replace(draft.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
+        still = tuple(id_ for id_ in held.message_ids if id_ not in erased)
+        if len(still) > len(messages) or held.source_ids:
+            record = replace(record, message_ids=still, source=held.source, trust=held.trust)
+        (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
+        changes.append(AddEpisode(record=record, indexing=index, refine=draft.unrefined))
+    return changes

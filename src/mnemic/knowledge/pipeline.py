@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict, NotFound
-from mnemic.knowledge import enrichment, episodes, segmentation
+from mnemic.knowledge import enrichment, episodes, joined, segmentation
 from mnemic.knowledge.candidates import Snapshot, candidates
 from mnemic.knowledge.reconciliation import reconcile_batch
 from mnemic.runtime.consultant import Consultant
@@ -105,6 +105,7 @@ def process(
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)
+            joined.settle(runtime, scope)
         done = enrichment.enrich_pending(
             runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
         )
@@ -141,7 +142,7 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return None
-    spoken = [waiting for waiting in batch if waiting.message.role not in SILENT_ROLES]
+    spoken = [w for w in batch if w.message.role not in SILENT_ROLES and w.message.content]
     previous, opening = _open_episode(run, level, spoken)
     groups = episodes.segment(run.runtime, run.consultant, [w.message for w in spoken], _matrix(spoken))
     if len(batch) == size and len(groups) > 1:

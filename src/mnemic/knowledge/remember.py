@@ -12,15 +12,17 @@ from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
-from mnemic.knowledge.candidates import sentence_about, stated
+from mnemic.knowledge.candidates import part, sentence_about, stated
+from mnemic.knowledge.joined import left_of_others
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import salience, since
-from mnemic.knowledge.selection import worth
+from mnemic.knowledge.selection import is_question, worth
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place
 from mnemic.text.differences import says
+from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
@@ -129,8 +131,14 @@ def remember(
         why = "an untrusted statement cannot replace a trusted one: remember it without replaces=, or from a trusted source"
         return Receipt(id=record.id, outcome="rejected", reason=why)
     terms = {*content_terms(record.content)} if matter is None else matter
-    ended = [statement_of(runtime, scope, other, terms) for other in replaced]
-    return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), one.kinds)
+    ended = [
+        other.value if matter is None and isinstance(other.value, MemoryRecord)
+        else statement_of(runtime, scope, other, terms, record.content)
+        for other in replaced
+    ]  # fmt: skip
+    longer = [other.value for other in replaced if isinstance(other.value, MemoryRecord)]
+    stored = store(runtime, scope, record, ended, longer, with_successors=matter is not None)
+    return with_redactions(stored, one.kinds)
 
 
 def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
@@ -141,28 +149,39 @@ def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
     return max(filter(None, (message.sent_at for message in messages)), default=None)
 
 
-def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str]) -> MemoryRecord:
-    """The memory that a new statement replaces: itself, or what a message says of the matter.
+def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str], said: str) -> MemoryRecord:
+    """What a new statement takes the place of: what a memory or a message says of the matter.
 
     A message is evidence and never ends. What it says is that of the memories derived from it, or of its sentences, which
-    becomes such a memory, that has most terms of the matter.
+    becomes such a memory, that has most terms of the matter. Of a memory of several sentences it is one of them, too.
 
     Raises:
         InvalidInput: it is an episode.
     """
     value = replaced.value
     if isinstance(value, MemoryRecord):
-        return value
+        return _part_about(value, terms, said)
     if not isinstance(value, Message):
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
     made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
     derived = [
-        one
+        _part_about(one, terms, said)
         for one in runtime.store.knowledge.records(scope.user, made).values()
         if isinstance(one, MemoryRecord) and one.said_at
     ]
-    said = stated(value, sentence_about(value.content, terms), replaced.project)
-    return max((*derived, said), key=lambda one: len(terms & {*content_terms(one.content)}))
+    own = stated(value, sentence_about(value.content, terms, said), replaced.project)
+    return max((*derived, own), key=lambda one: len(terms & {*content_terms(one.content)}))
+
+
+def _part_about(record: MemoryRecord, terms: AbstractSet[str], said: str) -> MemoryRecord:
+    """The sentence of a memory that a new statement takes the place of, as a memory of its own.
+
+    The memory itself if it has ended, is the value of a key, is an answer with its question, or if the statement is as long.
+    """
+    found = sentences(record.content)
+    if record.expired_at or record.key or len(found) <= len(sentences(said)) or any(map(is_question, found)):
+        return record
+    return part(record, sentence_about(record.content, terms, said))
 
 
 def store(
@@ -170,12 +189,13 @@ def store(
     scope: Scope,
     record: MemoryRecord,
     replaced: Sequence[MemoryRecord] = (),
+    longer: Sequence[MemoryRecord] = (),
     *,
     with_successors: bool = False,
 ) -> Receipt:
     """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later.
 
-    ``with_successors``: what has taken the place of those since ends too.
+    ``longer``: memories that may say those beside other things. ``with_successors``: what took their place since ends too.
     """
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
@@ -188,7 +208,7 @@ def store(
         record = with_emotion(record, index.vector, embedder.id)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True, settle=True)]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
-        changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
+        changes += _replacing(runtime, scope, record, replaced, longer, with_successors=with_successors)
     receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
@@ -202,17 +222,19 @@ def store(
 
 
 def _replacing(
-    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, with_successors: bool
-) -> list[Change]:
-    """Changes that end the memories which a caller says the new one replaces; what only a message said is stored before.
+    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord],
+    longer: Sequence[MemoryRecord], *, with_successors: bool,
+) -> list[Change]:  # fmt: skip
+    """Changes that end the memories which a caller says the new one replaces.
 
-    Of several that say the same, each is stored after the last has ended: else it would be known already.
+    What only a message said, or a memory beside other things, is stored before, and that memory goes on without it. Of several
+    that say the same, each is stored after the last has ended: else it would be known already.
     """
     known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
-    changes: list[Change] = []
+    changes = left_of_others(runtime, scope, replaced, longer)
     for other in sorted(replaced, key=lambda one: one.id in added):
         changes += [added[other.id]] if other.id in added else []
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)

@@ -262,7 +262,7 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
         ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
         frame = _frames(ends[0]) * ends[0], _refers(ends[1]) * ends[1]
-        whole = (text for text in texts if not (_asks(text) or text.endswith(":")))
+        whole = (text for text in texts if not (is_question(text) or text.endswith(":")))
         yield from (Candidate(text, place, question, ends, frame) for text in whole)
 
 
@@ -287,7 +287,7 @@ def _frames(opening: str) -> bool:
 def _refers(ending: str) -> bool:
     """Whether an ending is a question or request that points at the words before it: "Can you translate this?"."""
     words = bare_words(ending)
-    asks = bool(words) and (_asks(ending) or "please" in words or words[0] in REQUEST_WORDS or is_verb(words[0]))
+    asks = bool(words) and (is_question(ending) or "please" in words or words[0] in REQUEST_WORDS or is_verb(words[0]))
     return asks and _points(ending) and not _is_own(ending)
 
 
@@ -304,7 +304,7 @@ def _points(text: str) -> bool:
     return not (THIS.isdisjoint(words) and THIRD.isdisjoint(words) and THESE.isdisjoint(words))
 
 
-def _asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """Whether a text ends in a question: by its mark, or by a particle of Chinese or Japanese."""
     if text.rstrip(_CLOSING).endswith(("?", "？", "؟")):
         return True
@@ -313,7 +313,7 @@ def _asks(text: str) -> bool:
 
 def _is_short_answer(text: str) -> bool:
     """Whether a text needs its question; one that opens in the first person does not."""
-    return _size(text) <= ANSWER and not (_asks(text) or in_first_person(text[:2], bare_words(text)[:2]))
+    return _size(text) <= ANSWER and not (is_question(text) or in_first_person(text[:2], bare_words(text)[:2]))
 
 
 def _is_person(message: Message) -> bool:
@@ -328,7 +328,7 @@ def _question(messages: Sequence[Message], place: int) -> str | None:
     if before is None or before.role in SILENT_ROLES or (before.role, before.name) == (message.role, message.name):
         return None
     asked = _prose(before.content[-READ_CHARS:])[-1:]
-    return next((one for one in asked if _asks(one) and len(one) < MAX_JOINED), None)
+    return next((one for one in asked if is_question(one) and len(one) < MAX_JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
@@ -360,7 +360,7 @@ def _merge_dependent(pieces: Sequence[str]) -> list[str]:
             continue
         if found and _RETRACTION.match(piece):
             found.pop()
-        elif found and len(found[-1]) + len(piece) < MAX_JOINED and _is_dependent(piece) and not _asks(found[-1]):
+        elif found and len(found[-1]) + len(piece) < MAX_JOINED and _is_dependent(piece) and not is_question(found[-1]):
             found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
             found.append(piece)
@@ -369,7 +369,7 @@ def _merge_dependent(pieces: Sequence[str]) -> list[str]:
 
 def _is_dependent(text: str) -> bool:
     """Whether a sentence cannot stand alone: it is anaphoric or a fragment."""
-    if _asks(text):
+    if is_question(text):
         return False
     words = bare_words(text)
     pointing = [word in THIRD or word in THIS for word in words]
@@ -395,7 +395,7 @@ def features(one: Candidate) -> dict[str, float]:
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     first, opens_first = in_first_person(one.text, words), in_first_person(one.text[:2], words[:2])
     question, second, orders = (
-        _asks(one.text),
+        is_question(one.text),
         not SECOND.isdisjoint(known) or SECOND_WIDE in text,
         opens in REQUEST_WORDS,
     )

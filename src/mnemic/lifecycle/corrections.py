@@ -75,24 +75,27 @@ def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> M
     said = validation.text("statement", statement, validation.MAX_CONTENT)
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(said))
-        found = _Statements(runtime, scope, terms)
+        found = _Statements(runtime, scope, terms, said)
         return Meant(found.holding(text) or {text: found.own(text)}, terms)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{said}")) - (values(said) - {*content_terms(text)})
-    return _described(_Statements(runtime, scope, terms), text, said)
+    return _described(_Statements(runtime, scope, terms, said), text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """The statements that records make on a matter, given by its terms."""
+    """The statements that records make on a matter, given by its terms and the new statement."""
 
     runtime: Runtime
     scope: Scope
     terms: frozenset[str]
+    said: str
 
     def own(self, id: str) -> MemoryRecord:
         """What one record says of the matter, whether it holds or not."""
-        return statement_of(self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms)
+        return statement_of(
+            self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms, self.said
+        )
 
     def holding(self, id: str) -> dict[str, MemoryRecord]:
         """What holds of it: this, or what took its place."""
@@ -102,16 +105,21 @@ class _Statements:
         is_stored = one.id == id or self.runtime.store.docs_of(self.scope.user, [one.id])
         return {one.id if is_stored else id: one}
 
+    def agrees(self, words: str, about: str) -> bool:
+        """Whether the words of a record say what the new statement says of the user, who may be named in it."""
+        return agrees(words, self.said, about, speaker=self.scope.user)
+
     def of(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """What holds of several, without questions."""
         found = {name: one for id_ in ids for name, one in self.holding(id_).items()}
         return {name: one for name, one in found.items() if not one.content.rstrip().endswith("?")}
 
 
-def _described(held: _Statements, text: str, said: str) -> Meant:
+def _described(held: _Statements, text: str) -> Meant:
+    said = held.said
     found = forgetting.described(held.runtime, held.scope, text)
     about = _on_the_matter(held.of(found.bearing), text, said)
-    right = {name: words for name in about if agrees(words := _words(held, name), said, text)}
+    right = {name: words for name in about if held.agrees(words := _words(held, name), text)}
     wrong = {name: one for name, one in about.items() if name not in right}
     if right and values(said):  # what is right has a value, and so has what is wrong
         wrong = {name: one for name, one in wrong.items() if values(one.content)}
@@ -191,5 +199,5 @@ def _staying(
     for one in receipts:
         own = held.own(one.id)
         if own.expired_at is None and not (wrong and own.content == said) and wrong.keys().isdisjoint((one.id, own.id)):
-            how = "says the same" if agrees(_words(held, one.id), said, text) else "says something else"
+            how = "says the same" if held.agrees(_words(held, one.id), text) else "says something else"
             yield replace(one, outcome="rejected", reason=f"{how}, and stays: {one.reason}")

@@ -12,6 +12,7 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
+from mnemic.knowledge.joined import left_of_others
 from mnemic.lifecycle.revision import update_derived
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
@@ -80,7 +81,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     _set_trust(changed, held)
     if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
         return revise(runtime, scope, held, changed, zone)
-    receipt = runtime.store.apply(scope.user, [Restore(id=held.id)])[0]
+    (receipt, *_) = restore(runtime, scope, [held.id], zone)
     del changed["invalid_at"]
     if not receipt.changed or not changed:
         return receipt
@@ -117,7 +118,8 @@ def revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str
         record = with_emotion(record, indexing.vector, embedder.id)
     said = _said(runtime, scope, held) if reworded else None
     change = Revise(record=record, indexing=indexing, left=reworded, said=said)
-    (receipt,) = runtime.store.apply(scope.user, [change], model=embedder.id)
+    others = left_of_others(runtime, scope, [held]) if said else []
+    receipt, *_ = runtime.store.apply(scope.user, [change, *others], model=embedder.id)
     if said is not None and receipt.changed:
         update_derived(runtime, scope, [said.record.id], zone)
     return with_redactions(receipt, one.kinds)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mnemic.embedders import CachedEmbedder
 from mnemic.errors import Conflict, InvalidInput, StoreError
+from mnemic.knowledge import episodes
 from mnemic.lifecycle import revision
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.telemetry import traced
@@ -219,7 +220,7 @@ def _plan(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -
             break
         named |= more
     affected = [(records[id_], remaining[id_]) for id_ in sorted(plan.rewritten)]
-    remade = revision.rewritten_episodes(runtime, scope.user, affected, erased=plan.erased)
+    remade = episodes.rewritten(runtime, scope.user, affected, erased=plan.erased)
     held = list(plan.restored.values())
     restored = [
         Revise(record=record, indexing=index)

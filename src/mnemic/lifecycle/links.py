@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.lifecycle.revision import summarise_superseded
+from mnemic.lifecycle.revision import update_derived, update_superseded
 from mnemic.recall import query as queries
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
@@ -66,7 +66,7 @@ class Links:
             return Receipt(id=edge.source, outcome="rejected", reason=why)
         ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
         receipt = store.apply(user, [put, ended])[0]
-        summarise_superseded(self._runtime, self._scope, edge.source, self._zone)
+        update_superseded(self._runtime, self._scope, edge.source, self._zone)
         return receipt
 
     def _has_superseded(self, new: str, old: str) -> bool:
@@ -86,7 +86,9 @@ class Links:
         """
         kind = None if type is None else _type(type)
         drop = DropLink(source=validation.identifier(source), target=validation.identifier(target), type=kind)
-        return self._runtime.store.apply(self._scope.user, [drop])[0]
+        receipt = self._runtime.store.apply(self._scope.user, [drop])[0]
+        update_derived(self._runtime, self._scope, [drop.target], self._zone)
+        return receipt
 
     def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
         """The memories within ``depth`` links of one, at most 500, and the links among them.

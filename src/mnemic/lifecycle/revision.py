@@ -1,19 +1,17 @@
-"""Rewrites episodes and summaries after messages were erased, forgotten or restored."""
+"""Rewrites episodes and summaries after what they were made of was erased, forgotten, superseded or restored."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
 from mnemic.lifecycle import sessions
-from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import without_sentences
 from mnemic.types import (
-    AddEpisode,
     Archive,
     Change,
     Episode,
@@ -34,7 +32,7 @@ SILENT = "what it says was forgotten"
 
 
 def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> list[Receipt]:
-    """Update what goes with records that were forgotten or restored; returns the receipts of their messages.
+    """Update what goes with records that were forgotten, superseded or restored; returns the receipts of their messages.
 
     A message goes with the memories that say all it says, and comes back with one of them; of another, recall leaves out
     what they say. A memory is archived with any of its messages and restored with the last of them. Episodes and session
@@ -74,7 +72,7 @@ def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[s
     for id_ in found:
         stored = runtime.store.get(scope.user, id_)
         assert isinstance(stored.value, Message)
-        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)
+        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value])
         if stored.status != "archived" and not told.content:
             changes.append(Archive(id=id_, reason=SILENT))
         elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, SILENT):
@@ -112,13 +110,10 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     _summaries(runtime, scope, messages, zone)
 
 
-def summarise_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
-    """Rewrite the summaries of the sessions in which what a memory superseded was said."""
+def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
+    """Update what goes with the records that a memory superseded."""
     before = runtime.store.relations.predecessors(scope.user, [by]).get(by, ())
-    sources = {id_ for record in before for id_ in record.source_ids}
-    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, sorted(sources), kind="message")
-    if number is not None and docs:
-        _summaries(runtime, scope, runtime.store.fetch(number, [*docs.values()]).values(), zone)
+    update_derived(runtime, scope, [record.id for record in before], zone)
 
 
 def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
@@ -148,7 +143,7 @@ def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:
     stored = runtime.store.get(scope.user, id)
     if stored.status == "archived" or not isinstance(stored.value, Message):
         return False
-    return not runtime.store.relations.without_forgotten(scope.user, [stored.value], retracted=False)[0].content
+    return not runtime.store.relations.without_forgotten(scope.user, [stored.value])[0].content
 
 
 def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
@@ -174,7 +169,7 @@ def _changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
         return [Archive(id=held.id, reason=EMPTY)] if live else []
     if not (live or _archived_as(runtime, scope, held.id, EMPTY)):
         return []
-    (change,) = rewritten_episodes(runtime, scope.user, [(held, remaining)])
+    (change,) = episodes.rewritten(runtime, scope.user, [(held, remaining)])
     if live and (change.record.title, change.record.content) == (held.title, held.content):
         return []
     return [*([] if live else [Restore(id=held.id)]), change]
@@ -184,31 +179,6 @@ def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
     """Whether a record was archived for a reason of this module."""
     last = runtime.store.history(scope.user, id_)[-1]
     return last.operation == "archive" and last.detail.get("reason") == reason
-
-
-def rewritten_episodes(
-    runtime: Runtime,
-    user: str,
-    episode_messages: Sequence[tuple[object, Sequence[Message]]],
-    *,
-    erased: Collection[str] = (),
-) -> list[AddEpisode]:
-    """The next versions of episodes, from the remaining messages of each.
-
-    A message that is forgotten but not ``erased`` may be restored: it stays a source and limits the trust.
-    """
-    consultant, against = Consultant(runtime), episodes.background(runtime, user)
-    changes: list[AddEpisode] = []
-    for held, messages in episode_messages:
-        assert isinstance(held, Episode)
-        (draft,) = episodes.draft_episodes(consultant, [messages], (held.project, held.session), against=against)
-        record = replace(draft.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
-        still = tuple(id_ for id_ in held.message_ids if id_ not in erased)
-        if len(still) > len(messages) or held.source_ids:
-            record = replace(record, message_ids=still, source=held.source, trust=held.trust)
-        (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
-        changes.append(AddEpisode(record=record, indexing=index, refine=draft.unrefined))
-    return changes
 
 
 def summary_scopes(kin_records: Iterable[LineageNode]) -> dict[str, Scope]:

@@ -17,7 +17,6 @@ from mnemic.recall.procedures import tools_used
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
-from mnemic.text.differences import without_sentences
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     AddMemory,
@@ -164,7 +163,8 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
     """
     found = runtime.store.knowledge.episodes(scope.user, _of_session(scope, "episode"), limit=None, newest=False)
     told = {id_ for episode in found for id_ in episode.message_ids}
-    said, current = ({m.id: m for m in some} for some in (messages, _current(runtime, scope, messages)))
+    said = {m.id: m for m in messages}
+    current = {m.id: m for m in runtime.store.relations.holding(scope.user, messages) if m.content}
     titles: list[str] = []
     for episode in found:
         own = [id_ for id_ in episode.message_ids if id_ in said]
@@ -175,18 +175,6 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
         starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
         titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
     return [title for title in titles if title and not episodes.is_small_talk(title)]
-
-
-def _current(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[Message]:
-    """Messages without what was superseded of them; those that say nothing else are left out."""
-    ids = [str(message.id) for message in messages]
-    made = runtime.store.relations.memories_of(scope.user, ids)
-    records = runtime.store.knowledge.records(scope.user, sorted({id_ for own in made.values() for id_ in own}))
-    ended = {id_: one.content for id_, one in records.items() if isinstance(one, MemoryRecord) and one.superseded_by}
-    left = (
-        without_sentences(m.content, [ended[id_] for id_ in made.get(str(m.id), ()) if id_ in ended]) for m in messages
-    )
-    return [replace(message, content=text) for message, text in zip(messages, left, strict=True) if text]
 
 
 def summary_id(scope: Scope) -> str:

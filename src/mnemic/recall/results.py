@@ -58,6 +58,19 @@ def hit_from(
     )  # fmt: skip
 
 
+def with_end(hit: Hit, *, holds: bool | None, ended: bool) -> Hit:
+    """A hit, marked as ended or not.
+
+    Args:
+        hit: with what superseded the memories that say it.
+        holds: whether something of its text holds, as far as its text tells.
+        ended: whether all that says it ended for what is erased.
+    """
+    if holds:
+        return replace(hit, superseded_by=()) if hit.superseded_by else hit
+    return replace(hit, ended=True) if ended or (holds is False and not hit.superseded_by) else hit
+
+
 def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
     """Hits in the same order, with descending scores of 0 to 1.
 

@@ -42,6 +42,7 @@ from mnemic.recall.results import (
     descending_scores,
     hit_from,
     visibility,
+    with_end,
 )
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
@@ -464,12 +465,13 @@ def _hits(
     Each untrusted source is limited to its share, so that flooding a memory with text does not fill the result.
     """
     k, collector = query.k, _HitCollector(SourceQuota(share=query.untrusted_share))
-    hits = collector.folded.hits
+    hits, holds = collector.folded.hits, dict[int, bool | None]()
     for page in pages:
         place, before = 0, len(hits)
         while len(hits) < k and place < len(page):
             places = range(place, min(place + k - len(hits), len(page)))
-            stored = _abridged(runtime, user, read, query, [page.doc(p) for p in places])
+            stored, known = _standing(runtime, user, read, query, [page.doc(p) for p in places])
+            holds |= known
             for p in places:
                 if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
                     hit = page.hit(p, found)
@@ -481,20 +483,23 @@ def _hits(
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
     found = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
-    return tuple(_with_ends(read.view, query.filters, found, docs))
+    return tuple(_with_ends(read.view, query.filters, found, docs, holds))
 
 
-def _abridged(runtime: Runtime, user: str, read: _Reader, query: Query, docs: Sequence[int]) -> Mapping[int, Stored]:
-    """Records by doc; messages without what was forgotten or corrected of them, whole where nothing else was said."""
+def _standing(
+    runtime: Runtime, user: str, read: _Reader, query: Query, docs: Sequence[int]
+) -> tuple[Mapping[int, Stored], Mapping[int, bool | None]]:
+    """Records by doc, messages as recall shows them; and whether something of these holds, as far as the store knows."""
     stored = read(docs)
     abridged = read.view.columns.abridged.intersection(stored)
     messages = {doc: m for doc in sorted(abridged) if isinstance(m := stored[doc].value, Message)}
     if not messages:
-        return stored
-    told = runtime.store.relations.without_forgotten(
-        user, [*messages.values()], retracted=query.filters.known_at is None
+        return stored, {}
+    shown = dict(
+        zip(messages, runtime.store.relations.standing(user, [*messages.values()], query.filters), strict=True)
     )
-    return stored | {doc: replace(stored[doc], value=m) for doc, m in zip(messages, told, strict=True) if m.content}
+    told = {doc: replace(stored[doc], value=one.message) for doc, one in shown.items()}
+    return stored | told, {doc: one.holds for doc, one in shown.items()}
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
@@ -546,11 +551,13 @@ def _with_provenance(
 
 
 def _with_ends(
-    view: View, filters: RecordFilter, hits: Iterable[Hit], docs: Mapping[str, tuple[int, int | None]]
-) -> Iterator[Hit]:
-    """Hits, marked as ended where what superseded them is erased."""
+    view: View, filters: RecordFilter, hits: Iterable[Hit], docs: Mapping[str, tuple[int, int | None]],
+    holds: Mapping[int, bool | None],
+) -> Iterator[Hit]:  # fmt: skip
+    """Hits, marked as ended where what superseded them is erased; what says something that holds is superseded by nothing."""
     validity = view.columns.validity
     known = validity.any_expired
     for hit in hits:
-        ended = known and not hit.superseded_by and validity.ended(docs[hit.id][0], filters.at, filters.known_at)
-        yield replace(hit, ended=True) if ended else hit
+        doc = docs[hit.id][0]
+        ended = known and not hit.superseded_by and validity.ended(doc, filters.at, filters.known_at)
+        yield with_end(hit, holds=holds.get(doc), ended=ended)

@@ -42,6 +42,7 @@ NEGATIONS = frozenset(
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
     avoided lack lacks lacked unable former formerly ex""".split()
 )
+_DENYING = frozenset((("used", "to"), ("instead", "of"), ("rather", "than")))
 _CASES = (("i we", "me us"), ("he", "him"), ("they", "them"))
 """Pronouns as subject and as object."""
 _OWNER = ("i we", "my our")
@@ -55,6 +56,7 @@ _SYNONYMS = {term: terms[0] for terms in map(content_terms, _ALIKE) for term in 
     for term, other in zip(*map(content_terms, pair), strict=True)
 }
 _FILLERS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
+_EMPTY = frozenset(content_terms(" ".join(_FILLERS)))
 _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
@@ -72,10 +74,11 @@ one side only adds detail.
 _PERSONS = frozenset(word for cases in _CASES for case in cases for word in case.split())
 _MAX_ORDERED = 40
 """Most shared terms compared in order."""
-_USER = re.compile(r"\bthe user(['\u2019]s)?(?!\w)", re.IGNORECASE)
+_OWNED = r"(['\u2019]s)?(?!\w)"
+_USER = re.compile(rf"\bthe user{_OWNED}", re.IGNORECASE)
 """How a language model calls the speaker."""
-_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:and|but|while)\s+")
-"""Where another clause may begin."""
+_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:and|but|while)\s+|\s+(?=(?:not|instead of|rather than)\s)", re.IGNORECASE)
+"""Where another clause may begin, or what is denied."""
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
@@ -105,7 +108,7 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
 
 def _negations(words: list[str]) -> int:
     denied = sum(word in NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
-    return denied + (("used", "to") in pairwise(words))
+    return denied + sum(pair in _DENYING for pair in pairwise(words))
 
 
 def _times(words: set[str]) -> set[str]:
@@ -240,19 +243,21 @@ def _values(text: str) -> dict[Difference, AbstractSet[str]]:
     return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
 
 
-def agrees(text: str, statement: str, matter: str = "") -> bool:
+def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") -> bool:
     """Whether a text says what a statement says, in other words, and with more beside it.
 
     Its values are in one clause that tells of the same, with no other word in place of one of its words: "I've moved, I live
-    in York now" agrees with "The user lives in York", "Ben is a manager at Acme" does not with "Ben is a developer at Acme".
+    in York now, not in Leeds" agrees with "The user lives in York", and "Ben is a manager at Acme" neither with "Ben is a
+    developer at Acme" nor with what it denies.
     Of a statement without values, half of its other words count as well.
 
     Args:
         text: of one or several sentences.
         statement: what may be in it.
         matter: what both are about; its words distinguish nothing, unless they are all that the statement has.
+        speaker: the name of whoever says the text, which a statement has in place of "I".
     """
-    statement = _of_the_speaker(statement)
+    statement = _of_the_speaker(statement, speaker)
     about, said = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
     about = frozenset[str]() if said <= about else about
     wanted = values(statement) - about
@@ -260,7 +265,11 @@ def agrees(text: str, statement: str, matter: str = "") -> bool:
     units = _units(text, wanted | about)
     return any(
         _is_denied(unit) == _is_denied(statement)
-        and (len(units) == 1 or not (terms := {*content_terms(unit)} - own) or not terms.isdisjoint(said | about))
+        and (
+            len(units) == 1
+            or not (terms := {*content_terms(unit)} - own - _EMPTY)
+            or not terms.isdisjoint(said | about)
+        )
         and _has(unit, own, statement if not wanted else None)
         and not _exchanges_words(unit, statement, about)
         for unit in units
@@ -281,9 +290,15 @@ def has_exchanged(first: str, second: str) -> bool:
     return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
 
 
-def _of_the_speaker(statement: str) -> str:
-    """A statement with the words of the speaker in place of those of a language model."""
-    return _USER.sub(lambda found: "my" if found[1] else "I", statement)
+def _of_the_speaker(statement: str, speaker: str = "") -> str:
+    """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
+    named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None
+    told = named.sub(_first_person, statement) if named else statement
+    return _USER.sub(_first_person, told)
+
+
+def _first_person(found: re.Match[str]) -> str:
+    return "my" if found[1] else "I"
 
 
 def _unequal(a: Sequence[str], b: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:

@@ -68,7 +68,8 @@ class Hit:
     """A message, episode or memory found for a query.
 
     Attributes:
-        text: the verbatim content.
+        text: the verbatim content; of a message that says something that holds, "[...]" for sentences that were forgotten or
+            have ended.
         score: 0 to 1, descending: the result's ``probability`` times the hit's share of the best sum of signals.
         relevance: 0 to 1, the probability that the hit is evidence for the query; 0 without a query.
         scores: the value of every signal by name (``dense`` is a cosine, ``bm25`` is unbounded).
@@ -78,7 +79,8 @@ class Hit:
         speaker: the name of the speaker, else the role; for a memory the name only.
         similar: ids of restatements folded into this hit; ``said_at``: when it and they were said, if there are any, in order.
         via: ids of memories derived from this hit that match the query.
-        superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since.
+        superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since; of a message only
+            if nothing that it says holds.
         ended: whether it was superseded by what is erased since, so that no id is left.
         episode: id of its episode, once it was processed.
         source: the origin of its text.

@@ -254,6 +254,27 @@ class ValidityPromises:
         assert [event.operation for event in store.history("ana", "old")] == ["remember", "supersede"]
         assert store.verify().ok
 
+    def test_a_message_is_told_without_what_has_ended_unless_it_came_back(self, store: Store) -> None:
+        text, left = "I live in Lisbon. I have two cats.", "[...] I have two cats."
+        said = add_message(text, id="m")
+        old = add_memory("I live in Lisbon.", id="old", source_ids=("m",), said_at=MOMENT)
+        new, again = add_memory("I live in Porto.", id="new"), add_memory("The user lives in Lisbon.", id="again")
+        store.apply("ana", [said, old, new, Supersede(id="old", by="new", at=LATER)])
+        relations, before = store.relations, RecordFilter(at=to_micros(LATER) - 1)
+
+        def shown(filters: RecordFilter = RecordFilter()) -> tuple[str, bool | None]:  # noqa: B008 - it is frozen
+            (one,) = relations.standing("ana", [said.message], filters)
+            return one.message.content, one.holds
+
+        assert (shown(), shown(before)) == ((left, True), (text, None))
+        assert [m.content for m in relations.holding("ana", [said.message])] == [left]
+        assert relations.without_forgotten("ana", [said.message]) == [said.message]
+        assert store.knowledge.with_outdated("ana") == []
+        store.apply("ana", [add_memory(text, id="longer", source_ids=("m",), said_at=MOMENT)])
+        assert [m.id for m in store.knowledge.with_outdated("ana")] == ["m"]
+        store.apply("ana", [again, Supersede(id="new", by="again", at=None)])
+        assert shown() == (text, True)
+
     def test_superseding_twice_changes_nothing(self, store: Store) -> None:
         change = self._moved(store)
         before = everything(store)

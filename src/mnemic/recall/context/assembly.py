@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from mnemic.recall import context
 from mnemic.recall.context import Background, Frame, StyledPrompt
 from mnemic.recall.context.packing import cannot_fit, line_of, preference_text, procedure_text, summary_of
 from mnemic.recall.order import latest_statements, likeness
-from mnemic.recall.results import hit_from
+from mnemic.recall.results import hit_from, with_end
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.safety.trust import UNTRUSTED
@@ -355,27 +355,29 @@ def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord
 
 
 def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> list[Hit]:
-    """The latest messages, newest first, without what was forgotten or corrected of them."""
+    """The latest messages, newest first, without what was forgotten of them or has ended."""
     messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
-    told = runtime.store.relations.without_forgotten(scope.user, messages, retracted=filters.known_at is None)
-    shown = [m if m.content else whole for m, whole in zip(told, messages, strict=True)]
-    stored = [Stored(kind="message", value=message, status="short_term", project=None) for message in shown]
+    shown = runtime.store.relations.standing(scope.user, messages, filters)
+    stored = [Stored(kind="message", value=one.message, status="short_term", project=None) for one in shown]
     found = [hit_from(one, sequence=n) for n, one in enumerate(stored)]
-    return _mark_superseded(runtime, scope, [*reversed(found)], filters)
+    holds = {hit.id: one.holds for hit, one in zip(found, shown, strict=True)}
+    return _mark_superseded(runtime, scope, [*reversed(found)], holds, filters)
 
 
-def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: RecordFilter) -> list[Hit]:
+def _mark_superseded(
+    runtime: Runtime, scope: Scope, hits: Sequence[Hit], holds: Mapping[str, bool | None], filters: RecordFilter
+) -> list[Hit]:
     """Mark messages whose content a later memory superseded."""
-    message_ids = [hit.id for hit in hits if hit.kind == "message"]
-    view = runtime.views.of(scope.user) if message_ids else None
+    view = runtime.views.of(scope.user) if hits else None
     if view is None or not (validity := view.columns.validity).any_expired:
         return list(hits)
-    docs = runtime.store.docs_of(scope.user, message_ids)
+    docs = runtime.store.docs_of(scope.user, [hit.id for hit in hits])
     later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
     wanted = sorted({doc for docs in later.values() for doc in docs})
     ids = runtime.store.relations.ids(view.user, wanted, archived=True)
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
     ended = {id_ for id_, doc in docs.items() if not named[id_] and validity.ended(doc, filters.at, filters.known_at)}
     return [
-        replace(hit, superseded_by=named[hit.id], ended=hit.id in ended) if hit.id in named else hit for hit in hits
+        with_end(replace(hit, superseded_by=named.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
+        for hit in hits
     ]

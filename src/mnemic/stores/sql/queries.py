@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -18,7 +18,8 @@ from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, NOT_ENDED, 
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
-from mnemic.text.differences import CUT, without_sentences
+from mnemic.text.differences import CUT, agrees, without_sentences
+from mnemic.text.sentences import sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
@@ -599,13 +600,13 @@ class Knowledge(Reader[Database]):
             return db.execute(sql, (number, since, until)).fetchall()
 
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
-        """The first unprocessed messages of a conversation, oldest first, without what was forgotten, with their vectors."""
+        """The first unprocessed messages of a conversation, oldest first, without what is gone of them, with their vectors."""
         with self._snapshot(user) as (db, number):
             rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
             vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
             held = [rows.message_from(row) for row in found]
-            told = _without_forgotten(db, number, held, retracted=False)
+            told = _holding(db, number, held)
             return [
                 Waiting(
                     doc=row["doc"],
@@ -615,6 +616,16 @@ class Knowledge(Reader[Database]):
                 )
                 for row, whole, message in zip(found, held, told, strict=True)
             ]
+
+    def with_outdated(self, user: str) -> list[Message]:
+        """Messages of which something has ended that a longer memory made of them, or an episode, still says."""
+        rest = f"""WHERE user_id = ?1 AND kind = 'message' AND {LIVE} AND doc IN (
+            SELECT a.parent FROM memories old JOIN lineage a ON a.child = old.doc JOIN lineage b ON b.parent = a.parent
+            JOIN records held ON held.doc = b.child WHERE old.user_id = ?1 AND old.expired_at IS NOT NULL
+            AND old.said_at IS NOT NULL AND held.expired_at IS NULL AND held.delete_after IS NULL AND held.{LIVE}
+            AND length(held.content) > length(old.content) AND replace(held.content, old.content, '') <> held.content)
+            ORDER BY doc"""
+        return self._select(user, RECORDS, rest)
 
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Vectors by id, float32; records without one are missing."""
@@ -664,13 +675,13 @@ class Knowledge(Reader[Database]):
             return found
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
-        """The live messages of an episode, oldest first, without what was forgotten of them."""
+        """The live messages of an episode, oldest first, without what was forgotten of them or has ended."""
         rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
         with self._snapshot(user) as (db, number):
             selected = rows.select(db, MESSAGES, rest, (number, episode.message_ids), names=rows.MESSAGE)
             found = {row["id"]: row for row in selected}
             held = [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
-            return [m for m in _without_forgotten(db, number, held, retracted=True) if m.content]
+            return [m for m in _holding(db, number, held) if m.content]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
@@ -781,21 +792,92 @@ def _links(db: Connection, rest: str, *values: object) -> tuple[Link, ...]:
     return tuple(Link(source=a, target=b, type=kind, strength=s, reason=reason) for a, b, kind, s, reason in found)
 
 
-_GONE = f"""SELECT p.id, r.content, r.status,
-    (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN {TRANSITIONS} ORDER BY e.sequence DESC LIMIT 1)
+_GONE = f"""SELECT p.id, r.doc, r.content, r.status, CASE WHEN r.status = 'archived' THEN
+    (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN {TRANSITIONS} ORDER BY e.sequence DESC LIMIT 1) END,
+    r.expired_at <= ? AND (r.invalid_at IS NULL OR r.invalid_at <= ?)
     FROM records p JOIN lineage l ON l.parent = p.doc JOIN records r ON r.doc = l.child
-    WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory' AND (r.status = 'archived'
-    OR (r.expired_at IS NOT NULL AND r.invalid_at IS NULL
-    AND EXISTS (SELECT 1 FROM links k WHERE k.target = r.doc AND k.type = 'supersedes')))"""
+    WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory'
+    AND r.said_at IS NOT NULL AND (r.status = 'archived' OR r.expired_at IS NOT NULL)"""
+_AFTER = f"""WITH RECURSIVE later(old, doc) AS (
+    SELECT target, source FROM links WHERE target IN {AMONG} AND type = 'supersedes'
+    UNION SELECT later.old, links.source FROM links JOIN later ON links.target = later.doc AND links.type = 'supersedes')
+    SELECT later.old, content FROM later JOIN memories m ON m.doc = later.doc WHERE {LIVE}"""
 
 
-def _without_forgotten(db: Connection, user: int, messages: Sequence[Message], *, retracted: bool) -> list[Message]:
-    said: dict[str, list[str]] = {}
-    found = db.execute(_GONE, (user, [str(m.id) for m in messages])).fetchall() if messages else ()
-    for id_, content, status, detail in found:
-        if retracted if status != "archived" else json.loads(detail or "{}").get("everywhere"):
-            said.setdefault(id_, []).append(content)
-    return [replace(m, content=without_sentences(m.content, said[m.id])) if m.id in said else m for m in messages]
+_NOW = RecordFilter()
+
+
+@dataclass(slots=True)
+class _Gone:
+    """What memories derived from a message said: what was forgotten, what has ended, and whether some of it holds again."""
+
+    forgotten: list[str] = field(default_factory=list[str])
+    ended: list[str] = field(default_factory=list[str])
+    holds_again: bool = False
+
+
+def _gone(db: Connection, user: int, messages: Sequence[Message], filters: RecordFilter = _NOW) -> dict[str, _Gone]:
+    """What is gone of messages, by id. A value that came back, in whatever words, holds."""
+    ends = [LATEST if moment is None else moment for moment in (filters.known_at, filters.at)]
+    found = db.execute(_GONE, (*ends, user, [str(m.id) for m in messages])).fetchall() if messages else []
+    after = _after(db, [doc for _, doc, *_, ended in found if ended], filters)
+    held = {str(message.id): message for message in messages}
+    gone: dict[str, _Gone] = {}
+    for id_, doc, content, status, detail, ended in found:
+        own = gone.setdefault(id_, _Gone())
+        if status == "archived" and json.loads(detail or "{}").get("everywhere"):
+            own.forgotten.append(content)
+        elif ended and any(agrees(content, later) and agrees(later, content) for later in after.get(doc, ())):
+            own.holds_again = True
+        elif ended:
+            own.ended += _told(held[id_], content)
+    return gone
+
+
+def _told(message: Message, statement: str) -> list[str]:
+    """A statement as a message says it: word for word, else the sentences that agree with it."""
+    if _without(message, [statement]).content != message.content:
+        return [statement]
+    return [one for one in sentences(message.content) if agrees(one, statement, speaker=message.name or "")]
+
+
+def _after(db: Connection, docs: Sequence[int], filters: RecordFilter) -> dict[int, list[str]]:
+    """What holds in place of ended memories, by doc."""
+    found: dict[int, list[str]] = {}
+    where, values = _valid_then(RecordFilter(at=filters.at, known_at=filters.known_at))
+    for old, content in db.execute(f"{_AFTER} AND {where}", (docs, *values)).fetchall() if docs else ():
+        found.setdefault(old, []).append(content)
+    return found
+
+
+def _without(message: Message, said: Sequence[str]) -> Message:
+    return replace(message, content=without_sentences(message.content, said)) if said else message
+
+
+def _holding(db: Connection, user: int, messages: Sequence[Message]) -> list[Message]:
+    gone = _gone(db, user, messages)
+    return [_without(m, [*own.forgotten, *own.ended]) if (own := gone.get(str(m.id))) else m for m in messages]
+
+
+class Standing(NamedTuple):
+    """What recall shows of a message: what holds of it; all of it but for what was forgotten, if nothing holds.
+
+    ``holds`` tells whether something does; None if no sentence of it is known to have ended.
+    """
+
+    message: Message
+    holds: bool | None
+
+
+def _standing(message: Message, gone: _Gone | None) -> Standing:
+    if gone is None:
+        return Standing(message, None)
+    told = _without(message, gone.forgotten)
+    left = _without(message, [*gone.forgotten, *gone.ended])
+    if not left.content and gone.ended:
+        return Standing(told if told.content else message, gone.holds_again)
+    known = gone.holds_again or left.content != told.content
+    return Standing(left if left.content else message, True if known else None)
 
 
 LATER = """WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
@@ -811,13 +893,22 @@ def _unmarked(message: Message) -> Message:
 class Relations(Reader[Database]):
     """Queries on links, lineage and supersession."""
 
-    def without_forgotten(self, user: str, messages: Sequence[Message], *, retracted: bool = True) -> list[Message]:
-        """Messages without the sentences of memories that were forgotten everywhere, and of those ``retracted`` by an edit.
-
-        The content is empty where nothing else was said.
-        """
+    def without_forgotten(self, user: str, messages: Sequence[Message]) -> list[Message]:
+        """Messages without the sentences of memories that were forgotten everywhere; empty where nothing else was said."""
         with self._snapshot(user) as (db, number):
-            return _without_forgotten(db, number, messages, retracted=retracted)
+            gone = _gone(db, number, messages)
+            return [_without(m, gone[str(m.id)].forgotten) if m.id in gone else m for m in messages]
+
+    def holding(self, user: str, messages: Sequence[Message]) -> list[Message]:
+        """Messages without what was forgotten of them and what has ended; empty where nothing else was said."""
+        with self._snapshot(user) as (db, number):
+            return _holding(db, number, messages)
+
+    def standing(self, user: str, messages: Sequence[Message], filters: RecordFilter) -> list[Standing]:
+        """What recall shows of messages, as of the times of the filters."""
+        with self._snapshot(user) as (db, number):
+            gone = _gone(db, number, messages, filters)
+            return [_standing(message, gone.get(str(message.id))) for message in messages]
 
     def successors(self, user: str, id: str) -> list[MemoryRecord]:
         """The memories that hold in place of an ended one."""
