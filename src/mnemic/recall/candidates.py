@@ -39,8 +39,8 @@ class Pool:
             conversation with one of these, and for other records where most conversations are of this kind.
         echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any turn that does
             if the query may need no memory. Its cosine counts neither for its conversation nor for its reply.
-        unanswered: (m,) true for a question in words of the query alone after which nobody else says anything: in no
-            conversation is it evidence.
+        unanswered: (m,) true for the query itself, asked before in the same words, after which nobody else says anything: in
+            no conversation is it evidence.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -209,7 +209,7 @@ def build_pool(
         agent=agent,
         assisted=assisted,
         echo=echo,
-        unanswered=repeats & ~_went_on(c, rows, at),
+        unanswered=repeats & (counts[:, HERE] > 0).all(axis=1) & ~_went_on(c, rows, at),
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],
