@@ -268,7 +268,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             return []
         if lost := [key for key in said if key not in new]:
             logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
-        return thread.records(sorted({*new.values()}.difference(thread.resent())))
+        resent = thread.resent()
+        return thread.records(at for at in new.values() if at not in resent)
 
     def _informed(self, request: ModelRequest[Any], context: str) -> ModelRequest[Any]:
         if not context:
