@@ -319,7 +319,7 @@ async def test_an_unanswered_request_is_the_same_one_for_a_short_time(
     memory: Memory, scripted: Any, monkeypatch: Any
 ) -> None:
     agent = agent_of(Broken(messages=iter([])), MnemicMiddleware(memory), saved=False)
-    monkeypatch.setattr("langchain_mnemic.middleware.AGAIN", timedelta(minutes=-1))
+    monkeypatch.setattr("mnemic.adapters.AGAIN", timedelta(minutes=-1))
     for _ in range(2):
         with pytest.raises(RuntimeError):
             await run(agent, False, user("Lights on."))

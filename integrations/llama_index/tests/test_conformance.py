@@ -33,6 +33,7 @@ class ScriptedLLM(MockFunctionCallingLLM):
 
 class TestChatMemory(AdapterConformance):
     tracks_runs = False  # a memory sees messages; MnemicIdleConsolidation sees runs
+    keeps_all = True  # a program that sends a prompt again cuts the first one off
 
     def conversation(self, memory, script, *, session, **options):
         chat = MnemicChatMemory(memory=memory, session_id=session, **options)

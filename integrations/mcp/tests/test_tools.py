@@ -122,6 +122,22 @@ async def test_context_without_a_query_is_the_start_of_a_session(memory, served)
     assert start["truncated"] is False
 
 
+@pytest.mark.parametrize(
+    ("profile", "tool"), [("default", "context"), ("memory-server", "get_memory_context"), ("ooda", "context")]
+)
+async def test_the_text_of_a_context_without_a_query_is_the_start_of_a_session(memory, served, profile, tool):
+    async with served(memory, profile) as call:
+        empty = await call(tool)
+        memory.remember("Deploys need two approvals.")
+        known = await call(tool)
+        memory.add("Let us deploy on Friday.")
+        start = await call(tool)
+    assert [(one["text"], one["evidence"]) for one in (empty, known)] == [("", "none"), (known["text"], "strong")]
+    assert "Deploys need two approvals." in known["text"]
+    assert "Deploys need two approvals." in start["text"]
+    assert "Let us deploy on Friday." in start["text"]
+
+
 @pytest.mark.parametrize("max_tokens", [60, 300, 2000])
 async def test_the_start_of_a_session_keeps_to_its_budget(memory, served, max_tokens):
     for number in range(60):

@@ -136,7 +136,7 @@ async def test_what_is_said_while_it_runs_is_stored(memory, scripted, said):
     assert sorted(said()) == sorted(["Start.", "Also the garden.", "one", "And the roof.", "And the door.", "two"])
 
 
-@pytest.mark.parametrize("more", [["Are you there?"], []], ids=["goes on", "is resumed"])
+@pytest.mark.parametrize("more", [["I am waiting."], []], ids=["goes on", "is resumed"])
 def test_prompts_of_runs_that_failed_behind_a_tool_are_stored_once(memory, scripted, said, more):
     model = scripted("Hello.", CALL, RuntimeError("503"), CALL, CALL, RuntimeError("503"), CALL, "Yes.")
     agent = Agent(model, tools=[look], capabilities=[MnemicCapability(memory)])

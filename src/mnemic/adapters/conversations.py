@@ -70,13 +70,13 @@ def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit
     What was taken out before the first message that is left is no edit of this history, but an older one.
     """
     shown, held = {*words}, session_messages(memory, session, limit)
-    gone = withdrawn(memory, session, held)
+    gone = edited_out(memory, session, held)
     edited = dropwhile(lambda message: message.id in gone, held)
     replaced = {message.id for message in edited if message.id in gone}
     return [m.id for m in held if m.id is not None and (words_of(m) in shown or m.id in replaced)]
 
 
-def withdrawn(memory: Memory, session: str, messages: Iterable[Message]) -> set[str | None]:
+def edited_out(memory: Memory, session: str, messages: Iterable[Message]) -> set[str | None]:
     """The ids of those messages that edits took out of the history of their session; they stay evidence, and active.
 
     Args:
@@ -84,11 +84,11 @@ def withdrawn(memory: Memory, session: str, messages: Iterable[Message]) -> set[
         session: its name.
         messages: of the session.
     """
-    names = {*_withdrawn(memory, session)}
+    names = {*_noted(memory, session)}
     return {message.id for message in messages if names and _name(message) in names}
 
 
-def _withdrawn(memory: Memory, session: str) -> list[str]:
+def _noted(memory: Memory, session: str) -> list[str]:
     last = session_messages(memory, session, 1, status="archived", metadata=_MARK)
     return [str(name) for message in last for name in message.metadata.get("messages", ())]
 
@@ -98,7 +98,7 @@ def _name(message: Message) -> str:
     return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
 
 
-def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
+def note_edit(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
     """Note which messages of a session its edited history leaves out, and which it has again; see ``left_out``.
 
     Args:
@@ -108,7 +108,7 @@ def withdraw(memory: Memory, session: str, given: Sequence[Words], replaced: Seq
         replaced: the words of the history before the edit; what it did not show is not taken out.
         limit: how many of the latest messages of the session are compared.
     """
-    before, seen = _withdrawn(memory, session), {*replaced}
+    before, seen = _noted(memory, session), {*replaced}
     said = [(_name(m), words_of(m)) for m in session_messages(memory, session, limit)]
     after = left_out([one for one in said if not given or one[1] in seen or one[0] in before], given, before)
     if after != before:

@@ -21,21 +21,21 @@ MOST_CENTRAL = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStart:
-    """What a session should know at its start.
+    """What a session should know at its start, as text and as values.
 
     Attributes:
+        context: all of it as text for a prompt, with the latest messages.
         important: memories, most important first.
         recent: the newest of the others.
-        said: the latest messages.
         links: the links around the important memories, counted by type.
         central: the memories with the most of these links, and how many.
         token_count: of all, about.
         truncated: whether more is remembered.
     """
 
+    context: MemoryContext
     important: Sequence[MemoryRecord]
     recent: Sequence[MemoryRecord]
-    said: MemoryContext
     links: Mapping[str, int]
     central: Sequence[tuple[MemoryRecord, int]]
     token_count: int
@@ -43,18 +43,19 @@ class SessionStart:
 
 
 async def session_start(memory: AsyncMemory, max_tokens: int) -> SessionStart:
-    """A third of the budget is for what is important, a third for what came last, and the rest for the latest messages."""
+    """What is important, and what came last, take at most a quarter of the budget each as values; the text has the rest."""
     first = await memory.list(order="importance", limit=MOST_LINES, min_trust=TRUSTED)
-    important = _fitting(first, max_tokens // 3)
+    important = _fitting(first, max_tokens // 4)
     shown = {record.id for record in important}
     latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1, min_trust=TRUSTED)
-    recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 3)
+    recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 4)
     listed = _tokens([*important, *recent])
-    said = await memory.get_memory_context(kinds=("message",), max_tokens=max(max_tokens - listed, 1))
+    context = await memory.get_memory_context(max_tokens=max_tokens - listed)
+    shown |= {one.id for one in (*recent, *context.hits)}
     links, central = await _linked(memory, first)
     return SessionStart(
-        important=important, recent=recent, said=said, links=links, central=central, token_count=said.token_count + listed,
-        truncated=said.truncated or len(latest) > len(important) + len(recent),
+        context=context, important=important, recent=recent, links=links, central=central,
+        token_count=context.token_count + listed, truncated=context.truncated or any(r.id not in shown for r in latest),
     )  # fmt: skip
 
 

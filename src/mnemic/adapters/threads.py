@@ -109,6 +109,17 @@ def words_of(record: Message) -> Words:
     return record.role, _digest(record.content.strip())
 
 
+def unanswered(records: Sequence[Message], since: datetime) -> list[Words]:
+    """The words of what a user said at the end of a session, since some time, without an answer.
+
+    Args:
+        records: what the session holds, oldest first.
+        since: when the time began.
+    """
+    first = next((at + 1 for at in range(len(records) - 1, -1, -1) if records[at].role != "user"), 0)
+    return [words_of(record) for record in records[first:] if record.sent_at and record.sent_at >= since]
+
+
 def evidence(messages: Iterable[ThreadMessage], clean: Clean) -> list[ThreadMessage]:
     """The messages that are stored and have text; one that is longer than a record may be as several."""
     stored = [message for message in with_tools(messages) if message.stored]
@@ -256,16 +267,23 @@ class Thread:
         held = [words_of(record) for record in records]
         words = self.words
         answer = next((said for said in reversed(words[:start]) if said in held), None)
-        if answer is not None:
-            left = held[len(held) - held[::-1].index(answer) :]
-        else:
-            users = next((at + 1 for at in range(len(held) - 1, -1, -1) if held[at][0] != "user"), 0)
-            left = [words_of(record) for record in records[users:] if record.sent_at and record.sent_at >= since]
+        left = unanswered(records, since) if answer is None else held[len(held) - held[::-1].index(answer) :]
         found: list[int] = []
         for at in range(start, len(words)):
             if words[at] in left:
                 left.remove(words[at])  # repeated within a turn, it has to be there as often
                 found.append(at)
+        return found
+
+    def resent(self) -> list[int]:
+        """Positions of what the user said before in the thread, without an answer since."""
+        found, asked = list[int](), set[Words]()
+        for at, (message, words) in enumerate(zip(self.messages, self.words, strict=True)):
+            if message.role == "assistant" and message.text.strip():
+                asked.clear()
+            elif message.role == "user" and message.stored:
+                found += [at] if words in asked else []
+                asked.add(words)
         return found
 
     def shown_ids(self, marks: Marks | None = None, known: Sequence[Message] = ()) -> list[str]:

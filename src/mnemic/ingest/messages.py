@@ -138,8 +138,8 @@ def _part(item: object, place: str, kind: str) -> Mapping[str, object]:
 
 def _kind(part: Mapping[str, object], kind: str) -> str:
     """The kind of a part: what it says, or the name of its one field."""
-    if kind in part:
-        return str(part[kind])
+    if isinstance(said := part.get(kind), str):
+        return said
     if part.get("thought") is True:
         return "thinking"
     if isinstance(part.get("text"), str):

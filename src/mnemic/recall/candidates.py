@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class Pool:
             conversation with one of these, and for other records where most conversations are of this kind.
         echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any turn that does
             if the query may need no memory. Its cosine counts neither for its conversation nor for its reply.
+        unanswered: (m,) true for the query itself, asked before in the same words, after which nobody else says anything: in
+            no conversation is it evidence.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -65,6 +67,7 @@ class Pool:
     agent: NDArray[np.bool_]
     assisted: NDArray[np.bool_]
     echo: NDArray[np.bool_]
+    unanswered: NDArray[np.bool_]
     bm25: Floats
     counts: Floats
     lengths: Floats
@@ -195,6 +198,7 @@ def build_pool(
     named = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
+    repeats = _echoes(c, rows, counts[:, HERE].sum(axis=1), questions=True, extra=c.speaker[rows] > 0)
     cosines = _turn_cosines(c, question, rows, at, echo)
     return Pool(
         rows=rows,
@@ -205,6 +209,7 @@ def build_pool(
         agent=agent,
         assisted=assisted,
         echo=echo,
+        unanswered=repeats & (counts[:, HERE] > 0).all(axis=1) & ~_went_on(c, rows, at),
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],
@@ -255,18 +260,34 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, ech
     )
 
 
-def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64], *, questions: bool) -> NDArray[np.bool_]:
+def _echoes(
+    columns: Columns,
+    rows: Rows,
+    shared: NDArray[np.integer[Any] | np.floating[Any]],
+    *,
+    questions: bool,
+    extra: NDArray[np.bool_] | int = ECHO_EXTRA_TERMS,
+) -> NDArray[np.bool_]:
     """Mask of the questions that say little but the words of the query, and of other turns that say nothing else.
 
     Args:
         columns: of the user's records.
         rows: the candidates.
-        shared: how many words of the query each has.
+        shared: how many words of the query each has, or how often it has any of them.
         questions: leave out other turns. A text that may need no memory, such as "thanks", is said again and again.
+        extra: how many words a question may add: the name of its speaker counts as one.
     """
     asks, more = (columns.traits[rows] & english.QUESTION) > 0, columns.length[rows] - shared
-    repeats = asks & (more <= ECHO_EXTRA_TERMS)
+    repeats = asks & (more <= extra)
     return (shared > 0) & (repeats if questions else repeats | (more <= 0))
+
+
+def _went_on(columns: Columns, rows: Rows, at: Rows) -> NDArray[np.bool_]:
+    """Mask of the turns after which somebody else says something, soon; true of what is no turn."""
+    after = at[:, HERE + 1 :]
+    speakers, agents = columns.padded("speaker")[after], columns.agents[after]
+    others = (speakers != columns.speaker[rows, None]) | (agents != columns.agents[rows, None])
+    return ((after >= 0) & others).any(axis=1) | (columns.kind[rows] != KINDS["message"])
 
 
 def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:

@@ -92,6 +92,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         found = own_coverage(pool)
     else:
         found = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
+    found = np.where(pool.unanswered, 0, found)
     return np.maximum(found, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
@@ -139,7 +140,7 @@ def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
         says_something |= own_coverage(pool) > 0
     asks = (pool.traits & english.QUESTION) > 0
     courtesy = pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
-    cosines = np.where(courtesy | (pool.echo if pool.need else False), 0, pool.dense)
+    cosines = np.where(courtesy | pool.unanswered | (pool.echo if pool.need else False), 0, pool.dense)
     nearest = int(cosines.argmax())
     length = min(0.0, math.log((float(pool.words[nearest]) + 1) / _LONG))
     return float(cosines[nearest]), length, math.log(max(searched, _LEAST_SEARCHED))
@@ -168,7 +169,8 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
             first ten hits contains.
         searched: number of rows visible to the query, without pieces of documents.
     """
-    if not len(pool):
+    order = order[~pool.unanswered[order]]
+    if not len(order):
         return NOTHING
     least = _least_probability(pool)
     if model not in DEFAULT_MODELS:
@@ -191,7 +193,7 @@ def _with_need(probability: float, pool: Pool) -> float:
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     """The probability for conversations between people."""
-    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))
+    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))[order]
     first = order[:3]
     sum_ = (
         _INTERCEPT

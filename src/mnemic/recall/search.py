@@ -298,9 +298,12 @@ def _result(
     order = named_first(query.text, found.question.terms, pool, first.order)
     first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
     left_out = 0
+    if query.min_best:  # a context
+        left_out = int(np.count_nonzero(pool.unanswered[first.order]))
+        first = replace(first, order=first.order[~pool.unanswered[first.order]])
     if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
         kept = first.relevance[first.order] >= least
-        left_out = int(np.count_nonzero(~kept[: query.k]))
+        left_out += int(np.count_nonzero(~kept[: query.k]))
         pages: Iterable[_Ranked] = [replace(first, order=first.order[kept])]
     else:
         pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))

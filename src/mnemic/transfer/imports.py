@@ -38,6 +38,8 @@ IMPORTERS = "mnemic.importers"
 BATCH = 64
 """Messages of one transaction, and of one step of the progress."""
 
+NOTHING = "Nothing was imported; correct the file."
+
 NAMED = 10
 """Maximum number of roles named in a remark."""
 
@@ -151,23 +153,34 @@ def read(
     if is_encrypted(Path(file)):
         return Reading(file, MNEMIC, export="".join(read_lines(Path(file), key)))
     parsed = sources.export_of(file, format)
-    if parsed is None:
-        content = sources.text_of(file)
-        if format == MNEMIC or (format == "auto" and _is_export(content)):
-            return Reading(file, MNEMIC, export=content)
-        parsed = files.parse_lines(content, format)
+    content = sources.text_of(file) if parsed is None else ""
+    if parsed is None and (format == MNEMIC or (format == "auto" and _is_export(content))):
+        return Reading(file, MNEMIC, export=content)
+    name = "stdin" if file == "-" else file
+    try:
+        parsed = parsed or files.parse_lines(content, format)
+        named = session or Path(name).stem
+        return _understood(parsed, file, format, named, guessed=session is None, strict=strict)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error} {NOTHING}") from error
+
+
+def _understood(parsed: files.Parsed, file: str, format: str, session: str, *, guessed: bool, strict: bool) -> Reading:
+    """The messages and memories in the values of a file.
+
+    Raises:
+        InvalidInput: its format is unknown, all of it is damaged, or a part of it while it is ``strict``.
+    """
     name = files.detect(parsed.data) if format == "auto" else format
-    found, messages, damaged = list[Found](), list[Message](), list[Damage]()
+    found, messages, damaged, unread = list[Found](), list[Message](), list[Damage](), list[Damage]()
     if name in files.MEMORY_FORMATS:
         found, damaged = files.read_memories(parsed, name)
     if name in files.MESSAGE_FORMATS:
-        named = session or ("stdin" if file == "-" else Path(file).stem)
-        messages, unread = files.messages_of(parsed, name, named, guessed=session is None)
+        messages, unread = files.messages_of(parsed, name, session, guessed=guessed)
         damaged = [*dict.fromkeys([*damaged, *unread])]
-    reading = Reading(file, name, messages, found, damaged, files.remarks(parsed.data, name))
-    if strict and reading.damaged:
-        raise InvalidInput(f"{reading.damaged[0].reason} {files.NOTHING}")
-    return reading
+    if refused := damaged if strict else unread if not (messages or found) else []:
+        raise InvalidInput(refused[0].reason)
+    return Reading(file, name, messages, found, damaged, files.remarks(parsed.data, name))
 
 
 def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
@@ -182,7 +195,7 @@ def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
     except MnemicError:
         raise
     except Exception as error:  # a package of somebody else may raise anything
-        told = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {files.NOTHING}"
+        told = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {NOTHING}"
         raise InvalidInput(told) from error
 
 

@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic import Memory, Message, Scope
-from mnemic.adapters import Conversation, Thread, ThreadMessage, contains, evidence, unstored, with_tools, words_of
+from mnemic import AsyncMemory, Memory, Message, Scope
+from mnemic.adapters import (
+    Conversation,
+    Thread,
+    ThreadMessage,
+    contains,
+    evidence,
+    store_new,
+    unstored,
+    with_tools,
+    words_of,
+)
+from mnemic.adapters.threads import unanswered
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
@@ -53,6 +64,47 @@ def test_an_id_is_made_of_the_conversation_the_key_and_the_text():
 def test_names_that_look_alike_are_apart():
     assert ids(user("yes", "c"), session="a:b") != ids(user("yes", "b:c"), session="a")
     assert ids(user("yes", "c"), session="a/b") != ids(user("yes", "c"), session="b", project="a")
+
+
+def test_a_prompt_is_resent_until_it_is_answered():
+    said = [
+        user("Hi", "1"),
+        user("Hi ", "2"),
+        user("More", "3"),
+        assistant("", "4"),
+        user("Hi", "5"),
+        assistant("Hello", "6"),
+    ]
+    assert thread(*said, user("Hi", "7")).resent() == [1, 4]
+
+
+def test_what_is_unanswered_is_recent_and_at_the_end():
+    def record(role, text, minutes):
+        return Message(role=role, content=text, sent_at=NOW - timedelta(minutes=minutes))
+
+    records = [
+        record("user", "Hi", 3),
+        record("assistant", "Yes?", 2),
+        record("user", "Old", 90),
+        record("user", "New", 1),
+    ]
+    assert unanswered(records, NOW - timedelta(minutes=10)) == [words_of(records[-1])]
+    assert unanswered([*records, record("assistant", "Yes.", 0)], NOW - timedelta(minutes=10)) == []
+
+
+async def test_a_run_stores_a_prompt_of_the_run_before_only_if_it_was_answered(memory):
+    handle, clean = AsyncMemory.over(memory.scoped(session="s")), memory.admin.redacted
+
+    async def run(number, *answers):
+        stored = set()
+        said = [user("Which ferry?", f"{number}"), *(assistant(text, f"{number}+") for text in answers)]
+        for end in range(1, len(said) + 1):
+            await store_new(handle, Thread(said[:end], scope=handle.scope, clean=clean), stored)
+
+    for number, answers in enumerate([(), (), ("At nine.",), ("At nine.",), ()]):
+        await run(number, *answers)
+    asked, answer = "Which ferry?", "At nine."
+    assert [message.content for message in memory.messages()] == [asked, answer, asked, answer, asked]
 
 
 def test_what_is_not_stored_is_not_read_for_secrets():

@@ -311,7 +311,7 @@ def test_roles_of_support_are_known_and_others_are_told(mnemic, folder, written)
 def test_the_graph_of_the_memory_server(mnemic, folder, written):
     run = mnemic("import", written("memory.jsonl", GRAPH + "\n" + json.dumps({"type": "entity", "name": "Bo"})))
     assert run.code == 1
-    assert "line 3.observations must be a list of strings" in run.out
+    assert "line 3.observations is missing" in run.out
     with Memory(folder, embedder="hashing") as memory:
         assert sorted(record.content for record in memory.list()) == [
             "Ana works at Acme", "Ana: likes tea", "Ana: lives in Lisbon",

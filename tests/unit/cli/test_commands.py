@@ -72,9 +72,10 @@ class TestImport:
             assert f"  {place}.content is missing." in run.out
 
     def test_strict_refuses_a_file_with_a_malformed_part(self, chat, mnemic, write, folder):
-        run = mnemic("import", write([*chat, {"role": "user"}]), "--strict")
+        file = write([*chat, {"role": "user"}])
+        run = mnemic("import", file, "--strict")
         assert (run.code, run.out) == (2, "")
-        assert run.err == "mnemic: [3].content is missing. Nothing was imported; correct the file.\n"
+        assert run.err == f"mnemic: {file}: [3].content is missing. Nothing was imported; correct the file.\n"
         assert not folder.exists()
 
     def test_files_that_cannot_be_read(self, mnemic, tmp_path, write):

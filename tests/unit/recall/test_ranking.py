@@ -35,7 +35,7 @@ def make_pool(seed, size=None, **values):
     days = rng.integers(1, 800_000, m)
     random = {
         "rows": np.sort(rng.choice(1_000, m, replace=False)).astype(np.intp), "dense": floats(-1, 1), "dense_before": floats(-1, 1),
-        "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "echo": rng.random(m) < 0.1, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
+        "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "echo": rng.random(m) < 0.1, "unanswered": rng.random(m) < 0.1, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
         "query_traits": int(rng.integers(0, 128)), "need": float(rng.uniform(-4, 0)), "days": days,
@@ -334,10 +334,11 @@ class TestRelevance:
         assert (fewer >= more).all()
 
     def test_other_embedders_count_by_words(self):
-        pool = make_pool(5)
-        np.testing.assert_array_equal(
-            relevances(pool, np.arange(len(pool)), model="other", searched=9), own_coverage(pool)
-        )
+        pool = make_pool(5, 20, unanswered=np.arange(20) < 3)
+        pool = dataclasses.replace(pool, periods=dataclasses.replace(pool.periods, answering=np.zeros(20, np.float32)))
+        found = relevances(pool, np.arange(len(pool)), model="other", searched=9)
+        np.testing.assert_array_equal(found[3:], own_coverage(pool)[3:])
+        np.testing.assert_array_equal(found[:3], 0)
 
     def test_of_nothing(self):
         assert not len(relevances(make_pool(1, 0), np.empty(0, np.intp), model=evidence.DEFAULT_MODELS[0], searched=0))
@@ -355,7 +356,8 @@ class TestGrade:
         order = np.random.default_rng(seed).permutation(len(pool))
         found = grade(pool, order, model=model)
         assert 0 <= found.probability <= 1 + 1e-6
-        assisted = len(pool) and model in evidence.DEFAULT_MODELS and pool.assisted[order[:10]].mean() > 0.5
+        first = order[~pool.unanswered[order]][:10]
+        assisted = len(first) and model in evidence.DEFAULT_MODELS and pool.assisted[first].mean() > 0.5
         word = (
             "none"
             if found.probability < (0.25 if assisted else 0.17)

@@ -20,7 +20,7 @@ from google.adk.tools.agent_tool import AgentTool
 from adk_mnemic.events import shown, text_of, thread_messages, with_data
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, Thread, as_async, log_rejected, recall_failures_logged, run_of
+from mnemic.adapters import Recall, Thread, as_async, last_of_session, recall_failures_logged, run_of, store_new
 
 _INSIDE_A_TOOL: ContextVar[bool] = ContextVar("inside_a_tool", default=False)
 """Whether a run is that of an agent that another agent calls as a tool: nobody says what it is asked."""
@@ -133,9 +133,8 @@ class MnemicPlugin(BasePlugin):
         scope, clean, messages = handle.scope, handle.admin.redacted, thread_messages(events)
         visible = Thread(shown(messages, request.contents), scope=scope, clean=clean)
         with recall_failures_logged():
-            return await self._recall.text(
-                handle, question, exclude=visible.shown_ids(), recent=visible.recent(question)
-            )
+            seen = visible.shown_ids(known=await last_of_session(handle))
+            return await self._recall.text(handle, question, exclude=seen, recent=visible.recent(question))
         return ""
 
     # An agent that is called as a tool
@@ -175,7 +174,5 @@ class MnemicPlugin(BasePlugin):
         if not self._store:
             return
         own = thread_messages(event for event in events if event.invocation_id == invocation)
-        records = Thread(own, scope=run.handle.scope, clean=run.handle.admin.redacted).records()
-        if new := [record for record in records if record.id not in run.stored]:
-            log_rejected(await run.handle.add(new))
-            run.stored |= {record.id for record in new}
+        thread = Thread(own, scope=run.handle.scope, clean=run.handle.admin.redacted)
+        await store_new(run.handle, thread, run.stored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from agent_framework import (
@@ -22,12 +22,17 @@ from agent_framework_mnemic.messages import thread_messages
 from agent_framework_mnemic.tools import mnemic_tools
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
 from mnemic import Message as Record
-from mnemic.adapters import Recall, Thread, as_async, bound, log_rejected, recall_failures_logged, run_of
-
-COMPARED = 200
-"""How many messages of a session are compared with what a run shows."""
-AGAIN = timedelta(minutes=10)
-"""An unanswered prompt that is repeated this soon is the same prompt."""
+from mnemic.adapters import (
+    AGAIN,
+    Recall,
+    Thread,
+    as_async,
+    bound,
+    last_of_session,
+    log_rejected,
+    recall_failures_logged,
+    run_of,
+)
 
 
 class MnemicContextProvider(ContextProvider):
@@ -171,7 +176,7 @@ class _Busy(ChatMiddleware):
 async def _known(handle: AsyncMemory) -> Sequence[Record]:
     """The last messages of the session."""
     with recall_failures_logged():
-        return await handle.messages(session=handle.scope.session, limit=COMPARED)
+        return await last_of_session(handle)
     return ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -34,11 +34,6 @@ from mnemic import (
 )
 
 logger = logging.getLogger(__name__)
-
-COMPARED = 200
-"""How many messages of a session are compared with a thread without marks, beside twice its length."""
-AGAIN = timedelta(minutes=10)
-"""An unanswered request without ids that is repeated this soon is the same request."""
 
 
 class MnemicState(AgentState[Any]):
@@ -193,14 +188,14 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         if self._idle:
             memory.idle.arm(memory.scope)
         if marks is None:
-            marks = thread.first_marks(known, datetime.now(UTC) - AGAIN)
+            marks = thread.first_marks(known, datetime.now(UTC) - adapters.AGAIN)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]
         return self._kept(state, mnemic_context=text, mnemic_mark=marks, mnemic_said=new)
 
     def _known(self, memory: Memory, thread: adapters.Thread) -> list[Message]:
         """What the session holds, as far as a thread of this length can show it."""
         session = memory.scope.session
-        last = memory.messages(session=session, limit=COMPARED + 2 * len(thread.messages))
+        last = memory.messages(session=session, limit=adapters.COMPARED + 2 * len(thread.messages))
         return [message for message in last if message.session == session]
 
     def _recalled(self, memory: Memory, thread: adapters.Thread, shown: Sequence[str]) -> str:
@@ -273,7 +268,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             return []
         if lost := [key for key in said if key not in new]:
             logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
-        return thread.records(new.values())
+        resent = thread.resent()
+        return thread.records(at for at in new.values() if at not in resent)
 
     def _informed(self, request: ModelRequest[Any], context: str) -> ModelRequest[Any]:
         if not context:
@@ -294,7 +290,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _end(self, memory: Memory, state: MnemicState) -> dict[str, Any]:
         thread, marks = self._thread(state["messages"], memory.scope), self._marks(state) or {}
-        if new := thread.records(thread.unmarked(marks)):
+        resent = thread.resent()
+        if new := thread.records(at for at in thread.unmarked(marks) if at not in resent):
             adapters.log_rejected(memory.add(new))
         if self._idle:
             memory.idle.arm(memory.scope)

@@ -218,9 +218,9 @@ class Tools:
             for record, n in start.central
         ]
         return {
-            **_packed(start.said), "token_count": start.token_count, "truncated": start.truncated,
-            "evidence": "strong" if important or start.said else "none", "project": await self._project(),
-            "important": important, "recent": recent, "graph": {"links": start.links, "central": central},
+            **_packed(start.context), "token_count": start.token_count, "truncated": start.truncated,
+            "project": await self._project(), "important": important, "recent": recent,
+            "graph": {"links": start.links, "central": central},
         }  # fmt: skip
 
     async def _project(self) -> Json:

@@ -14,7 +14,16 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, Thread, as_async, bound, log_rejected, recall_failures_logged, run_of
+from mnemic.adapters import (
+    Recall,
+    Thread,
+    as_async,
+    bound,
+    last_of_session,
+    recall_failures_logged,
+    run_of,
+    store_new,
+)
 from pydantic_ai_mnemic.messages import asked, text_of, thread_messages, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
@@ -25,8 +34,9 @@ class MnemicCapability(AbstractCapability[Any]):
     In a run it recalls, once, what bears on the user's prompt, without what the message history shows anyway; every
     request of the run sees that text, fenced as data. It stores the messages of the user and the agent, each message once,
     with or without a message history, and whatever history processors make of it. A run that fails, or whose stream is
-    left, keeps what the user said: a prompt is stored before the model is asked. System prompts, tool calls, their results,
-    reasoning, answers that a validator sent back, and structured output are not stored.
+    left, keeps what the user said: a prompt is stored before the model is asked. One that is sent again within ten minutes,
+    because it got no answer, is stored once. System prompts, tool calls, their results, reasoning, answers that a validator
+    sent back, and structured output are not stored.
 
     The session is the ``conversation_id`` unless the handle or the scope has one. A recall that fails is logged and the
     agent answers without it; a write that fails raises, and so does a scope that is not usable.
@@ -98,9 +108,7 @@ class MnemicCapability(AbstractCapability[Any]):
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
         self._messages: dict[str, list[ModelMessage]] = {}
-        self._stored: dict[
-            str, set[str | None]
-        ] = {}  # ids of what each stored: what is erased during a run stays erased
+        self._stored: dict[str, set[str | None]] = {}  # ids of what each stored
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -139,8 +147,10 @@ class MnemicCapability(AbstractCapability[Any]):
         # a history may come from another conversation, under whose name it was stored
         sessions = {handle.scope.session, *(message.conversation_id for message in ctx.messages)}
         messages = [*ctx.messages, *self._messages.get(ctx.run_id or "", ())]
-        shown = [id_ for session in sessions for id_ in self._thread(handle, messages, session).shown_ids()]
         with recall_failures_logged():
+            known = await last_of_session(handle)
+            threads = [self._thread(handle, messages, session) for session in sessions]
+            shown = [id_ for one in threads for id_ in one.shown_ids(known=known)]
             return await self._recall.text(handle, question, exclude=shown, recent=thread.recent(question))
         return ""
 
@@ -196,8 +206,5 @@ class MnemicCapability(AbstractCapability[Any]):
 
     async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
         """Store what some messages say, unless this run stored it before."""
-        handle, stored = self._here(ctx), self._stored.setdefault(ctx.run_id or "", set())
-        found = {message.id: message for message in self._thread(handle, messages).records()}
-        if new := [message for id_, message in found.items() if id_ not in stored]:
-            log_rejected(await handle.add(new))
-            stored |= {message.id for message in new}
+        handle = self._here(ctx)
+        await store_new(handle, self._thread(handle, messages), self._stored.setdefault(ctx.run_id or "", set()))

@@ -16,7 +16,7 @@ from strands.types.content import Message
 from strands.vended_plugins.context_injector import ContextInjector, InjectionContext
 
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, Thread, as_async, bound, log_rejected, recall_failures_logged, run_of
+from mnemic.adapters import Recall, Thread, as_async, bound, last_of_session, recall_failures_logged, run_of, store_new
 from strands_mnemic.messages import has_results, thread_messages
 from strands_mnemic.tools import mnemic_tools
 
@@ -141,10 +141,7 @@ class MnemicPlugin(Plugin):
         if message["role"] == "user" and not has_results(message) and (run.asked or run.of_program):
             return
         run.messages.append(message)
-        found = _thread(run.handle, run.messages).records()
-        if new := [record for record in found if record.id not in run.stored]:
-            log_rejected(await run.handle.add(new))
-            run.stored |= {record.id for record in new}
+        await store_new(run.handle, _thread(run.handle, run.messages), run.stored)
 
     async def _recalled(self, call: InjectionContext) -> str:
         """The text that Strands puts behind the last message in the user's role, in this call of the model only."""
@@ -159,7 +156,7 @@ class MnemicPlugin(Plugin):
         thread = _thread(handle, messages)
         question = thread.question()
         with recall_failures_logged():
-            shown, recent = thread.shown_ids(), thread.recent(question)
+            shown, recent = thread.shown_ids(known=await last_of_session(handle)), thread.recent(question)
             return await self._recall.text(handle, question, exclude=shown, recent=recent)
         return ""
 

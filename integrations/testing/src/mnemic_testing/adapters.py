@@ -105,10 +105,12 @@ class AdapterConformance(OnEachStore):
     Attributes:
         tracks_runs: whether the adapter sees runs, so that no idle period starts while a model is called.
         cancellable: whether ``turn`` awaits, so that it can be cancelled.
+        keeps_all: whether it is the framework's history, which keeps whatever is added to it, a prompt sent again too.
     """
 
     tracks_runs = True
     cancellable = True
+    keeps_all = False
 
     def conversation(self, memory: Memory, script: Script, *, session: str, **options: Any) -> Any:
         """A conversation with an agent whose model answers from the script.
@@ -220,6 +222,25 @@ class AdapterConformance(OnEachStore):
         asked = ["user: Hello!", "assistant: Hi."] if before else []
         assert self.stored(memory) == [*asked, "user: I moved to Lisbon.", "assistant: Nice."]
         assert script.shown.count("I moved to Lisbon.") == 1  # not recalled to itself
+
+    @pytest.mark.parametrize("before", [[], ["Hello!"]], ids=["first", "later"])
+    async def test_a_prompt_that_is_sent_again_until_it_is_answered(self, memory: Memory, before: list[str]) -> None:
+        if self.keeps_all:
+            pytest.skip("The framework's history keeps whatever is added to it.")
+        down, question = RuntimeError("The provider is down."), "Which ferry goes to Faro?"
+        script = Script(*["Hi."] * len(before), down, down, "The one at nine.", "The one at nine.")
+        chat = self.conversation(memory, script, session=SESSION)
+        for text in before:
+            await self.turn(chat, text)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="provider"):
+                await self.turn(chat, question)
+        await self.turn(chat, question)
+        assert FENCE not in script.shown  # not recalled to itself
+        await self.turn(chat, question)
+        await self.end(chat)
+        asked = ["user: Hello!", "assistant: Hi."] if before else []
+        assert self.stored(memory) == [*asked, *[f"user: {question}", "assistant: The one at nine."] * 2]
 
     async def test_a_run_that_is_cancelled_and_repeated(self, memory: Memory) -> None:
         if not self.cancellable:

@@ -183,7 +183,8 @@ def build_context(
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     frame = Frame(max_tokens, runtime.count_tokens, runtime.fence)
     if query is None:
-        result = SearchResult(_session_start(runtime, scope, trusted, frame), "strong", 1.0)
+        start = _session_start(runtime, scope, trusted, frame)
+        result = SearchResult(start, "strong", 1.0) if start else SearchResult()
     elif asks_for_profile(query.text):
         result = _profile(runtime, scope, trusted, frame, query.min_evidence)
     else:

@@ -10,10 +10,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import cast
 
 from mnemic.ingest.messages import role_of
-from mnemic.transfer.importers.fields import ACCOUNT, LEFT_OUT, Fields, mapping, objects
+from mnemic.transfer.importers.fields import (
+    ACCOUNT,
+    LEFT_OUT,
+    Damage,
+    Fields,
+    fields_of,
+    mapping,
+    objects,
+    parted,
+    read_each,
+    read_one,
+)
 from mnemic.types import Message
 
 TITLE = "title"
@@ -38,10 +50,13 @@ def _message(
     )  # fmt: skip
 
 
-def _in_order(messages: Iterable[Message]) -> Iterator[Message]:
+def _in_order(messages: Iterable[Message | Damage]) -> Iterator[Message | Damage]:
     """Messages whose times do not go back: an answer may carry an earlier clock than its question."""
     last: datetime | None = None
     for message in messages:
+        if isinstance(message, Damage):
+            yield message
+            continue
         sent_at = message.sent_at
         last = sent_at if last is None or (sent_at is not None and sent_at > last) else last
         yield replace(message, sent_at=last)
@@ -50,62 +65,80 @@ def _in_order(messages: Iterable[Message]) -> Iterator[Message]:
 # ChatGPT
 
 
-def chatgpt(data: object, session: str | None) -> Iterable[Message]:
+def chatgpt(data: object, session: str | None) -> Iterator[Message | Damage]:
     """``conversations.json`` of ChatGPT: of each tree of messages the branch that was shown last."""
-    for conversation in objects(data):
-        name = conversation.text("conversation_id", needed=False) or conversation.text("id", needed=False) or session
-        title = conversation.text("title", needed=False)
-        shown = (_chatgpt_message(node, name, title) for node in _branch(conversation))
-        yield from _in_order(message for message in shown if message)
+
+    def read(conversation: Fields) -> Iterator[Message | Damage]:
+        (current, name, id_, title), damaged = conversation.texts("current_node", "conversation_id", "id", "title")
+        yield from damaged
+        nodes = conversation.inside("mapping")
+        shown = (_chatgpt_node(nodes, key, name or id_ or session, title) for key in _branch(nodes.values, current))
+        yield from _in_order(message for found in shown for message in found)
+
+    return read_each(data, read)
 
 
 def other_branches(data: object) -> int:
     """The number of messages of ChatGPT that are in branches which were edited away."""
     count = 0
-    for conversation in objects(data):
-        shown = {str(node.values.get("id")) for node in _branch(conversation)}
-        nodes = conversation.inside("mapping")
-        for key in nodes.values.keys() - shown:
-            message = _chatgpt_message(nodes.inside(key), None, None)
-            count += message is not None and bool(message.content)
+    for conversation in map(mapping, _list(data) or [data]):
+        nodes, current = Fields(mapping(conversation.get("mapping")), ""), conversation.get("current_node")
+        shown = _branch(nodes.values, current)
+        edited = [one for key in nodes.values.keys() - {*shown} for one in _chatgpt_node(nodes, key, None, None)]
+        count += sum(isinstance(one, Message) and bool(one.content) for one in edited)
     return count
 
 
-def _branch(conversation: Fields) -> list[Fields]:
-    """The nodes from the root to the current one; without a current one, along the last children."""
-    nodes = conversation.inside("mapping")
-    at = conversation.text("current_node", needed=False)
-    found: list[Fields] = []
-    seen: set[str] = set()
-    while at and at in nodes.values and at not in seen:
-        seen.add(at)
-        found.append(nodes.inside(at))
-        at = found[-1].text("parent", needed=False)
-    if found:
-        return found[::-1]
-    at = next((key for key, node in nodes.values.items() if not mapping(node).get("parent")), None)
-    while at and at in nodes.values and at not in seen:
-        seen.add(at)
-        found.append(nodes.inside(at))
-        children = found[-1].values.get("children")
-        at = str(cast("list[object]", children)[-1]) if isinstance(children, list) and children else None
+def _branch(nodes: Mapping[str, object], current: object) -> list[str]:
+    """The keys of the nodes from the root to the current one; without a current one, along the last children.
+
+    A node and its parent name each other, so that a damaged one does not end the branch.
+    """
+    parents: dict[str, str] = {}
+    for key, node in nodes.items():
+        parents |= {str(child): key for child in _list(mapping(node).get("children"))}
+    for key, node in nodes.items():
+        parent = mapping(node).get("parent")
+        parents |= {key: parent} if isinstance(parent, str) and parent else {}
+    if not isinstance(current, str) or (current not in nodes and current not in parents):
+        following = {parent: child for child, parent in parents.items()}
+        root = next((key for key in nodes if key not in parents), None)
+        current = [*_walk(root, following)][-1] if root else None
+    return [key for key in _walk(current, parents) if key in nodes or key in parents][::-1]
+
+
+def _walk(at: str | None, following: Mapping[str, str]) -> dict[str, None]:
+    """What follows a key, in order, up to the end or a key that came before."""
+    found: dict[str, None] = {}
+    while at is not None and at not in found:
+        found[at] = None
+        at = following.get(at)
     return found
+
+
+def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | None) -> Iterator[Message | Damage]:
+    """The message of a node; none where nothing was shown."""
+
+    def read(node: Fields) -> Iterator[Message]:
+        if node.values.get("message") is None and not node.values.get("parent"):
+            return  # the root
+        message = _chatgpt_message(node.inside("message"), session, title)
+        yield from () if message is None else (message,)
+
+    return read_one(nodes.values.get(key), read, f"{nodes.place}.{key}")
 
 
 _CHATGPT_HIDDEN = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
 
 
-def _chatgpt_message(node: Fields, session: str | None, title: str | None) -> Message | None:
-    """The message of a node; None where nothing was shown."""
-    if node.values.get("message") is None:
-        return None
-    message = node.inside("message")
+def _chatgpt_message(message: Fields, session: str | None, title: str | None) -> Message | None:
+    """A message; None where nothing was shown."""
     role = message.inside("author").word("role")
     content = message.inside("content")
     kind = content.text("content_type", needed=False) or "text"
     if message.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
         return None
-    text, left_out = _chatgpt_text(content)
+    text, left_out = _chatgpt_text(content, kind)
     if role == "assistant" and (message.text("recipient", needed=False) or "all") != "all":
         text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
     elif role != "user":
@@ -119,13 +152,17 @@ def _chatgpt_message(node: Fields, session: str | None, title: str | None) -> Me
     )  # fmt: skip
 
 
-def _chatgpt_text(content: Fields) -> tuple[str, set[str]]:
+_CHATGPT_PARTS = ("text", "multimodal_text")
+"""Kinds of content that are a list of parts."""
+
+
+def _chatgpt_text(content: Fields, kind: str) -> tuple[str, set[str]]:
     """The text of a content and the kinds of its other parts."""
-    parts = content.values.get("parts")
-    if not isinstance(parts, list):
+    if "parts" not in content.values and kind not in _CHATGPT_PARTS:
         return content.text("text", needed=False) or "", set()
-    texts = [part for part in cast("list[object]", parts) if isinstance(part, str) and part]
-    others = [mapping(part) for part in cast("list[object]", parts) if not isinstance(part, str)]
+    parts = [*enumerate(content.listed("parts"))]
+    texts = [part for _, part in parts if isinstance(part, str) and part]
+    others = [fields_of(part, f"{content.place}.parts[{n}]").values for n, part in parts if not isinstance(part, str)]
     spoken = [str(part["text"]) for part in others if isinstance(part.get("text"), str)]
     kinds = {str(part.get("content_type", "part")) for part in others if not isinstance(part.get("text"), str)}
     return "\n".join([*texts, *spoken]), kinds
@@ -167,18 +204,24 @@ def _label(kind: str, told: str) -> str:
 # Claude
 
 
-def claude(data: object, session: str | None) -> Iterable[Message]:
+def claude(data: object, session: str | None) -> Iterator[Message | Damage]:
     """``conversations.json`` of Claude; a file that was attached leaves its name."""
-    for conversation in objects(data):
-        name = conversation.text("uuid", needed=False) or session
-        account = mapping(conversation.values.get("account")).get("uuid")
-        about = {TITLE: conversation.text("name", needed=False), ACCOUNT: account}
-        listed = objects(conversation.values.get("chat_messages"), f"{conversation.place}.chat_messages")
-        yield from _in_order(_claude_message(item, name, about) for item in listed)
+
+    def read(conversation: Fields) -> Iterator[Message | Damage]:
+        (uuid, title), damaged = conversation.texts("uuid", "name")
+        yield from damaged
+        about = {TITLE: title, ACCOUNT: mapping(conversation.values.get("account")).get("uuid")}
+        listed = conversation.listed("chat_messages")
+        said = read_each(
+            listed, lambda item: [_claude_message(item, uuid or session, about)], f"{conversation.place}.chat_messages"
+        )
+        yield from _in_order(said)
+
+    return read_each(data, read)
 
 
 def _claude_message(item: Fields, session: str | None, about: Mapping[str, object]) -> Message:
-    text, kinds = item.said("content") if item.values.get("content") else (item.text("text", needed=False) or "", ())
+    text, kinds = item.said("content") if item.values.get("content") else (item.text("text") or "", ())
     files = [
         str(name)
         for field in ("attachments", "files")
@@ -195,31 +238,46 @@ def _claude_message(item: Fields, session: str | None, about: Mapping[str, objec
 # Telegram
 
 
-def telegram(data: object, session: str | None) -> Iterable[Message]:
+def telegram(data: object, session: str | None) -> Iterator[Message | Damage]:
     """``result.json`` of Telegram Desktop: one chat, or all of them."""
-    whole = mapping(data)
-    chats = mapping(whole.get("chats")).get("list")
-    for chat in objects(cast("object", chats) if isinstance(chats, list) else data):
-        name = chat.text("name", needed=False) or session
-        listed = objects(chat.values.get("messages"), f"{chat.place}.messages")
-        for item in listed:
-            if item.values.get("type") == "message":
-                yield _telegram_message(item, str(chat.values.get("id", "")), name)
+
+    def read(chat: Fields) -> Iterator[Message | Damage]:
+        (name,), damaged = chat.texts("name")
+        yield from damaged
+        about = (chat.values.get("id"), name or session)
+        yield from read_each(
+            chat.listed("messages"), lambda item: _telegram_message(item, *about), f"{chat.place}.messages"
+        )
+
+    chats = mapping(mapping(data).get("chats")).get("list")
+    return read_each(cast("object", chats) if isinstance(chats, list) else data, read)
 
 
 _TELEGRAM_MEDIA = ("photo", "file", "location_information", "contact_information", "poll")
 
 
-def _telegram_message(item: Fields, chat: str, session: str | None) -> Message:
-    value = item.values.get("text")
-    parts = cast("list[object]", value) if isinstance(value, list) else [value]
-    text = "".join(part if isinstance(part, str) else str(mapping(part).get("text", "")) for part in parts if part)
+def _telegram_message(item: Fields, chat: object, session: str | None) -> Iterator[Message]:
+    if item.word("type") != "message":
+        return
     media = {name for name in _TELEGRAM_MEDIA if item.values.get(name)}
     sent_at = item.moment("date_unixtime") or item.moment("date")
-    return _message(
-        "user", text, sent_at, media, id=f"telegram:{chat}:{item.values.get('id')}", session=session,
-        name=item.text("from", needed=False),
+    id_ = item.values.get("id")
+    yield _message(
+        "user", _telegram_text(item), sent_at, media, session=session, name=item.text("from", needed=False),
+        id=None if chat is None or id_ is None else f"telegram:{chat}:{id_}",
     )  # fmt: skip
+
+
+def _telegram_text(item: Fields) -> str:
+    """The text of a message: a string, or a list of strings and of objects such as links."""
+    value = item.values.get("text")
+    if not isinstance(value, list):
+        return item.text("text") or ""
+    parts = enumerate(cast("list[object]", value))
+    return "".join(
+        part if isinstance(part, str) else fields_of(part, f"{item.place}.text[{number}]").text("text") or ""
+        for number, part in parts
+    )
 
 
 # Slack
@@ -227,18 +285,24 @@ def _telegram_message(item: Fields, chat: str, session: str | None) -> Message:
 _SLACK_MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
-def slack(data: object, session: str | None) -> Iterable[Message]:
+def slack(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The folder of an export of Slack (see ``sources.export_of``), or the messages of one of its days."""
     whole = mapping(data)
     channels = mapping(whole.get("channels")) or {session or "slack": data}
     users = {str(key): str(name) for key, name in mapping(whole.get("users")).items()}
     for channel, listed in channels.items():
-        for item in objects(listed, f"{channel}"):
-            if item.values.get("type", "message") == "message" and item.values.get("subtype") in _SLACK_SAID:
-                yield _slack_message(item, channel, users)
+        yield from read_each(listed, partial(_slack_said, channel=channel, users=users), channel)
 
 
+_SLACK_SHOWN = ("files", "attachments", "blocks")
+"""What a message may have instead of a text."""
 _SLACK_SAID = (None, "thread_broadcast", "file_share", "me_message", "bot_message")
+
+
+def _slack_said(item: Fields, *, channel: str, users: Mapping[str, str]) -> Iterator[Message]:
+    kind, subtype = item.text("type", needed=False) or "message", item.text("subtype", needed=False)
+    if kind == "message" and subtype in _SLACK_SAID:
+        yield _slack_message(item, channel, users)
 
 
 def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Message:
@@ -248,7 +312,7 @@ def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Mess
             return f"@{label or users.get(target, target)}"
         return f"{sign}{label or target}" if sign else f"{label} ({target})" if label else target
 
-    text = _SLACK_MARK.sub(plain, item.text("text", needed=False) or "")
+    text = _SLACK_MARK.sub(plain, item.text("text", needed=not any(map(item.values.get, _SLACK_SHOWN))) or "")
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
     author = item.text("user", needed=False)
     named = item.maybe("user_profile").text("real_name", needed=False) or item.text("username", needed=False)
@@ -267,11 +331,13 @@ def _list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def slack_users(data: object) -> dict[str, str]:
-    """The names of ``users.json`` by id."""
-    found: dict[str, str] = {}
-    for user in objects(data, "users.json"):
-        profile = user.maybe("profile")
-        names = (profile.text("display_name", needed=False), profile.text("real_name", needed=False), user.text("name"))
-        found[user.word("id")] = next(filter(None, names), user.word("id"))
-    return found
+def slack_users(data: object) -> tuple[dict[str, str], list[Damage]]:
+    """The names of ``users.json`` by id, and its damaged parts."""
+    names, damaged = parted(read_each(data, _slack_user, "users.json"))
+    return dict(names), damaged
+
+
+def _slack_user(user: Fields) -> Iterator[tuple[str, str]]:
+    profile, id_ = user.maybe("profile"), user.word("id")
+    names = (profile.text("display_name", needed=False), profile.text("real_name", needed=False), user.text("name"))
+    yield id_, next(filter(None, names), id_)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest.messages import join_parts
@@ -49,6 +49,14 @@ def names_in(values: Mapping[str, object]) -> dict[str, str]:
     """The fields of an object that may name its user, under the names that they have there."""
     named = ((field, value) for field, value in values.items() if may_name_user(field, value))
     return {field: str(value) for field, value in named if value not in (None, "")}
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A part of a file that is not imported: its place and the reason."""
+
+    place: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,24 @@ class Fields:
         value = self.values.get(field)
         return fields_of({} if value is None else value, f"{self.place}.{field}")
 
+    def listed(self, field: str) -> list[object]:
+        """The list in a field."""
+        value = self.values.get(field)
+        if not isinstance(value, list):
+            raise self.fault(field, "is missing" if value is None else f"must be a list, not {json_type(value)}")
+        return cast("list[object]", value)
+
+    def texts(self, *fields: str) -> tuple[list[str | None], list[Damage]]:
+        """Strings that may be missing, and the damage of those that are something else, for what can do without them."""
+        found, damaged = list[str | None](), list[Damage]()
+        for field in fields:
+            try:
+                found.append(self.text(field, needed=False))
+            except InvalidInput as error:
+                found.append(None)
+                damaged.append(Damage(f"{self.place}.{field}", str(error)))
+        return found, damaged
+
     def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
         """The text of a string or list of parts, and the kinds of parts that are not text: see ``join_parts``."""
         value = self.values.get(field)
@@ -131,14 +157,6 @@ def objects(data: object, place: str = "") -> list[Fields]:
     return [fields_of(item, f"{place}[{number}]") for number, item in enumerate(items)]
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A part of a file that is not imported: its place and the reason."""
-
-    place: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """One memory of a file.
@@ -159,6 +177,37 @@ class Found:
     changed: datetime | None = None
     ended: datetime | None = None
     until: datetime | None = None
+
+
+T = TypeVar("T")
+
+
+def read_each(data: object, read: Callable[[Fields], Iterable[T | Damage]], place: str = "") -> Iterator[T | Damage]:
+    """What is read of each object of a list, and the damage of those that cannot be read; see ``objects``."""
+    for number, item in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
+        yield from read_one(item, read, f"{place}[{number}]")
+
+
+def read_one(value: object, read: Callable[[Fields], Iterable[T | Damage]], place: str) -> Iterator[T | Damage]:
+    """What is read of an object, up to its damage; what is known as damage is that."""
+    if isinstance(value, Damage):
+        yield value
+        return
+    try:
+        yield from read(fields_of(value, place))
+    except InvalidInput as error:
+        yield Damage(place, str(error))
+
+
+def parted(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
+    """What was read, and what is damaged."""
+    found, damaged = list[T](), list[Damage]()
+    for one in read:
+        if isinstance(one, Damage):
+            damaged.append(one)
+        else:
+            found.append(one)
+    return found, damaged
 
 
 def identifier(prefix: str, name: str) -> str:

@@ -1,7 +1,7 @@
 """Parsing the text of a file into messages or memories. Pure functions, without input or output.
 
-Nothing is dropped silently. A missing or invalid field of a message is an error that names its place; damaged memories are
-reported next to the valid ones. Parts of messages that are not text (images, tool calls) are listed in
+Nothing is dropped silently. A message or memory with a missing or invalid field is reported as damaged, with its place, next
+to the valid ones. Parts of messages that are not text (images, tool calls) are listed in
 ``metadata["left_out"]`` of the message.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +30,12 @@ from mnemic.transfer.importers import (
     transcripts,
     zep,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, Found, fields_of, mapping, names_in
+from mnemic.transfer.importers.fields import Damage, Fields, Found, mapping, names_in, parted, read_one
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
-NOTHING = "Nothing was imported; correct the file."
+SAMPLE = 100
+"""Objects or lines at the beginning by which a format is recognised: some of them may be damaged."""
 
 
 class PlainText(str):
@@ -69,7 +71,8 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
         if texts.detect_text(text):
             return Parsed(PlainText(text))
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        if len(lines) < 2 or not lines[0][1].lstrip().startswith("{") or isinstance(_json(*lines[0]), Damage):
+        head = [isinstance(_json(*line), dict) for line in lines[:SAMPLE]]
+        if len(lines) < 2 or 2 * sum(head) < len(head):
             raise InvalidInput(
                 f"This is not JSON: {error}. Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
                 "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it: "
@@ -104,12 +107,12 @@ def undamaged(read: Parsed) -> object:
         InvalidInput: a line is damaged.
     """
     if read.damaged:
-        raise InvalidInput(f"{read.damaged[0].reason} {NOTHING}")
+        raise InvalidInput(read.damaged[0].reason)
     return read.data
 
 
 def detect(data: object) -> str:
-    """The format of parsed JSON, recognised by its first object.
+    """The format of parsed JSON, recognised by the fields of the whole, else by those of most of its first objects.
 
     Returns:
         One of ``MESSAGE_FORMATS`` or ``MEMORY_FORMATS``.
@@ -122,15 +125,20 @@ def detect(data: object) -> str:
     value = _unwrap(data)
     if value == []:
         return "messages"
-    head = cast("list[object]", value)[0] if isinstance(value, list) else value
-    for keys in (set(mapping(data)), set(mapping(head))):
-        for name, marks in _MARKS:
-            if any(mark <= keys for mark in marks):
-                return name
+    items = cast("list[object]", value)[:SAMPLE] if isinstance(value, list) else [value]
+    for some in ([data], items):
+        if known := Counter(filter(None, map(_format_of, some))):
+            return known.most_common(1)[0][0]
     raise InvalidInput(
-        f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are "
+        f"The format of the file is unknown: it begins with {json_type(items[0])}. Accepted are "
         f"{', '.join(dict.fromkeys((*MESSAGE_FORMATS, *MEMORY_FORMATS)))}. If it is one of them, name it: format= (--format)."
     )
+
+
+def _format_of(value: object) -> str | None:
+    """The format whose fields an object has."""
+    keys = set(mapping(value))
+    return next((name for name, marks in _MARKS if any(mark <= keys for mark in marks)), None)
 
 
 _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
@@ -192,18 +200,16 @@ def read_messages(
     name = detect(data) if format == "auto" else format
     if name not in MESSAGE_FORMATS:
         raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
-    try:
-        return with_ids(
-            MESSAGE_FORMATS[name](_items(data, name) if name in _LISTS else data, session), session if guessed else None
-        )
-    except InvalidInput as error:
-        raise InvalidInput(f"{error} {NOTHING}") from error
+    found, damaged = messages_of(Parsed(data), name, session, guessed=guessed)
+    if damaged:
+        raise InvalidInput(damaged[0].reason)
+    return found
 
 
 def messages_of(
     read: Parsed, format: str, session: str | None, *, guessed: bool = False
 ) -> tuple[list[Message], list[Damage]]:
-    """The messages of a file, in order, and the parts that are damaged: of a list, the others are read without them.
+    """The messages of a file, in order, and the parts that are damaged.
 
     Args:
         read: the result of ``parse_lines``.
@@ -212,23 +218,20 @@ def messages_of(
         guessed: as for ``read_messages``.
 
     Raises:
-        InvalidInput: the file has another format, or holds nothing that can be read.
+        InvalidInput: the file has another format.
     """
-    damaged = [*read.damaged]
-    try:
-        return read_messages(read.data, format=format, session=session, guessed=guessed), damaged
-    except InvalidInput:
-        value = _items(read.data, format)
-        items = cast("list[object]", value) if isinstance(value, list) else []
-        found: list[Message] = []
-        for place, item in zip(_places(read, items), items, strict=True):
-            try:
-                found += MESSAGE_FORMATS[format]([item], session)
-            except InvalidInput as error:
-                damaged.append(Damage(place, str(error).replace("[0]", place, 1)))
-        if not found:
-            raise
-        return with_ids(found, session if guessed else None), damaged
+    data = _items(read.data, format) if format in _LISTS else read.data
+    found, damaged = parted(MESSAGE_FORMATS[format](data, session))
+    return with_ids(found, session if guessed else None), [*read.damaged, *(_by_line(one, read) for one in damaged)]
+
+
+def _by_line(damage: Damage, read: Parsed) -> Damage:
+    """Damage of JSON lines, with the number of its line as the place."""
+    item = re.match(r"\[(\d+)\]", damage.place)
+    if item is None or not read.lines:
+        return damage
+    line = f"line {read.lines[int(item[1])]}"
+    return Damage(line + damage.place[item.end() :], damage.reason.replace(item[0], line, 1))
 
 
 def _items(data: object, format: str) -> object:
@@ -274,7 +277,7 @@ def with_ids(found: Iterable[Message], guessed: str | None = None) -> list[Messa
     return made
 
 
-MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message]]] = {
+MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message | Damage]]] = {
     "chatgpt": chats.chatgpt,
     "claude": chats.claude,
     "claude-code": transcripts.turns,
@@ -332,17 +335,15 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
     """
     value = _items(read.data, format)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
-    found: list[Found] = []
-    damaged = [*read.damaged, *(mem0.unsupported(mapping(read.data)) if format == "mem0" else ())]
-    for place, item in zip(_places(read, items), items, strict=True):
-        try:
-            found += MEMORY_FORMATS[format](fields_of(item, place))
-        except InvalidInput as error:
-            damaged.append(Damage(place, str(error)))
-    return found, damaged
+    unsupported = mem0.unsupported(mapping(read.data)) if format == "mem0" else ()
+    places = _places(read, items)
+    found, damaged = parted(
+        one for place, item in zip(places, items, strict=True) for one in read_one(item, MEMORY_FORMATS[format], place)
+    )
+    return found, [*read.damaged, *unsupported, *damaged]
 
 
-MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[Found]]] = {
+MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[Found | Damage]]] = {
     "mem0": lambda item: (mem0.memory(item),),
     "langgraph": lambda item: (langgraph.memory(item),),
     "memory-graph": graph.memories,

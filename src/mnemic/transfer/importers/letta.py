@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import (
+    Damage,
     Fields,
     Found,
     fields_of,
@@ -17,7 +18,8 @@ from mnemic.transfer.importers.fields import (
     mapping,
     metadata_of,
     names_in,
-    objects,
+    read_each,
+    read_one,
     statement,
 )
 from mnemic.types import Message
@@ -31,12 +33,14 @@ _PASSAGE = ("id", "text", "created_at", "updated_at", "tags", "embedding", "embe
 
 
 def rows(data: object) -> list[object]:
-    """The memory blocks and messages of an agent file, each message with its agent; a list as it is."""
-    file = mapping(data)
-    if "agents" in file:
-        return [*_list(file, "blocks"), *(turn for agent in _list(file, "agents") for turn in _turns(mapping(agent)))]
-    if "core_memory" in file:  # the first version: one agent
-        return [*_list(file, "core_memory"), *_turns(file)]
+    """The memory blocks and messages of an agent file, each message with its agent, and its damage; a list as it is."""
+    file = Fields(mapping(data), "file")
+    if "agents" in file.values:
+        agents = enumerate(_listed(file, "agents"))
+        turns = (turn for number, agent in agents for turn in read_one(agent, _turns, f"file.agents[{number}]"))
+        return [*_listed(file, "blocks"), *turns]
+    if "core_memory" in file.values:  # the first version: one agent
+        return [*_listed(file, "core_memory"), *_turns(file)]
     return cast("list[object]", data) if isinstance(data, list) else [data]
 
 
@@ -45,9 +49,19 @@ def _list(value: Mapping[str, object], field: str) -> list[object]:
     return cast("list[object]", found) if isinstance(found, list) else []
 
 
-def _turns(agent: Mapping[str, object]) -> Iterable[object]:
-    about = {"agent": agent.get("name"), "agent_type": agent.get("agent_type")}
-    for turn in _list(agent, "messages"):
+def _listed(owner: Fields, field: str) -> list[object]:
+    """A list, or its damage."""
+    try:
+        return owner.listed(field)
+    except InvalidInput as error:
+        return [Damage(f"{owner.place}.{field}", str(error))]
+
+
+def _turns(agent: Fields) -> Iterator[object]:
+    (name,), damaged = agent.texts("name")
+    yield from damaged
+    about = {"agent": name, "agent_type": agent.values.get("agent_type")}
+    for turn in _listed(agent, "messages"):
         held = mapping(turn)
         yield {**held, **about} if held else turn
 
@@ -84,18 +98,24 @@ def _is_message(item: Fields) -> bool:
     return "role" in item.values or "message_type" in item.values
 
 
-def messages(data: object, session: str | None) -> Iterable[Message]:
+def messages(data: object, session: str | None) -> Iterator[Message | Damage]:
     """What the user and the agent said; ids of an agent file are its own, so that messages get derived ones."""
-    for item in objects(data):
+
+    def read(item: Fields) -> Iterator[Message]:
         role = _ROLES.get(item.word("role" if "role" in item.values else "message_type")) if _is_message(item) else None
         if role is not None and (text := _said(item, role)):
             sent_at = item.moment("date" if "date" in item.values else "created_at")
             yield Message(role=role, content=text, session=item.text("agent", needed=False) or session, sent_at=sent_at)
 
+    return read_each(data, read)
+
 
 def _said(item: Fields, role: str) -> str:
     """The words of a message. A MemGPT agent speaks by the tool ``send_message``; the rest of what it writes is thought."""
-    text, _ = item.said("content" if "content" in item.values else "text")
+    field = "content" if "content" in item.values else "text"
+    text, _ = item.said(field)
+    if item.values.get(field) is None and not item.values.get("tool_calls"):
+        raise item.fault(field, "is missing")
     if role == "user":
         event = _json(text)
         if "type" not in event:

@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import cast
 
 from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import (
     CHAT_STORE_KEY,
     LEFT_OUT,
+    Damage,
     Fields,
     fields_of,
     mapping,
     may_name_user,
     names_in,
-    objects,
+    read_each,
 )
 from mnemic.types import Message
 
 _TYPES = ("human", "ai", "system", "tool", "function", "chat")
 
 
-def plain(data: object, session: str | None) -> Iterable[Message]:
+def plain(data: object, session: str | None) -> Iterator[Message | Damage]:
     """Messages as chat APIs and their clients hold them; a file says nothing of trust."""
-    for item in objects(data):
-        unnamed = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
-        values, left_out = message_fields(unnamed, item.place)
-        if claims := [name for name in ("source", "trust") if name in values]:
-            raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
-        told = Fields({**values, **names_in(item.values)}, item.place)
-        sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
-        found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
-        own = told.text("session", needed=False) or session
-        yield replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
+    return read_each(data, lambda item: [_plain_message(item, session)])
+
+
+def _plain_message(item: Fields, session: str | None) -> Message:
+    unnamed = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
+    values, left_out = message_fields(unnamed, item.place)
+    if claims := [name for name in ("source", "trust") if name in values]:
+        raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
+    told = Fields({**values, **names_in(item.values)}, item.place)
+    sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
+    found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
+    own = told.text("session", needed=False) or session
+    return replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
 
 
 def _message(
@@ -54,17 +59,20 @@ def _message(
     )  # fmt: skip
 
 
-def langchain(data: object, session: str | None) -> Iterable[Message]:
+def langchain(data: object, session: str | None) -> Iterator[Message | Damage]:
     """Output of ``messages_to_dict`` or ``dumpd`` of LangChain."""
-    for item in objects(data):
-        body = item.inside("kwargs" if "lc" in item.values else "data")
-        kind = _langchain_type(item)
-        content, parts = body.said("content", joint="")
-        tools = ["tool_calls"] if body.values.get("tool_calls") else []
-        role = body.word("role") if kind == "chat" else kind
-        extra = body.maybe("additional_kwargs")
-        named = Fields({**names_in(extra.values), **body.values}, body.place)
-        yield _message(named, role, content, extra.moment("sent_at"), [*parts, *tools], session)
+    return read_each(data, lambda item: [_langchain_message(item, session)])
+
+
+def _langchain_message(item: Fields, session: str | None) -> Message:
+    body = item.inside("kwargs" if "lc" in item.values else "data")
+    kind = _langchain_type(item)
+    content, parts = body.said("content", joint="")
+    tools = ["tool_calls"] if body.values.get("tool_calls") else []
+    role = body.word("role") if kind == "chat" else kind
+    extra = body.maybe("additional_kwargs")
+    named = Fields({**names_in(extra.values), **body.values}, body.place)
+    return _message(named, role, content, extra.moment("sent_at"), [*parts, *tools], session)
 
 
 def _langchain_type(item: Fields) -> str:
@@ -78,23 +86,23 @@ def _langchain_type(item: Fields) -> str:
     return kind
 
 
-def llama_index(data: object, session: str | None) -> Iterable[Message]:
+def llama_index(data: object, session: str | None) -> Iterator[Message | Damage]:
     """Dumped ``ChatMessage`` objects of LlamaIndex, or a stored ``SimpleChatStore`` with a session per key."""
     if "store" in mapping(data):
         store = fields_of(mapping(data)["store"], "store")
         for key in store.values:
             named = {CHAT_STORE_KEY: key} if len(store.values) > 1 else {}
-            for message in _llama_messages(store.values[key], f"store[{key!r:.60}]", key):
-                yield replace(message, metadata={**message.metadata, **named})
+            read = partial(_llama_message, session=key, named=named)
+            yield from read_each(store.values[key], read, f"store[{key!r:.60}]")
     else:
-        yield from _llama_messages(data, "", session)
+        yield from read_each(data, partial(_llama_message, session=session, named={}))
 
 
-def _llama_messages(data: object, place: str, session: str | None) -> Iterable[Message]:
-    for item in objects(data, place):
-        blocks = "blocks" if "blocks" in item.values else "content"
-        content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
-        extra = item.maybe("additional_kwargs")
-        role = item.word("role")
-        left_out = [*parts, *(name for name in NOT_TEXT if extra.values.get(name))]
-        yield _message(extra, role, content, extra.moment("sent_at"), left_out, session)
+def _llama_message(item: Fields, session: str | None, named: Mapping[str, str]) -> Iterator[Message]:
+    blocks = "blocks" if "blocks" in item.values else "content"
+    content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
+    extra = item.maybe("additional_kwargs")
+    role = item.word("role")
+    left_out = [*parts, *(name for name in NOT_TEXT if extra.values.get(name))]
+    found = _message(extra, role, content, extra.moment("sent_at"), left_out, session)
+    yield replace(found, metadata={**found.metadata, **named})

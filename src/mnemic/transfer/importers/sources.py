@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
@@ -24,6 +24,7 @@ KNOWN = (CONVERSATIONS, "result.json", "*chat*.txt")
 """The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
 
 Reader = Callable[[], bytes]
+T = TypeVar("T")
 
 
 def export_of(path: str, format: str = "auto") -> Parsed | None:
@@ -102,53 +103,63 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
             continue
         beside = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
         taken = beside if pattern == CONVERSATIONS else names[:1]
-        parsed = _joined({name: files[name] for name in taken}, path, format)
+        parsed = _joined({name: files[name] for name in taken}, format)
         left = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in taken]
         return replace(parsed, damaged=[*parsed.damaged, *left])
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
-        return Parsed(_slack(files, users, path))
+        return _slack(files, users)
     notes = [name for name in sorted(files) if name.lower().endswith(".md") and "/." not in f"/{name}"]
     if not notes:
         raise InvalidInput(
             f"{path} holds no export that is known: no conversations.json (ChatGPT, Claude), result.json (Telegram), chat "
             "in text (WhatsApp), users.json (Slack) or notes in Markdown (basic-memory). Name the file to import."
         )
-    return Parsed([{"file": name, "note": _decoded(files[name](), f"{path}/{name}")} for name in notes])
+    read, damaged = _each(files, notes, lambda text: text)
+    return Parsed([{"file": name, "note": text} for name, text in read], damaged=damaged)
 
 
-def _joined(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
-    """The conversations of a file or of several; of several, one that cannot be read is named as damaged."""
-    if len(files) == 1:
-        ((name, read),) = files.items()
-        return parse_lines(_decoded(read(), f"{path}/{name}"), format)
-    found, damaged = list[object](), list[Damage]()
-    for name, read in files.items():
+def _joined(files: Mapping[str, Reader], format: str) -> Parsed:
+    """The conversations of a file or of several; one that cannot be read is named as damaged."""
+    read, damaged = _each(files, files, lambda text: parse_lines(text, format))
+    if len(files) == len(read) == 1:
+        return read[0][1]
+    found = [one for _, parsed in read for one in _list(parsed.data)]
+    return Parsed(found, damaged=[*damaged, *(one for _, parsed in read for one in parsed.damaged)])
+
+
+def _slack(files: Mapping[str, Reader], users: str) -> Parsed:
+    """The messages of each channel in order of the days, and the names of the users."""
+    days = [name for name in sorted(files) if name.endswith(".json") and PurePosixPath(name).stem[:4].isdigit()]
+    read, damaged = _each(files, days, _json)
+    channels: dict[str, list[object]] = {}
+    for name, held in read:
+        channels.setdefault(PurePosixPath(name).parent.name, []).extend(_list(held))
+    named, unread = _each(files, [users], lambda text: chats.slack_users(_json(text)))
+    names = {id_: name for _, (known, _) in named for id_, name in known.items()}
+    unread += [one for _, (_, others) in named for one in others]
+    return Parsed({"channels": channels, "users": names}, damaged=[*damaged, *unread])
+
+
+def _each(
+    files: Mapping[str, Reader], names: Iterable[str], parse: Callable[[str], T]
+) -> tuple[list[tuple[str, T]], list[Damage]]:
+    """Files by name as they are parsed, and those that cannot be read."""
+    found, damaged = list[tuple[str, T]](), list[Damage]()
+    for name in names:
         try:
-            parsed = parse_lines(_decoded(read(), f"{path}/{name}"), format)
-            found += cast("list[object]", parsed.data) if isinstance(parsed.data, list) else [parsed.data]
+            found.append((name, parse(_decoded(files[name](), name))))
         except InvalidInput as error:
             damaged.append(Damage(name, f"{name} cannot be read. {error}"))
-    if not found and damaged:
-        raise InvalidInput(damaged[0].reason)
-    return Parsed(found, damaged=damaged)
+    return found, damaged
 
 
-def _slack(files: Mapping[str, Reader], users: str, path: str) -> Mapping[str, object]:
-    """The messages of each channel in order of the days, and the names of the users."""
-    channels: dict[str, list[object]] = {}
-    for name in sorted(files):
-        day = PurePosixPath(name)
-        if day.suffix == ".json" and day.stem[:4].isdigit():
-            held = _json(files[name](), f"{path}/{name}")
-            channels.setdefault(day.parent.name, []).extend(
-                cast("list[object]", held) if isinstance(held, list) else [held]
-            )
-    return {"channels": channels, "users": chats.slack_users(_json(files[users](), f"{path}/{users}"))}
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
-def _json(content: bytes, name: str) -> object:
+def _json(text: str) -> object:
     try:
-        return json.loads(_decoded(content, name))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} is not JSON: {error}.") from error
+        raise InvalidInput(f"This is not JSON: {error}.") from error

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import pairwise
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import LEFT_OUT, USER_FIELDS, Fields, objects, snake_case
+from mnemic.transfer.importers.fields import LEFT_OUT, USER_FIELDS, Damage, Fields, read_each, snake_case
 from mnemic.types import Message
 
 
@@ -33,10 +34,9 @@ def detect_text(text: str) -> str | None:
 
 _MARK = "\u200e"
 """Stands before the words of the app, in every language: notices, files, and what is added to a message."""
+_TIME = r"(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*(?P<half>[ap]\.?\s?m\.?)?"
 _WHATSAPP = re.compile(
-    rf"{_MARK}?"
-    r"(?P<ios>\[)?(?P<date>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?\s+(?P<time>\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)\s*"
-    r"(?P<half>[ap]\.?\s?m\.?)?\]?(?:\s+-)?\s+(?P<rest>.*)",
+    rf"{_MARK}?(?P<ios>\[)?(?P<date>\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}}),?\s+{_TIME}\]?(?:\s+-)?\s+(?P<rest>.*)",
     re.IGNORECASE,
 )
 _NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
@@ -55,7 +55,7 @@ def _visible(line: str) -> str:
     return line.translate({0x200F: None, 0xFEFF: None, 0x202F: " ", 0xA0: " "})
 
 
-def whatsapp(data: object, session: str | None) -> Iterable[Message]:
+def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
     """A chat that WhatsApp exported as text, on iOS or Android.
 
     Notices of the app are left out: they have no speaker, or on iOS a mark before their text.
@@ -73,12 +73,17 @@ def whatsapp(data: object, session: str | None) -> Iterable[Message]:
             continue
         text = "\n".join([said["text"] or "", *more]).strip()
         media = bool(_OMITTED.match(text))
+        sent_at = _moment(match, order)
+        if sent_at is None:
+            when = f"{match['date']}, {match['time']}"
+            yield Damage(when, f"The message of {when} was not imported: there is no such {_in_words(order)} and time.")
+            continue
         text = _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text))
         if match["ios"] and not media and _NOTICE.match(text):
             continue
         yield Message(
             role="user", name=(said["name"] or said["alone"]).replace(_MARK, ""), session=session,
-            sent_at=_moment(match, order), content="" if media else text.replace(_MARK, ""),
+            sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
             metadata={LEFT_OUT: ["media"]} if media else {},
         )  # fmt: skip
 
@@ -99,26 +104,39 @@ def date_order(dates: Iterable[str]) -> str:
     """The order of day, month and year in the dates of a chat, which phones write in the order of their country.
 
     Where the numbers leave it open, the order in which fewer dates go back; of equals, day before month.
+
+    Raises:
+        InvalidInput: none of the dates exists in any order.
     """
-    numbers = [[int(part) for part in re.split(r"[./-]", text)] for text in dates]
-    fitting = [order for order in ("dmy", "mdy", "ymd") if all(_date(one, order) for one in numbers)]
-    if not fitting:
+    written = [*dates]
+    known = Counter(order for text in written for order in _orders(text))
+    if not known:
         raise InvalidInput("The dates of the chat are in no order of day, month and year that a phone writes.")
 
     def back(order: str) -> int:
-        days = [day for one in numbers if (day := _date(one, order))]
+        days = [day for text in written if (day := _date(text, order))]
         return sum(after < before for before, after in pairwise(days))
 
-    return min(fitting, key=back)
+    return min(known, key=lambda order: (-known[order], back(order), order))
+
+
+def _orders(text: str) -> list[str]:
+    """The orders of day, month and year in which a date exists."""
+    return [order for order in ("dmy", "mdy", "ymd") if _date(text, order)]
 
 
 def written_order(text: str) -> str:
     """``date_order`` of a chat in words."""
+    return _in_words(date_order(match["date"] for match, _ in _whatsapp_lines(text)))
+
+
+def _in_words(order: str) -> str:
     words = {"d": "day", "m": "month", "y": "year"}
-    return "/".join(words[letter] for letter in date_order(match["date"] for match, _ in _whatsapp_lines(text)))
+    return "/".join(words[letter] for letter in order)
 
 
-def _date(numbers: Sequence[int], order: str) -> datetime | None:
+def _date(text: str, order: str) -> datetime | None:
+    numbers = [int(part) for part in re.split(r"[./-]", text)]
     day, month, year = (numbers[order.index(part)] for part in "dmy")
     try:
         return datetime(year + 2000 if year < 100 else year, month, day)  # noqa: DTZ001 - in the zone of the handle
@@ -126,12 +144,15 @@ def _date(numbers: Sequence[int], order: str) -> datetime | None:
         return None
 
 
-def _moment(match: re.Match[str], order: str) -> datetime:
-    day = _date([int(part) for part in re.split(r"[./-]", match["date"])], order)
-    assert day is not None
-    hour, minute, second = (*map(int, re.split("[:.]", match["time"])), 0)[:3]
+def _moment(match: re.Match[str], order: str) -> datetime | None:
+    """The date and time of a line; None if they do not exist."""
+    day = _date(match["date"], order)
+    hour, minute, second = (*map(int, re.split("[:.]", match["time"] or "0:00")), 0)[:3]
     half = (match["half"] or "")[:1].lower()
-    return day + timedelta(hours=hour % 12 + 12 * (half == "p") if half else hour, minutes=minute, seconds=second)
+    try:
+        return day and day.replace(hour=hour % 12 + 12 * (half == "p") if half else hour, minute=minute, second=second)
+    except ValueError:
+        return None
 
 
 # Transcripts
@@ -238,12 +259,27 @@ def rows(text: str) -> list[dict[str, object]]:
             )
     except csv.Error as error:
         raise _no_table(error) from error
+    return _with_times(found)
+
+
+_WRITTEN = re.compile(rf"\s*(?P<date>\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{4}})(?:,?\s+{_TIME})?\s*", re.IGNORECASE)
+"""A day and a month in either order, and a time."""
+
+
+def _with_times(found: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Rows with times such as 25.11.2024 10:15 in ISO 8601, where days above 12 show one order in the whole column."""
+    written = [_WRITTEN.fullmatch(str(row.get("sent_at"))) for row in found]
+    shown = {orders[0] for match in written if match and len(orders := _orders(match["date"])) == 1}
+    for row, match in zip(found, written, strict=True):
+        if match and len(shown) == 1 and (moment := _moment(match, *shown)):
+            row["sent_at"] = moment.isoformat()
     return found
 
 
-def table(data: object, session: str | None) -> Iterator[Message]:
+def table(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The messages of ``rows``."""
-    for item in objects(data):
+
+    def read(item: Fields) -> Iterator[Message]:
         line = Fields(item.values, f"line {item.values['line']}")
         role = line.text("role", needed=False) or "user"
         yield Message(
@@ -251,3 +287,5 @@ def table(data: object, session: str | None) -> Iterator[Message]:
             sent_at=line.moment("sent_at"), name=line.text("name", needed=False), id=line.text("id", needed=False),
             session=line.text("session", needed=False) or session, metadata=line.inside("metadata").values,
         )  # fmt: skip
+
+    return read_each(data, read)

@@ -10,13 +10,15 @@ import hashlib
 import json
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import mapping
+from mnemic.transfer.importers.fields import Damage, Fields, fields_of, read_one
 from mnemic.types import Message
 
 LONGEST_LINE = 4 * 1024 * 1024
@@ -60,18 +62,23 @@ def messages(path: Path, session: str) -> Iterator[Message]:
             raise InvalidInput(f"{path} is not a file.")
         with path.open("rb") as file:
             for number, line in _lines(file):
-                yield from _messages(line, number, session)
+                with suppress(InvalidInput):
+                    yield from _messages(Fields(line, f"line {number}"), number, session)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def turns(data: object, session: str | None) -> Iterator[Message]:
+def turns(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The messages of a transcript that was parsed, each in the session that its line names."""
-    for number, line in enumerate(cast("list[object]", data) if isinstance(data, list) else [data], start=1):
-        named = mapping(line).get("sessionId")
-        yield from _messages(
-            mapping(line), number, named if isinstance(named, str) and named else session or "transcript"
-        )
+    for number, line in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
+        yield from read_one(line, partial(_turn, number=number + 1, session=session), f"[{number}]")
+
+
+def _turn(line: Fields, *, number: int, session: str | None) -> Sequence[Message]:
+    found = [*_messages(line, number, line.text("sessionId", needed=False) or session or "transcript")]
+    if found:
+        _ = line.moment("timestamp")  # refuses one that is none
+    return found
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
@@ -90,21 +97,36 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
             yield number, cast("Line", value)
 
 
-def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
-    """The message of a line; a long one becomes several."""
-    if any(line.get(mark) is True for mark in _ASIDE) or line.get("toolUseResult") is not None:
+def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
+    """The message of a line; a long one becomes several.
+
+    Raises:
+        InvalidInput: a field of it is missing or malformed.
+    """
+    if any(line.values.get(mark) is True for mark in _ASIDE) or line.values.get("toolUseResult") is not None:
         return
-    said = mapping(line.get("message")) or mapping(line.get("payload")) or line
-    role = said.get("role") or line.get("type")
-    types = (line.get("type", role), said.get("type", role))
-    if role not in _ROLES or any(type_ not in _TURNS or (type_ in _ROLES and type_ != role) for type_ in types):
+    type_ = line.text("type", needed=False)
+    if type_ not in (None, *_TURNS):
         return
-    text = _text(said.get("content"))
+    said = _said(line, type_)
+    kind = said.text("type", needed=False)
+    role = said.text("role", needed=kind == "message" and type_ not in _ROLES) or type_
+    types = (type_ or role, kind or role)
+    if role not in _ROLES or any(one not in _TURNS or (one in _ROLES and one != role) for one in types):
+        return
+    text = _text(said)
     text = (_strip_agent_blocks(text) if role == "user" else text).strip()
     if not text or (role == "user" and text.startswith(_NOT_SAID)):
         return
-    given = next((v for v in (line.get("uuid"), said.get("id"), line.get("id")) if isinstance(v, str) and v), None)
-    name, sent_at = given or _derived_id(session, number, str(role), text), _moment(line.get("timestamp"))
+    given = next(
+        (
+            v
+            for v in (line.values.get("uuid"), said.values.get("id"), line.values.get("id"))
+            if isinstance(v, str) and v
+        ),
+        None,
+    )
+    name, sent_at = given or _derived_id(session, number, str(role), text), _moment(line.values.get("timestamp"))
     for start in range(0, len(text), MAX_CONTENT):
         piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
         if piece.strip():
@@ -136,15 +158,21 @@ def _strip_agent_blocks(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _text(content: object) -> str:
+def _said(line: Fields, type_: str | None) -> Fields:
+    """The object of a line that has its role and content: one inside it, or the line."""
+    if type_ == "response_item":
+        return line.inside("payload")
+    return next((line.inside(field) for field in ("message", "payload") if line.values.get(field) is not None), line)
+
+
+def _text(said: Fields) -> str:
     """The text parts, joined."""
-    if isinstance(content, str):
-        return content
+    content = said.values.get("content")
     if not isinstance(content, list):
-        return ""
-    parts = [mapping(part) for part in cast("list[object]", content)]
-    texts = [part.get("text") for part in parts if part.get("type") in _TEXT_PARTS]
-    return "\n".join(text for text in texts if isinstance(text, str))
+        return said.text("content", needed=not said.values.get("tool_calls")) or ""
+    named = enumerate(cast("list[object]", content))
+    parts = [fields_of(part, f"{said.place}.content[{number}]") for number, part in named]
+    return "\n".join(part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS)
 
 
 def _moment(value: object) -> datetime | None:

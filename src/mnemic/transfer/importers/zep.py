@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from mnemic.ingest.messages import role_of
 from mnemic.transfer.importers.fields import (
+    Damage,
     Fields,
     Found,
     identifier,
     metadata_of,
     names_in,
-    objects,
+    read_each,
     snake_case,
     statement,
 )
@@ -43,9 +44,11 @@ def memories(item: Fields) -> Iterable[Found]:
     )
 
 
-def messages(data: object, session: str | None) -> Iterable[Message]:
+def messages(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The messages of a thread; nothing for facts."""
-    for item in map(_snake_cased, objects(data)):
+
+    def read(item: Fields) -> Iterator[Message]:
+        item = _snake_cased(item)
         if "role" in item.values:
             yield Message(
                 id=identifier("zep", item.word("uuid")),
@@ -56,6 +59,8 @@ def messages(data: object, session: str | None) -> Iterable[Message]:
                 sent_at=item.moment("reference_time") or item.moment("created_at"),
                 metadata=item.maybe("metadata").values,
             )
+
+    return read_each(data, read)
 
 
 def _snake_cased(item: Fields) -> Fields:

@@ -210,7 +210,7 @@ class MnemicChatMemory(BaseMemory):
             repeated = self._store(mine)
             self._messages.extend(mine)
             if repeated:
-                self._withdraw()
+                self._note_edit()
             self._turn += any(m.role == MessageRole.USER for m in mine)
         self._arm()
 
@@ -231,7 +231,7 @@ class MnemicChatMemory(BaseMemory):
             if words := thread.words:
                 stored, new = adapters.unstored_in_session(self._handle, self._session, words, held.words, COMPARED)
                 records = thread.records_after(stored, new)
-            adapters.withdraw(self._handle, self._session, thread.words, held.words, COMPARED)
+            adapters.note_edit(self._handle, self._session, thread.words, held.words, COMPARED)
             self._handle.add(records)
             self._removed = _removed(held.words, thread.words)
             self.buffer = mine
@@ -319,13 +319,13 @@ class MnemicChatMemory(BaseMemory):
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory, without those that edits took out of it."""
         found = adapters.session_messages(self._handle, self._session, LOADED)
-        gone = adapters.withdrawn(self._handle, self._session, found)
+        gone = adapters.edited_out(self._handle, self._session, found)
         return [chat for message in found if message.id not in gone and (chat := as_chat(message)) is not None]
 
-    def _withdraw(self) -> None:
+    def _note_edit(self) -> None:
         """Note what the buffer has again of what an edit took out."""
         words = thread_of(self._messages, self._handle).words
-        adapters.withdraw(self._handle, self._session, words, words, COMPARED)
+        adapters.note_edit(self._handle, self._session, words, words, COMPARED)
 
     def _store(self, messages: Sequence[ChatMessage]) -> int:
         """Store new messages; returns how many of them are a repeated request, and are not.

@@ -1,0 +1,43 @@
+"""Storing what the runs of a framework say, each message once, for frameworks whose runs know only themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from mnemic.adapters.calls import log_rejected
+from mnemic.adapters.threads import Thread, unanswered
+from mnemic.aio import AsyncMemory
+from mnemic.types import Message
+
+COMPARED = 200
+"""How many messages of a session are compared with what a run shows."""
+AGAIN = timedelta(minutes=10)
+"""A prompt that got no answer and is sent again this soon is the same prompt."""
+
+
+async def last_of_session(memory: AsyncMemory) -> Sequence[Message]:
+    """The last messages of the session of a handle, oldest first; none without a session."""
+    session = memory.scope.session
+    return () if session is None else await memory.messages(session=session, limit=COMPARED)
+
+
+async def store_new(memory: AsyncMemory, thread: Thread, stored: set[str | None]) -> None:
+    """Store what a run says, unless the run stored it before, or it is a prompt sent again because it got no answer.
+
+    Args:
+        memory: with the session of the conversation.
+        thread: what the run has said so far, without what was said before it.
+        stored: the ids of what the run stored; those of this call are added. What is erased during a run stays erased.
+
+    Raises:
+        StoreError: the record cannot be read or written.
+    """
+    if not stored:  # the run begins
+        asked = unanswered(await last_of_session(memory), datetime.now(UTC) - AGAIN)
+        again = [at for at, words in enumerate(thread.words) if words in asked]
+        stored |= {record.id for record in thread.records(again)}
+    records = {record.id: record for record in thread.records()}
+    if new := [record for id_, record in records.items() if id_ not in stored]:
+        log_rejected(await memory.add(new))
+        stored |= {record.id for record in new}
