@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict, NotFound
-from mnemic.knowledge import enrichment, episodes, joined, segmentation
+from mnemic.knowledge import enrichment, episodes, segmentation
 from mnemic.knowledge.candidates import Snapshot, candidates
-from mnemic.knowledge.reconciliation import reconcile_batch
+from mnemic.knowledge.reconciliation import reconcile_batch, settle
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.telemetry import traced
@@ -105,7 +105,7 @@ def process(
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)
-            joined.settle(runtime, scope)
+            settle(runtime, scope)
         done = enrichment.enrich_pending(
             runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
         )

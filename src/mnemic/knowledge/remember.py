@@ -13,9 +13,8 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import part, sentence_about, stated
-from mnemic.knowledge.joined import left_of_others
 from mnemic.knowledge.metadata import category_of
-from mnemic.knowledge.reconciliation import salience, since
+from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime

@@ -12,7 +12,7 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
-from mnemic.knowledge.joined import left_of_others
+from mnemic.knowledge.reconciliation import left_of_others
 from mnemic.lifecycle.revision import update_derived
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime

@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from mnemic.stores.sql import queries
-from mnemic.stores.sql.queries import catalog_columns, vector_matrix
+from mnemic.stores.sql import rows as sql_rows
+from mnemic.stores.sql.rows import catalog_columns, vector_matrix
 
 
 @pytest.fixture(params=[1, 3, 500])
 def page(request, monkeypatch):
-    monkeypatch.setattr(queries, "PAGE", request.param)
+    monkeypatch.setattr(sql_rows, "PAGE", request.param)
 
 
 def made(doc, chance):

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,15 +16,12 @@ from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, NOT_ENDED, RECORDS, Table
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
-from mnemic.stores.sql.rows import BOOST, LAST_USE, MOST_BOOST, SALIENCE, USED, importance_sql
+from mnemic.stores.sql.rows import MOST_BOOST, USED, importance_sql
 from mnemic.text.differences import CUT, agrees, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
-    CatalogRows,
-    CatalogVectors,
-    Coded,
     Emotion,
     Episode,
     Event,
@@ -185,23 +181,8 @@ def used_docs(db: Connection, user: int, since: int) -> list[int]:
     return [doc for (doc,) in db.execute(sql, (since - LATE, user))]
 
 
-PAGE = 500
-"""Rows per page; a page fits in the processor cache."""
-
-_NUMBERS: dict[str, Any] = {
-    "doc": np.int64, "time": np.int64, "length": np.float32, "traits": np.int32,
-    "salience": np.float32, "boost": np.float32, "last_use": np.int64, "moment": np.int64, "offset": np.int64,
-}  # fmt: skip
-_CATALOG = {
-    "doc": "doc", "kind": "kind", "status": "status",
-    "session": "session", "project": "project", "time": "coalesce(said_at, created_at)",
-    "label": "CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END", "speaker": "speaker",
-    "length": "length", "traits": "traits",
-    "salience": f"coalesce({SALIENCE}, 0.5)", "boost": BOOST, "last_use": LAST_USE,
-    "moment": "coalesce(valid_at, said_at, created_at)", "offset": "utc_offset",
-}  # fmt: skip
-"""The columns of the catalog and the expressions that select them."""
-_ROWS = f"SELECT {', '.join(_CATALOG.values())}, told FROM records LEFT JOIN {USED} AS used ON used_doc = doc WHERE user_id = ?"
+_ROWS = f"""SELECT {", ".join(rows.CATALOG.values())}, told FROM records LEFT JOIN {USED} AS used ON used_doc = doc
+    WHERE user_id = ?"""
 _VALIDITY = f"""SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
@@ -218,69 +199,6 @@ def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Se
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN {AMONG}"
         yield db.execute(sql, (user, after, docs))
-
-
-def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
-    """Catalog rows, ascending by doc; None if there are none. The queries select ``_CATALOG`` and ``told``."""
-    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _CATALOG}
-    codes: dict[str, dict[str | None, int]] = {name: {} for name in _CATALOG if name not in _NUMBERS}
-    stored_periods: dict[int, str] = {}
-    for page in _pages(cursors):
-        *values, periods = zip(*page, strict=True)
-        for name, column in zip(columns, values, strict=True):
-            if (code := codes.get(name)) is not None:
-                for word in dict.fromkeys(column):
-                    code.setdefault(word, len(code))
-                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
-            columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
-        if any(periods):
-            stored_periods.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
-    if not columns["doc"]:
-        return None
-    whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
-    if (whole["doc"][1:] < whole["doc"][:-1]).any():
-        order = np.argsort(whole["doc"], kind="stable")
-        whole = {name: column[order] for name, column in whole.items()}
-    coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, stored_periods=stored_periods)
-
-
-def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
-    """Vectors selected as (doc, float16 bytes), ascending by doc; None if there are none. ``unpacked`` handles invalid ones.
-
-    Args:
-        cursors: the query results.
-        most: the expected maximum number of vectors.
-
-    Raises:
-        ValueError: the vectors differ in length.
-    """
-    docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
-    for page in _pages(cursors):
-        numbers, blobs = zip(*page, strict=True)
-        fresh = unpacked(b"".join(blobs), len(blobs))
-        end = size + len(page)
-        if not size:
-            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
-        if end > len(docs) or end > len(values):
-            docs = np.resize(docs, max(end, 2 * size))
-            values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
-        docs[size:end], values[size:end] = numbers, fresh
-        size = end
-    if not size:
-        return None
-    docs, values = docs[:size], values[:size]
-    if (docs[1:] < docs[:-1]).any():
-        order = np.argsort(docs, kind="stable")
-        docs, values = docs[order], values[order]
-    return CatalogVectors(docs, values)
-
-
-def _pages(cursors: Iterable[Cursor]) -> Iterator[list[tuple[Any, ...]]]:
-    for cursor in cursors:
-        rows = iter(cursor)
-        while page := list(islice(rows, PAGE)):
-            yield page
 
 
 # Records
@@ -509,14 +427,14 @@ class Records(Reader[D]):
                 kept |= used
                 touched = sorted(doc for doc in (*docs, *used) if doc <= after)
             held = header(db)
-            rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
+            columns = rows.catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
             found = None
             if vectors:  # their number is at most that of the rows, unless all were recomputed
                 moved = [doc for doc in touched if doc not in kept]
                 selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
-                found = vector_matrix(selected, len(rows) if rows else 0)
+                found = rows.vector_matrix(selected, len(columns) if columns else 0)
             return CatalogDelta(
-                event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
+                event=last, moment=moment, rows=columns, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
                 model=held.get("model"), dimension=held.get("dimension"),
                 validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
             )  # fmt: skip

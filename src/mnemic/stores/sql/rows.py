@@ -1,4 +1,4 @@
-"""Mapping between rows and records, and the importance of a memory: what it is worth now, worked out on reading.
+"""Mapping between rows and records or arrays, and the importance of a memory: what it is worth now, worked out on reading.
 
 Importance comes from salience, use and emotion: ``kept = salience x (1 - .3 x (1 - recency))`` and
 ``total = kept + (1 - kept) x (.5 x frequency + .2 x arousal)``. Disuse takes at most three tenths of the salience, use and
@@ -13,17 +13,31 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.stores.schema import RECORDS, Table
-from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.text.values import from_micros, offset_minutes, to_json, to_micros
-from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, Kind, MemoryRecord, Message
+from mnemic.types import (
+    AddEpisode,
+    AddMessage,
+    CatalogRows,
+    CatalogVectors,
+    Coded,
+    Emotion,
+    Episode,
+    Indexing,
+    Kind,
+    MemoryRecord,
+    Message,
+)
+from mnemic.vectors import unpacked
 
 Row = Mapping[str, Any]
 
@@ -280,3 +294,86 @@ def importances(
     days = np.clip((now - last_use) // DAY, 0, MAX_DAYS)
     kept = salience.astype(np.float64) * (1 - DECAY_SHARE * (1 - np.exp(-_RATE * days)))
     return kept + (1 - kept) * boost
+
+
+# Arrays of rows, for searching
+
+PAGE = 500
+"""Rows per page; a page fits in the processor cache."""
+
+_NUMBERS: dict[str, Any] = {
+    "doc": np.int64, "time": np.int64, "length": np.float32, "traits": np.int32,
+    "salience": np.float32, "boost": np.float32, "last_use": np.int64, "moment": np.int64, "offset": np.int64,
+}  # fmt: skip
+CATALOG = {
+    "doc": "doc", "kind": "kind", "status": "status",
+    "session": "session", "project": "project", "time": "coalesce(said_at, created_at)",
+    "label": "CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END", "speaker": "speaker",
+    "length": "length", "traits": "traits",
+    "salience": f"coalesce({SALIENCE}, 0.5)", "boost": BOOST, "last_use": LAST_USE,
+    "moment": "coalesce(valid_at, said_at, created_at)", "offset": "utc_offset",
+}  # fmt: skip
+"""The columns of the catalog and the expressions that select them."""
+
+
+def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
+    """Catalog rows, ascending by doc; None if there are none. The queries select ``CATALOG`` and ``told``."""
+    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in CATALOG}
+    codes: dict[str, dict[str | None, int]] = {name: {} for name in CATALOG if name not in _NUMBERS}
+    stored_periods: dict[int, str] = {}
+    for page in _pages(cursors):
+        *values, periods = zip(*page, strict=True)
+        for name, column in zip(columns, values, strict=True):
+            if (code := codes.get(name)) is not None:
+                for word in dict.fromkeys(column):
+                    code.setdefault(word, len(code))
+                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
+            columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
+        if any(periods):
+            stored_periods.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
+    if not columns["doc"]:
+        return None
+    whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
+    if (whole["doc"][1:] < whole["doc"][:-1]).any():
+        order = np.argsort(whole["doc"], kind="stable")
+        whole = {name: column[order] for name, column in whole.items()}
+    coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
+    return CatalogRows(**whole, **coded, stored_periods=stored_periods)
+
+
+def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
+    """Vectors selected as (doc, float16 bytes), ascending by doc; None if there are none. ``unpacked`` handles invalid ones.
+
+    Args:
+        cursors: the query results.
+        most: the expected maximum number of vectors.
+
+    Raises:
+        ValueError: the vectors differ in length.
+    """
+    docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
+    for page in _pages(cursors):
+        numbers, blobs = zip(*page, strict=True)
+        fresh = unpacked(b"".join(blobs), len(blobs))
+        end = size + len(page)
+        if not size:
+            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
+        if end > len(docs) or end > len(values):
+            docs = np.resize(docs, max(end, 2 * size))
+            values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
+        docs[size:end], values[size:end] = numbers, fresh
+        size = end
+    if not size:
+        return None
+    docs, values = docs[:size], values[:size]
+    if (docs[1:] < docs[:-1]).any():
+        order = np.argsort(docs, kind="stable")
+        docs, values = docs[order], values[order]
+    return CatalogVectors(docs, values)
+
+
+def _pages(cursors: Iterable[Cursor]) -> Iterator[list[tuple[Any, ...]]]:
+    for cursor in cursors:
+        found = iter(cursor)
+        while page := list(islice(found, PAGE)):
+            yield page
