@@ -53,7 +53,7 @@ LEAST_AUTHORS = 7
 LINES = 60
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
-    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (3000, 4500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
+    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (6000, 5500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
     "observations": (0, 5000), "talk": (0, 4000), "small": (0, 12000), "updates": (4000, 6000), "updates amid": (4000, 6000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
@@ -65,8 +65,8 @@ Label = Callable[[str, str], float | None]
 class Asked:
     """One question with its pairs: what is read of them, and which should change places (NaN: either will do).
 
-    ``wanted`` are the places of what should come first, ``others`` of what should not come before it; ``kind`` is what the
-    figures are told by.
+    ``spoken`` is 1 for what was said and 0 for what was remembered. ``wanted`` are the places of what should come first,
+    ``others`` of what should not come before it; ``kind`` is what the figures are told by.
     """
 
     source: str
@@ -77,6 +77,7 @@ class Asked:
     rows: np.ndarray
     texts: Sequence[str]
     vectors: np.ndarray
+    spoken: np.ndarray
     answers: np.ndarray
     wanted: frozenset[int] = field(default=frozenset())
     others: frozenset[int] = field(default=frozenset())
@@ -88,7 +89,7 @@ def seen(
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
     as_it_is = mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))])
     unread = mock.patch.object(
-        order, "log_odds_of_update", side_effect=lambda texts, *_: np.zeros(len(texts), np.float32)
+        order, "log_odds_of_update", side_effect=lambda texts, *_: np.ones(len(texts), np.float32)
     )
     with as_it_is as spy, unread as probe:
         hits = memory.search(question, k=20, **when)
@@ -106,7 +107,7 @@ def seen(
         np.stack([values[name] for name in order.WEIGHTS], axis=1),
         np.array([np.nan if one is None else one for one in told]),
     )
-    return [Asked(*source, len(names), pairs, rows, *probe.call_args.args[:2], answers, *places)]
+    return [Asked(*source, len(names), pairs, rows, *probe.call_args.args[:2], said.updates, answers, *places)]
 
 
 def of_stories(file: Path, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
@@ -386,7 +387,7 @@ def with_updates(asked: Sequence[Asked], by_author: Mapping[str, Updates]) -> li
     """The questions with the updates of their hits, read by weights that their own author had no part in."""
     column, found = [*order.WEIGHTS].index("update"), list[Asked]()
     for one in asked:
-        odds = by_author.get(one.group, by_author[""]).log_odds(one.texts, one.vectors)
+        odds = by_author.get(one.group, by_author[""]).log_odds(one.texts, one.vectors) * one.spoken
         rows = one.rows.copy()
         rows[:, column] = odds[[new for _, new in one.pairs]]
         found.append(replace(one, rows=rows))

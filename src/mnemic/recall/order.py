@@ -35,13 +35,13 @@ from mnemic.text.dates import without_dates
 from mnemic.text.english import bare_words, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.types import Episode, Query, Stored
+from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
 from mnemic.vectors import DEFAULT_MODELS, Floats, LinearProbe, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 5.41, "prominence": 2.18, "floor": -2.87, "shared": 2.49, "common": 1.06, "far": -0.15, "another": -0.76,
-    "another_shared": -2.85, "numbers": 0.34, "update": 0.65, "event": 0.74, "passing": -1.18, "past": -1.98, "people":
-    -5.77, "bias": -4.33,
+    "alike": 5.54, "prominence": 2.45, "floor": -3.06, "shared": 2.47, "common": 1.43, "far": -0.15, "another": -0.78,
+    "another_shared": -2.85, "numbers": 0.4, "update": 0.76, "event": 0.87, "passing": -1.18, "past": -2.25, "people":
+    -5.9, "bias": -4.7,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -109,7 +109,7 @@ class FirstHits:
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
         terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
-        updates: (n,) log odds that a text corrects, ends or changes what was said before, rather than adding to it.
+        updates: (n,) log odds that what was said corrects, ends or changes what was said before, rather than adding to it.
         relevance: (n,) the probability that a hit is evidence; the same for all where it is not calibrated.
     """
 
@@ -345,11 +345,11 @@ def _first_hits(
     docs = view.columns.doc[pool.rows[first]].tolist()
     stored = read(docs)
     values = [stored[doc].value for doc in docs if doc in stored]
-    texts = [value.content for value in values if not isinstance(value, Episode)]
-    if len(texts) < len(docs):
+    said = [value for value in values if not isinstance(value, Episode)]
+    if len(said) < len(docs):
         return None
     return FirstHits(
-        texts=texts,
+        texts=[value.content for value in said],
         times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
         cosines=_eased(pool.dense[first], _base(view)),
         alike=_alike(view, vectors),
@@ -357,7 +357,7 @@ def _first_hits(
         held=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
-        updates=log_odds_of_update(texts, vectors, view.model),
+        updates=_updates(said, vectors, view.model),
         relevance=relevance,
     )
 
@@ -400,11 +400,17 @@ def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Fl
     return [first[new] for old, new in _superseding(read[0], said, at_a_time=True) if old == 0]
 
 
-def likeness(view: View, rows: Rows, texts: Sequence[str]) -> tuple[Floats, Floats]:
-    """Of records, what ``latest_statements`` takes: (n, n) their cosines with each other, and (n,) their updates."""
+def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[Floats, Floats]:
+    """Of memories, what ``latest_statements`` takes: (n, n) their cosines with each other, and (n,) their updates."""
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     alike = _alike(view, vectors if centre is None else centre.apart(vectors))
-    return alike, log_odds_of_update(texts, vectors, view.model)
+    return alike, _updates(records, vectors, view.model)
+
+
+def _updates(records: Sequence[Message | MemoryRecord], vectors: Floats, model: str | None) -> Floats:
+    """(n,) as in ``FirstHits``; 0 for statements that were remembered: their words do not tell what they update."""
+    spoken = [isinstance(one, Message) or one.said_at is not None for one in records]
+    return log_odds_of_update([one.content for one in records], vectors, model) * np.array(spoken, np.float32)
 
 
 def log_odds_of_update(texts: Sequence[str], vectors: Floats, model: str | None) -> Floats:

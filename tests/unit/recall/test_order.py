@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mnemic import Memory, Message
+from mnemic.recall import order
 from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, log_odds_of_update, ordered, phrases
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
@@ -157,8 +158,8 @@ class TestUpdates:
 
     def test_it_moves_what_is_otherwise_an_addition(self):
         lines = ("The alarm code is 4711.", "Ask Ben for the alarm code.")
-        for updates, order in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
-            assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == order
+        for updates, places in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
+            assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == places
 
     def test_phrases_are_words_and_pairs_of_the_beginning_in_any_case(self):
         found = phrases("No, it\u2019s NOT: " + "a " * 100 + "because")
@@ -181,3 +182,16 @@ class TestUpdates:
             vectors = np.stack(indexer.documents([update, other], indexer.embedder))
             odds = log_odds_of_update([update, other], vectors, indexer.embedder.id)
         assert odds[0] > 0 > odds[1]
+
+    def test_what_was_remembered_is_not_read(self, monkeypatch):
+        seen = list[FirstHits]()
+        monkeypatch.setattr(order, "log_odds_of_update", lambda texts, *_: np.full(len(texts), 9, np.float32))
+        monkeypatch.setattr(order, "latest_first", lambda _, said, **__: seen.append(said) or [*range(len(said.texts))])
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add("My alarm code is 4711.")
+            memory.remember("The alarm code of the office is 17.")
+            memory.search("What is the alarm code?")
+        assert dict(zip(seen[0].texts, seen[0].updates.tolist(), strict=True)) == {
+            "My alarm code is 4711.": 9,
+            "The alarm code of the office is 17.": 0,
+        }

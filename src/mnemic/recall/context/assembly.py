@@ -351,7 +351,7 @@ def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord
         return [*records[:most]]
     times = np.argsort(np.lexsort((rows, view.columns.time[rows])))
     texts = [record.content for record in records]
-    order = latest_statements(texts, times, *likeness(view, rows, texts), most)
+    order = latest_statements(texts, times, *likeness(view, rows, records), most)
     return [records[place] for place in order]
 
 
