@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic import Consolidator, Memory, Message
+from mnemic import Consolidator, InvalidInput, Memory, Message
 from mnemic.recall.recipes import RECIPES
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -219,20 +219,67 @@ JOINED = "The API runs on port 8080. Logs go to Loki."
 
 
 @pytest.mark.parametrize("by_id", [True, False])
-def test_a_memory_of_several_sentences_keeps_the_others(by_id):
-    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+def test_a_remembered_statement_ends_as_a_whole_and_is_erased_so(by_id, tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
         held = memory.remember(JOINED, tags=["ops"]).id
         new = memory.correct(held if by_id else "the API port", "The API runs on port 9000.")[0].id
-        assert {(r.content, r.tags) for r in memory.list()} == {
-            ("The API runs on port 9000.", ("ops",)),
-            ("Logs go to Loki.", ("ops",)),
-        }
-        assert memory.get(held).content == "Logs go to Loki."
+        assert {(r.content, r.tags) for r in memory.list()} == {("The API runs on port 9000.", ("ops",))}
         memory.forget(ids=[new])
-        (old,) = (record.id for record in memory.list(include_expired=True) if record.expired_at)
-        memory.restore(old)
-        assert {record.content for record in memory.list()} == {"The API runs on port 8080.", "Logs go to Loki."}
+        memory.restore(held)
+        assert [record.content for record in memory.list()] == [JOINED]
+        memory.correct(held, "The API runs on port 9100.")
+        assert memory.forget(ids=[held], hard=True).clean
         assert memory.admin.verify().ok
+    assert not any(b"8080" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("processed", [True, False])
+def test_an_erased_message_leaves_nothing_of_what_was_corrected(processed, tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        said = memory.add(JOINED)[0].id
+        if processed:
+            memory.process()
+        memory.correct("the API port", "The API runs on port 9000.")
+        memory.process()
+        ended = [record.id for record in memory.list(include_expired=True) if record.expired_at]
+        with pytest.raises(InvalidInput, match="say more"):
+            memory.forget(ids=ended, hard=True)
+        assert memory.forget(ids=[*ended, said], hard=True).clean
+    assert not any(b"8080" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right", "left"),
+    [
+        ("The Acme contract was signed by Jo. It runs until 2027.", "when the Acme contract ends", "The Acme contract runs until 2028.", "The Acme contract was signed by Jo. [...]"),
+        ("My daughter Mia goes to Oak School. She is 7 and plays chess.", "Mia is 7", "Mia is 8.", "My daughter Mia goes to Oak School. [...]"),
+        ("I have hepatitis B. My doctor is Dr. Lima. I live in Leeds.", "my doctor", "My doctor is Dr. Haas.", "I have hepatitis B. [...] I live in Leeds."),
+    ],
+)  # fmt: skip
+def test_the_sentence_with_the_other_value_ends(text, wrong, right, left):
+    with Memory(":memory:", user="kim") as memory:
+        memory.add(text)
+        memory.correct(wrong, right)
+        assert next(hit for hit in memory.search(text) if hit.kind == "message").text == left
+
+
+def test_where_no_sentence_is_clearly_meant_none_stands_as_true():
+    with Memory(":memory:", user="kim", embedder="hashing") as memory:
+        said = memory.add("We have a dog named Rex. Rex is a beagle. Rex eats twice a day.")[0].id
+        memory.process()
+        memory.correct(said, "Our dog Rex is a poodle.")
+        assert not next(hit for hit in memory.search("What breed is Rex?") if hit.id == said).current
+
+
+def test_a_summary_is_written_again_and_never_ends():
+    with Memory(":memory:", user="kim", session="monday", embedder="hashing") as memory:
+        memory.add_exchange("My dentist is Dr. Rossi. I have two cats.", "Nice.")
+        memory.sessions.end()
+        memory.correct("my dentist", "My dentist is Dr. Bianchi.")
+        assert [one.content for one in memory.list(include_expired=True) if one.expired_at] == [
+            "My dentist is Dr. Rossi."
+        ]
+        assert all(hit.current for hit in memory.search("Nice.") if hit.text == "Nice.")
 
 
 def test_what_is_left_of_a_memory_is_not_stored_twice():

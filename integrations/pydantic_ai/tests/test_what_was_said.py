@@ -217,3 +217,14 @@ def test_structured_output_is_no_tool(memory, scripted):
     first = agent.run_sync("How many?")
     agent.run_sync("Sure?", output_type=str, message_history=first.all_messages())
     assert set(memory.scoped(session="s").sessions.current().tools) <= {"look"}
+
+
+def test_a_prompt_that_got_a_structured_answer_is_asked_again_on_purpose(memory, said):
+    agent = Agent(
+        FunctionModel(lambda _, info: ModelResponse([ToolCallPart(info.output_tools[0].name, {"response": 1})])),
+        output_type=ToolOutput(int),
+        capabilities=[MnemicCapability(memory, idle=False)],
+    )
+    for prompt in ("Log one apple.", "Log a pear.", "Log one apple."):
+        agent.run_sync(prompt, conversation_id="diary")
+    assert said() == ["Log one apple.", "Log a pear.", "Log one apple."]

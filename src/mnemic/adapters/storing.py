@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.adapters.calls import log_rejected
@@ -22,19 +22,23 @@ async def last_of_session(memory: AsyncMemory) -> Sequence[Message]:
     return () if session is None else await memory.messages(session=session, limit=COMPARED)
 
 
-async def store_new(memory: AsyncMemory, thread: Thread, stored: set[str | None]) -> None:
+async def store_new(
+    memory: AsyncMemory, thread: Thread, stored: set[str | None], answered: Collection[str | None] = ()
+) -> None:
     """Store what a run says, unless the run stored it before, or it is a prompt sent again because it got no answer.
 
     Args:
         memory: with the session of the conversation.
         thread: what the run has said so far, without what was said before it.
         stored: the ids of what the run stored; those of this call are added. What is erased during a run stays erased.
+        answered: ids of prompts that got an answer which is not stored, such as a structured one.
 
     Raises:
         StoreError: the record cannot be read or written.
     """
     if not stored:  # the run begins
-        asked = unanswered(await last_of_session(memory), datetime.now(UTC) - AGAIN)
+        last = [record for record in await last_of_session(memory) if record.id not in answered]
+        asked = unanswered(last, datetime.now(UTC) - AGAIN)
         again = [at for at, words in enumerate(thread.words) if words in asked]
         stored |= {record.id for record in thread.records(again)}
     records = {record.id: record for record in thread.records()}

@@ -21,7 +21,7 @@ from mnemic.knowledge.selection import Statement, judgements, statements, worth
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.text.differences import has_exchanged
+from mnemic.text.differences import has_exchanged, has_other_value
 from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -298,10 +298,20 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
 
 
 def sentence_about(text: str, terms: AbstractSet[str], said: str) -> str:
-    """The sentence of a text that has most of some terms; of several one that says another value than ``said``."""
-    found = sentences(text) or [text]
-    shared = {one: len(terms & {*content_terms(one)}) for one in found}
-    return max(found, key=lambda one: (shared[one], has_exchanged(one, said)))
+    """The sentence of a text that a new statement corrects; all of it if no sentence is clearly meant.
+
+    It is the only one that has all that is said to be wrong, or the one that says another value than the statement.
+
+    Args:
+        text: of one or several sentences.
+        terms: of the matter, and of what is wrong of it.
+        said: the new statement.
+    """
+    found, wrong = sentences(text), terms - {*content_terms(said)}
+    if len(told := [one for one in found if wrong and wrong <= {*content_terms(one)}]) == 1:
+        return told[0]
+    other = [one for one in found if has_exchanged(one, said) or has_other_value(one, said)]
+    return max(other, key=lambda one: len(terms & {*content_terms(one)}), default=text)
 
 
 def part(record: MemoryRecord, sentence: str) -> MemoryRecord:

@@ -12,7 +12,7 @@ from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
 from mnemic.ingest.add import new_id, storable, unstored
-from mnemic.knowledge.candidates import part, sentence_about, stated
+from mnemic.knowledge.candidates import is_made, part, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
@@ -86,10 +86,12 @@ def correct(
     """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds.
 
     ``matter``: the terms that tell which sentence of a message is wrong; ``held``: the memory whose key, tags and other fields
-    it keeps, as an update does.
+    it keeps, as an update does, but for a tag with a word that only the wrong statement has.
     """
+    gone = {*content_terms(held.content)} - {*content_terms(statement)}
+    tags = tuple(tag for tag in held.tags if gone.isdisjoint(content_terms(tag)))
     options: dict[str, Any] = dict.fromkeys(("valid_at", "level", "id")) | {
-        "key": held.key, "category": held.category, "tags": held.tags, "metadata": held.metadata,
+        "key": held.key, "category": held.category, "tags": tags, "metadata": held.metadata,
         "importance": held.importance if held.pinned else None, "delete_after": held.delete_after,
         "replaces": wrong, "type": "semantic", "source_ids": (), "source": source, "description": {},
     }  # fmt: skip
@@ -175,12 +177,14 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: Abstra
 def _part_about(record: MemoryRecord, terms: AbstractSet[str], said: str) -> MemoryRecord:
     """The sentence of a memory that a new statement takes the place of, as a memory of its own.
 
-    The memory itself if it has ended, is the value of a key, is an answer with its question, or if the statement is as long.
+    The memory itself if processing did not make it of messages, if it has ended, is an answer with its question, or if the
+    statement is as long.
     """
     found = sentences(record.content)
-    if record.expired_at or record.key or len(found) <= len(sentences(said)) or any(map(is_question, found)):
+    if not is_made(record) or record.expired_at or len(found) <= len(sentences(said)) or any(map(is_question, found)):
         return record
-    return part(record, sentence_about(record.content, terms, said))
+    sentence = sentence_about(record.content, terms, said)
+    return part(record, sentence) if sentence in found else record
 
 
 def store(

@@ -18,6 +18,7 @@ from mnemic.text.differences import agrees, has_exchanged, kinds, values
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
+from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
@@ -110,9 +111,13 @@ class _Statements:
         return agrees(words, self.said, about, speaker=self.scope.user)
 
     def of(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
-        """What holds of several, without questions."""
+        """What holds of several, without questions and summaries of sessions, which are written again."""
         found = {name: one for id_ in ids for name, one in self.holding(id_).items()}
-        return {name: one for name, one in found.items() if not one.content.rstrip().endswith("?")}
+        return {
+            name: one
+            for name, one in found.items()
+            if not one.content.rstrip().endswith("?") and one.category != SESSION_SUMMARY
+        }
 
 
 def _described(held: _Statements, text: str) -> Meant:

@@ -48,7 +48,7 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
-from mnemic.text.english import is_english
+from mnemic.text.english import bare_words, is_english
 from mnemic.text.terms import clean, content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
@@ -287,6 +287,7 @@ def _result(
 ) -> SearchResult:
     query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
     searched = _searched(view, found.visible_records.visible)
+    pool = replace(pool, unanswered=_unanswered(read, pool, query.text))
     grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
     successors = _positions(pool.rows, found.provenance.successors)
     relevance = as_relevant(relevances(pool, first.order, model=found.model, searched=searched), successors)
@@ -487,6 +488,19 @@ def _hits(
     docs = {id_: collector.docs[id_] for id_ in first}
     found = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
     return tuple(_with_ends(read.view, query.filters, found, docs, holds))
+
+
+def _unanswered(read: _Reader, pool: Pool, asked: str) -> NDArray[np.bool_]:
+    """Mask of the candidates that are the query itself, word for word, without an answer."""
+    may = np.flatnonzero(pool.unanswered)
+    docs = read.view.columns.doc[pool.rows[may]].tolist()
+    stored, words = read(docs), bare_words(asked)
+    found = np.zeros(len(pool), np.bool_)
+    found[may] = [
+        doc in stored and isinstance(said := stored[doc].value, Message) and bare_words(said.content) == words
+        for doc in docs
+    ]
+    return found
 
 
 def _standing(

@@ -290,6 +290,12 @@ def has_exchanged(first: str, second: str) -> bool:
     return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
 
 
+def has_other_value(first: str, second: str) -> bool:
+    """Whether each of two statements has a name, a number or a date that the other lacks, both of one kind."""
+    sides = _values(first), _values(second)
+    return any(sides[0][kind] - sides[1][kind] and sides[1][kind] - sides[0][kind] for kind in sides[0])
+
+
 def _of_the_speaker(statement: str, speaker: str = "") -> str:
     """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
     named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+from mnemic.text.terms import STOP_WORDS
+
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(
     r"[ \t]*(?:[-*+\u2022\u2023\u25e6\u2043]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?"
@@ -147,7 +149,10 @@ def _abbreviated(before: str, following: str) -> bool:
     if word in _ABBREVIATIONS:
         return word not in _MAY_END or not following.isupper()
     if all(len(part) == 1 and part.isalpha() for part in word.split(".")) and word != "i":
-        return found[1].isupper()  # J. Smith, but "plan b. Then"
+        earlier = (before[: -len(found[1])].split() or [""])[-1]
+        return found[1].isupper() and (
+            not earlier.islower() or earlier in STOP_WORDS
+        )  # by J. Smith, but "vitamin D. Then"
     return word.isdigit() and found.start() == 0 and len(before.strip()) <= 3  # 1. of a list within a line
 
 

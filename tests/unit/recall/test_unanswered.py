@@ -58,6 +58,19 @@ def test_a_question_that_says_more_than_the_query_stays(memory):
     assert "Anna married Tom?" in memory.get_memory_context("Who did Anna marry?").text
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("I'm allergic to penicillin, ok?", "Am I allergic to penicillin?"),
+        ("I live in York, don't I?", "Do I live in York?"),
+        ("My flight to Porto is on Friday, ok?", "flight Porto Friday"),
+    ],
+)
+def test_a_statement_with_a_question_tag_stays(memory, text, asked):
+    memory.add(text)
+    assert text in memory.get_memory_context(asked).text
+
+
 WORDS = st.lists(st.sampled_from(["billing", "database", "Lisbon", "tea", "kayak", "invoices"]), min_size=1, max_size=4)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from pydantic_ai.run import AgentRunResult
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, Mood, Recipe, ScopeSource
 from mnemic.adapters import (
+    COMPARED,
     Recall,
     Thread,
     as_async,
@@ -109,6 +111,7 @@ class MnemicCapability(AbstractCapability[Any]):
         self._contexts: dict[str, str] = {}
         self._messages: dict[str, list[ModelMessage]] = {}
         self._stored: dict[str, set[str | None]] = {}  # ids of what each stored
+        self._answered: deque[str | None] = deque(maxlen=COMPARED)  # ids of what runs stored that gave an answer
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -202,9 +205,11 @@ class MnemicCapability(AbstractCapability[Any]):
         messages = self._messages.get(ctx.run_id or "") or [*unanswered(ctx.messages), *new]
         streamed = [message for message in new if message is result.response and message not in messages]
         await self._keep(ctx, [*messages, *streamed])
+        self._answered += self._stored.get(ctx.run_id or "", ())
         return result
 
     async def _keep(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
         """Store what some messages say, unless this run stored it before."""
         handle = self._here(ctx)
-        await store_new(handle, self._thread(handle, messages), self._stored.setdefault(ctx.run_id or "", set()))
+        stored = self._stored.setdefault(ctx.run_id or "", set())
+        await store_new(handle, self._thread(handle, messages), stored, self._answered)
