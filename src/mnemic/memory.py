@@ -459,10 +459,10 @@ class Memory:
         """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
         What was said stays as evidence. Recall leaves the wrong sentence out, or marks a message that says nothing else, and
-        ranks it behind the correction; the sentences beside it hold, also those of one memory. The new memory keeps key,
-        tags, category, metadata, pinned importance and expiry of what it replaces. To take the correction back, ``forget``
-        the new memory, then ``restore`` the replaced one; both ids are on the receipt. A second correction of it also
-        replaces the first one.
+        ranks it behind the correction; the sentences beside it hold. A remembered statement ends as a whole. The new memory
+        keeps key, category, metadata, pinned importance, expiry and tags of what it replaces, but for tags with a word that
+        only the wrong statement has. To take the correction back, ``forget`` the new memory, then ``restore`` the replaced
+        one; both ids are on the receipt. A second correction of it also replaces the first one.
 
         Args:
             wrong: the id of a memory or message, or a description; a description means the first record clearly about it
