@@ -311,25 +311,12 @@ def link_changes(
 SAID_ELSEWHERE = "what it says beside what has ended is another memory, or nothing"
 
 
-def left_of_others(
-    runtime: Runtime, scope: Scope, ended: Sequence[MemoryRecord], longer: Sequence[MemoryRecord] = ()
-) -> list[Change]:
-    """Changes of the memories that say what ends beside other things.
-
-    Args:
-        runtime: the store and the embedder.
-        scope: whose.
-        ended: what ends.
-        longer: memories that may say it too, beside those of the same messages.
-    """
-    gone = {sentence for one in ended for sentence in sentences(one.content)}
+def left_of_others(runtime: Runtime, scope: Scope, ended: Sequence[MemoryRecord]) -> list[Change]:
+    """Changes of the memories of the same messages that say what ends beside other things."""
+    ids, gone = {one.id for one in ended}, {sentence for one in ended for sentence in sentences(one.content)}
     derived = _derived(runtime, scope, {id_ for one in ended for id_ in one.source_ids})
-    held = {one.id: one for one in (*derived, *longer)}
-    for one in ended:
-        held.pop(one.id, None)
-    return _going_on(
-        runtime, scope, [one for one in held.values() if not gone.issuperset(sentences(one.content))], gone
-    )
+    others = [one for one in derived if one.id not in ids]
+    return _going_on(runtime, scope, [one for one in others if not gone.issuperset(sentences(one.content))], gone)
 
 
 def settle(runtime: Runtime, scope: Scope) -> None:

@@ -137,9 +137,7 @@ def remember(
         else statement_of(runtime, scope, other, terms, record.content)
         for other in replaced
     ]  # fmt: skip
-    longer = [other.value for other in replaced if isinstance(other.value, MemoryRecord)]
-    stored = store(runtime, scope, record, ended, longer, with_successors=matter is not None)
-    return with_redactions(stored, one.kinds)
+    return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), one.kinds)
 
 
 def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
@@ -192,13 +190,12 @@ def store(
     scope: Scope,
     record: MemoryRecord,
     replaced: Sequence[MemoryRecord] = (),
-    longer: Sequence[MemoryRecord] = (),
     *,
     with_successors: bool = False,
 ) -> Receipt:
     """Store a memory and supersede those it replaces, and the earlier value of its key; it is described later.
 
-    ``longer``: memories that may say those beside other things. ``with_successors``: what took their place since ends too.
+    ``with_successors``: what has taken the place of those since ends too.
     """
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
@@ -211,7 +208,7 @@ def store(
         record = with_emotion(record, index.vector, embedder.id)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True, settle=True)]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
-        changes += _replacing(runtime, scope, record, replaced, longer, with_successors=with_successors)
+        changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
     receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
@@ -225,9 +222,8 @@ def store(
 
 
 def _replacing(
-    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord],
-    longer: Sequence[MemoryRecord], *, with_successors: bool,
-) -> list[Change]:  # fmt: skip
+    runtime: Runtime, scope: Scope, record: MemoryRecord, replaced: Sequence[MemoryRecord], *, with_successors: bool
+) -> list[Change]:
     """Changes that end the memories which a caller says the new one replaces.
 
     What only a message said, or a memory beside other things, is stored before, and that memory goes on without it. Of several
@@ -237,7 +233,7 @@ def _replacing(
     said = [other for other in replaced if other.id not in known]
     indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
     added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
-    changes = left_of_others(runtime, scope, replaced, longer)
+    changes = left_of_others(runtime, scope, replaced)
     for other in sorted(replaced, key=lambda one: one.id in added):
         changes += [added[other.id]] if other.id in added else []
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)

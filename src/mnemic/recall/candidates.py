@@ -39,8 +39,8 @@ class Pool:
             conversation with one of these, and for other records where most conversations are of this kind.
         echo: (m,) true for a question in an assisted conversation that merely repeats the query, and for any turn that does
             if the query may need no memory. Its cosine counts neither for its conversation nor for its reply.
-        unanswered: (m,) true for the query itself, asked before in the same words, after which nobody else says anything: in
-            no conversation is it evidence.
+        unanswered: (m,) true for the query itself, asked before, after which nobody else says anything: in no conversation is
+            it evidence. The pool compares content words; a search keeps those that are the query word for word.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -198,7 +198,6 @@ def build_pool(
     named = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
-    repeats = _echoes(c, rows, counts[:, HERE].sum(axis=1), questions=True, extra=c.speaker[rows] > 0)
     cosines = _turn_cosines(c, question, rows, at, echo)
     return Pool(
         rows=rows,
@@ -209,7 +208,7 @@ def build_pool(
         agent=agent,
         assisted=assisted,
         echo=echo,
-        unanswered=repeats & (counts[:, HERE] > 0).all(axis=1) & ~_went_on(c, rows, at),
+        unanswered=_unanswered(c, rows, at, counts[:, HERE]),
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],
@@ -280,6 +279,12 @@ def _echoes(
     asks, more = (columns.traits[rows] & english.QUESTION) > 0, columns.length[rows] - shared
     repeats = asks & (more <= extra)
     return (shared > 0) & (repeats if questions else repeats | (more <= 0))
+
+
+def _unanswered(columns: Columns, rows: Rows, at: Rows, counts: Floats) -> NDArray[np.bool_]:
+    """Mask of the questions that have all words of the query and no others, after which nobody else says anything."""
+    repeats = _echoes(columns, rows, counts.sum(axis=1), questions=True, extra=columns.speaker[rows] > 0)
+    return repeats & (counts > 0).all(axis=1) & ~_went_on(columns, rows, at)
 
 
 def _went_on(columns: Columns, rows: Rows, at: Rows) -> NDArray[np.bool_]:
