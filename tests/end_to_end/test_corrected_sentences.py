@@ -215,22 +215,23 @@ def test_each_way_back_restores_what_carries_it(how, processed):
         assert all(hit.current for hit in hits(memory))
 
 
-JOINED = "The API runs on port 8080. Logs go to Loki."
+# a name, not a number: four digits stand in random ids by chance
+JOINED = "The API runs on Bluebird. Logs go to Loki."
 
 
 @pytest.mark.parametrize("by_id", [True, False])
 def test_a_remembered_statement_ends_as_a_whole_and_is_erased_so(by_id, tmp_path):
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
         held = memory.remember(JOINED, tags=["ops"]).id
-        new = memory.correct(held if by_id else "the API port", "The API runs on port 9000.")[0].id
-        assert {(r.content, r.tags) for r in memory.list()} == {("The API runs on port 9000.", ("ops",))}
+        new = memory.correct(held if by_id else "where the API runs", "The API runs on Kestrel.")[0].id
+        assert {(r.content, r.tags) for r in memory.list()} == {("The API runs on Kestrel.", ("ops",))}
         memory.forget(ids=[new])
         memory.restore(held)
         assert [record.content for record in memory.list()] == [JOINED]
-        memory.correct(held, "The API runs on port 9100.")
+        memory.correct(held, "The API runs on Magpie.")
         assert memory.forget(ids=[held], hard=True).clean
         assert memory.admin.verify().ok
-    assert not any(b"8080" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(b"Bluebird" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("processed", [True, False])
@@ -239,13 +240,13 @@ def test_an_erased_message_leaves_nothing_of_what_was_corrected(processed, tmp_p
         said = memory.add(JOINED)[0].id
         if processed:
             memory.process()
-        memory.correct("the API port", "The API runs on port 9000.")
+        memory.correct("where the API runs", "The API runs on Kestrel.")
         memory.process()
         ended = [record.id for record in memory.list(include_expired=True) if record.expired_at]
         with pytest.raises(InvalidInput, match="say more"):
             memory.forget(ids=ended, hard=True)
         assert memory.forget(ids=[*ended, said], hard=True).clean
-    assert not any(b"8080" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(b"Bluebird" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize(
