@@ -5,6 +5,7 @@ from typing import Any
 from mnemic import AsyncMemory, Memory
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.stores.sql.store import SqlStore
+from mnemic.types import TextVectors
 
 __all__ = [
     "blocking",
@@ -15,6 +16,7 @@ __all__ = [
     "runtime_of",
     "store_of",
     "updater_of",
+    "whole",
 ]
 
 
@@ -58,3 +60,8 @@ def updater_of(memory: Memory | AsyncMemory) -> Any:
 def collections_of(memory: Memory | AsyncMemory) -> Any:
     """The collections of a record in Chroma."""
     return updater_of(memory).index._collections
+
+
+def whole(rows):
+    """The vectors of short texts, which have no passages."""
+    return [TextVectors(row, row[:0].reshape(0, len(row))) for row in rows]

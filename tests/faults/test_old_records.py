@@ -150,3 +150,17 @@ def test_an_export_of_the_first_schema_can_be_read(tmp_path):
         memory.admin.export(again, vectors=True)
         assert again.getvalue().replace('"key":"theme",', "") == text  # a preference has its name as its key since
         assert memory.search("where does Ana live?")[0].id == "m0"
+
+
+def test_long_texts_of_before_get_passages(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        memory.remember("A long note. " * 100, id="note")
+        with database_of(memory).write() as db:
+            for table in ("vectors", "vectors_next"):
+                db.execute(f"ALTER TABLE {table} DROP COLUMN passages")
+            db.pragma("user_version", 11)
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        assert memory.stats().pending["embed"] == 1
+        memory.admin.flush(process=False)
+        assert len(store_of(memory).knowledge.vectors("ana", ["note"])["note"].passages) > 4
+        assert memory.admin.verify().ok

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.internals import database_of
+from tests.internals import database_of, whole
 from tests.stores.suite import ErasureSuite, StoreSuite
 from tests.stores.suite.knowledge import put_link
 from tests.stores.suite.lifecycle import consolidation
@@ -144,7 +144,7 @@ class TestOrder:
         store.apply("ana", [add_message("one", vector=(1.0, 0.0))], model="old")
         number = store.user("ana")
         store.embedding.begin("new")
-        store.embedding.build(store.embedding.missing(9), np.array([[0.0, 1.0, 0.0]], np.float32), "new")
+        store.embedding.build(store.embedding.missing(9), whole(np.array([[0.0, 1.0, 0.0]], np.float32)), "new")
         inside, go_on = threading.Event(), threading.Event()
 
         def slow(db):
@@ -269,6 +269,7 @@ class TestOpening:
             "DELETE FROM {}.links WHERE consolidation = ''",
             "ALTER TABLE {}.links DROP consolidation, ADD expired_at bigint",
             "ALTER TABLE {}.members ADD status text NOT NULL DEFAULT '', ADD turned bigint NOT NULL DEFAULT 0",
+            "ALTER TABLE {}.vectors DROP passages", "ALTER TABLE {}.vectors_next DROP passages",
             "UPDATE {}.header SET value = '6' WHERE key = 'schema_version'",
         ):  # fmt: skip
             admin.execute(sql.replace("{}", name))
@@ -567,10 +568,10 @@ class TestVectors:
         self._filled(store, many=40)
         assert store.embedding.begin("other") == 40
         rows = store.embedding.missing(100)
-        store.embedding.build(rows[:5], np.eye(8, dtype=np.float32)[[0] * 5], "other")
+        store.embedding.build(rows[:5], whole(np.eye(8, dtype=np.float32)[[0] * 5]), "other")
         assert store.embedding.begin("third") == 40
         new = np.eye(4, dtype=np.float32)[[n % 4 for n in range(40)]]
-        store.embedding.build(rows, new, "third")
+        store.embedding.build(rows, whole(new), "third")
         assert store.embedding.swap("third", 4)
         number, query = store.user("ana"), np.eye(4, dtype=np.float32)[2]
         docs = store.index.nearest(number, query, 3)

@@ -186,7 +186,10 @@ def _open_episode(run: _Run, level: Level, spoken: Sequence[Waiting]) -> tuple[E
         if len(previous.message_ids) >= segmentation.LONGEST:
             return previous, False
         vectors = knowledge.vectors(user, [str(m.id) for m in before])
-        seen = [Waiting(doc=-1, message=m, project=level[0], vector=vectors.get(str(m.id))) for m in before]
+        seen = [
+            Waiting(doc=-1, message=m, project=level[0], vector=vectors[m.id].text if m.id in vectors else None)
+            for m in before
+        ]
         seen.append(spoken[0])
         gap = run.runtime.settings.processing.time_gap
         begins = segmentation.begins_episode([w.message for w in seen], _matrix(seen), time_gap=gap)
@@ -298,10 +301,10 @@ def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[
         e for e in knowledge.recent(run.scope.user, episode.project, RECENT) if e.id not in {episode.id, *merged_ids}
     ]
     vectors = knowledge.vectors(run.scope.user, [e.id for e in recent])
-    held = [e for e in recent if e.id in vectors and len(vectors[e.id]) == len(vector)]
+    held = [e for e in recent if e.id in vectors and len(vectors[e.id].text) == len(vector)]
     if not held:
         return [change]
-    matrix = np.stack([vectors[e.id] for e in held])
+    matrix = np.stack([vectors[e.id].text for e in held])
     found = segmentation.most_similar(vector, matrix, settings.merge_similarity_threshold)
     if found is None:
         return [change]

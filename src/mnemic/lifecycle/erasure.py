@@ -262,7 +262,8 @@ def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode 
             texts += [*record.related_entities, *record.related_files]
         found += [_middle(text.encode()) for text in texts]
     vectors = runtime.store.knowledge.vectors(user, [str(record.id) for record in records])
-    return [*found, *(_middle(vector.astype(np.float16).tobytes()) for vector in vectors.values())]
+    rows = (row for own in vectors.values() for row in (own.text, *own.passages))
+    return [*found, *(_middle(row.astype(np.float16).tobytes()) for row in rows)]
 
 
 def _searchable(found: Sequence[bytes]) -> list[bytes]:

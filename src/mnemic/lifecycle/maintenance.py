@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, StoreError, StoreReadOnly
 from mnemic.protocols import Embedder
 from mnemic.runtime.runtime import Runtime, is_counted
@@ -16,6 +14,7 @@ from mnemic.runtime.settings import RetentionPolicy
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Archive,
+    Embeddable,
     Emotion,
     GivenContext,
     KeepContexts,
@@ -29,17 +28,12 @@ from mnemic.types import (
     VerifyReport,
 )
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
 BATCH = 64
 PAGE = 500
 SHOWN = 20
 """Most ids listed in a finding."""
 
-PendingText = tuple[int, int, str]
+PendingText = tuple[int, int, Embeddable]
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) after each batch."""
@@ -67,7 +61,7 @@ def embed_pending(runtime: Runtime) -> int:
 def _embed(runtime: Runtime, batch: Sequence[PendingText]) -> int:
     embedder = runtime.indexer.embedder
     try:
-        vectors = _vectors(runtime, embedder, batch)
+        vectors = runtime.indexer.vectors([text for *_, text in batch], embedder)
     except EmbedderUnavailable:
         raise
     except EmbedderError as error:
@@ -82,11 +76,6 @@ def _embed(runtime: Runtime, batch: Sequence[PendingText]) -> int:
 def _redacted_error(runtime: Runtime, error: EmbedderError) -> str:
     """The error message to store, redacted because some embedders quote the key."""
     return runtime.secrets.redacted(str(error))[0]
-
-
-def _vectors(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText]) -> NDArray[np.float32]:
-    texts = [runtime.secrets.redacted(text)[0] for *_, text in batch]  # they may have been stored under another policy
-    return checked(embedder.embed(texts), len(batch), embedder.dimension)
 
 
 def reembed(runtime: Runtime, embedder: Embedder, progress: Progress | None) -> int:
@@ -111,7 +100,8 @@ def reembed(runtime: Runtime, embedder: Embedder, progress: Progress | None) -> 
 
 def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText]) -> None:
     try:
-        runtime.store.embedding.build(batch, _vectors(runtime, embedder, batch), embedder.id)
+        vectors = runtime.indexer.vectors([text for *_, text in batch], embedder)
+        runtime.store.embedding.build(batch, vectors, embedder.id)
     except EmbedderUnavailable:
         raise
     except EmbedderError:
@@ -125,9 +115,9 @@ def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText])
 def vector_of(runtime: Runtime, scope: Scope, id: str) -> StoredVector | None:
     """The vector of a record with its model; None without one."""
     runtime.store.get(scope.user, id)  # raises NotFound
-    vector = runtime.store.knowledge.vectors(scope.user, [id]).get(id)
+    vectors = runtime.store.knowledge.vectors(scope.user, [id]).get(id)
     model = runtime.store.embedding.model()
-    return None if vector is None or model is None else StoredVector(model, vector)
+    return None if vectors is None or model is None else StoredVector(model, vectors.text)
 
 
 def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:

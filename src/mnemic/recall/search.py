@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import EmbedderUnavailable
-from mnemic.indexes.vector.exact import Cosines
+from mnemic.indexes.vector.exact import Cosines, MatrixRows
 from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import (
@@ -49,6 +49,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
 from mnemic.text.english import bare_words, is_english
+from mnemic.text.sentences import passages as passages_of
 from mnemic.text.terms import clean, content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
@@ -77,13 +78,20 @@ GRAPH_WEIGHT = 3.0
 READ_CHARS = 1_000
 """Characters read of a previous turn."""
 
+LONG_TERMS = 60
+"""Fewest content terms of a text that may have passages."""
+SEARCHED = 50
+"""Long texts of a search whose passages are compared."""
+EASE = 0.15
+"""What the cosine of a passage loses to that of a whole text: of many, one is near by chance."""
+
 RERANKED = 50
 """First hits that a reranker reads, whatever k is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Ranked candidates with their scores and signal values."""
+    """Ranked candidates with their scores and signal values; ``passages``: the number of the nearest one, by row."""
 
     rows: Rows
     docs: NDArray[np.int64]
@@ -93,6 +101,7 @@ class _Ranked:
     signals: Mapping[str, Floats]
     parts: Mapping[str, Floats]
     relevance: Floats
+    passages: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def __len__(self) -> int:
         return len(self.order)
@@ -107,7 +116,9 @@ class _Ranked:
         i = self.order[place]
         signals = {name: float(value[i]) for name, value in self.signals.items()}
         parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
-        return hit_from(stored, float(self.scores[i]), float(self.relevance[i]), signals, parts, int(self.rows[i]))
+        row = int(self.rows[i])
+        hit = hit_from(stored, float(self.scores[i]), float(self.relevance[i]), signals, parts, row)
+        return hit if row not in self.passages else replace(hit, passage=_passage(hit.text, self.passages[row]))
 
 
 class _Reader:
@@ -264,9 +275,11 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     if query.mood is not None or query.recipe.quality:
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
-    pool = build_pool(
-        view, question, rows, boosted=provenance.boosted, mood=_mood_by_row(runtime, view, query, rows, mood)
-    )
+    passages = _nearest_passages(runtime, view, question, rows, embedded_query.vectors)
+    boosted = dict(provenance.boosted)
+    for row, (_, cosine) in passages.items():
+        boosted[row] = max(boosted.get(row, -1.0), cosine - EASE)
+    pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
@@ -276,10 +289,38 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     ):
         rows = ascending(len(view.columns), rows, list(near))
         row_moods = _mood_by_row(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=provenance.boosted, graph=near, mood=row_moods)
+        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
+    first = replace(first, passages={row: number for row, (number, _) in passages.items()})
     model = runtime.indexer.embedder.id if cosines is not None else None
     return _FirstPool(allowed, question, visible_records, provenance, pool, first, model)
+
+
+def _nearest_passages(
+    runtime: Runtime, view: View, question: AnalysedQuery, rows: Rows, wordings: Sequence[Floats]
+) -> dict[int, tuple[int, float]]:
+    """The number of the nearest passage of long texts, and its cosine, by row; of the ``SEARCHED`` texts that are nearest."""
+    c = view.columns
+    if question.cosines is None:
+        return {}
+    long = rows[(c.length[rows] >= LONG_TERMS) & ~c.agents[rows]]
+    long = long[~np.isin(c.doc[long], [*c.abridged])]  # a passage may be of what has ended
+    question.cosines.sharpen(long)
+    long = long[np.argsort(-question.cosines.values[long], kind="stable")][:SEARCHED]
+    held = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
+    parts = {row: held[doc] for row, doc in zip(long.tolist(), c.doc[long].tolist(), strict=True) if doc in held}
+    parts = {row: vectors for row, vectors in parts.items() if vectors.shape[1] == view.vectors.dimension}
+    if not parts:
+        return {}
+    cosines = MatrixRows(np.concatenate([*parts.values()]), None, view.vectors.centre).cosines(wordings).values
+    own = np.split(cosines, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
+    return {row: (int(near.argmax()), float(near.max())) for row, near in zip(parts, own, strict=True)}
+
+
+def _passage(text: str, number: int) -> str | None:
+    """A passage of a text by its number."""
+    parts = passages_of(text)
+    return text[slice(*parts[number])] if number < len(parts) else None
 
 
 def _result(

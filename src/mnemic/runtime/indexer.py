@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
@@ -12,8 +15,9 @@ from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.telemetry import traced
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
+from mnemic.text.sentences import passages
 from mnemic.text.terms import analyse
-from mnemic.types import Episode, Indexing, MemoryRecord, Message, searchable
+from mnemic.types import Embeddable, Episode, Indexing, MemoryRecord, Message, TextVectors, embeddable
 from mnemic.vectors import Floats
 
 Record = Message | Episode | MemoryRecord
@@ -35,14 +39,17 @@ class Indexer:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
 
-    @traced("embeddings")
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
-        """A vector for each text, or None where there is no embedder or it failed: it is embedded later."""
+        """A vector for each text, or None where there is no embedder or it failed."""
+        return [one and one.text for one in self._vectors([Embeddable(text) for text in texts], embedder)]
+
+    @traced("embeddings")
+    def _vectors(self, texts: Sequence[Embeddable], embedder: Embedder | None) -> list[TextVectors | None]:
+        """The vectors of each text, or None where there is no embedder or it failed: it is embedded later."""
         if embedder is None or not texts:
             return [None] * len(texts)
         try:
-            clean = [self._secrets.redacted(text)[0] for text in texts]
-            return list(checked(embedder.embed(clean), len(texts), embedder.dimension))
+            return list(self.vectors(texts, embedder))
         except EmbedderUnavailable as error:
             self._warn(error)
             return [None] * len(texts)
@@ -51,7 +58,20 @@ class Indexer:
                 self._warn(error)
                 return [None]
             # one bad text must not fail the others
-            return [self.documents([text], embedder)[0] for text in texts]
+            return [self._vectors([text], embedder)[0] for text in texts]
+
+    def vectors(self, texts: Sequence[Embeddable], embedder: Embedder) -> list[TextVectors]:
+        """The vectors of each text and of its passages.
+
+        Raises:
+            EmbedderError: the embedder is unavailable, or rejects a text.
+        """
+        clean = [self._secrets.redacted(text.text)[0] for text in texts]
+        parts = [[*_passages(self._secrets.redacted(text.body)[0])] if text.body else [] for text in texts]
+        every = [*clean, *itertools.chain.from_iterable(parts)]
+        vectors = checked(embedder.embed(every), len(every), embedder.dimension)
+        rest = np.split(vectors[len(clean) :], np.cumsum([len(part) for part in parts])[:-1])
+        return [TextVectors(*pair) for pair in zip(vectors, rest, strict=False)]
 
     @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
@@ -84,11 +104,15 @@ class Indexer:
 
         The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.
         """
-        texts = [searchable(record) for record in records]
+        texts = [embeddable(record) for record in records]
         return [
-            _indexing(record, text, vector)
-            for record, text, vector in zip(records, texts, self.documents(texts, embedder), strict=True)
+            _indexing(record, text.text, vectors)
+            for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
+
+
+def _passages(text: str) -> Iterator[str]:
+    return (text[begin:end] for begin, end in passages(text))
 
 
 def _day(record: Record) -> int:
@@ -104,7 +128,10 @@ def _day(record: Record) -> int:
     return moment.toordinal()
 
 
-def _indexing(record: Record, text: str, vector: Floats | None) -> Indexing:
+def _indexing(record: Record, text: str, vectors: TextVectors | None) -> Indexing:
     terms, length = analyse(text)
     mentioned = tuple(mentioned_periods(record.content, _day(record)))
-    return Indexing(terms=terms, length=length, traits=traits(record.content), periods=mentioned, vector=vector)
+    vector, parts = vectors or (None, None)
+    return Indexing(
+        terms=terms, length=length, traits=traits(record.content), periods=mentioned, vector=vector, passages=parts
+    )

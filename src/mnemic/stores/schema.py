@@ -12,7 +12,7 @@ from typing import Literal
 
 from mnemic import errors
 
-OLDEST, LATEST = 6, 11
+OLDEST, LATEST = 6, 12
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
 """Condition on live records: not forgotten, absorbed or quarantined."""
@@ -312,8 +312,8 @@ OUTCOMES = (PROMOTIONS, MEMBERS, DECIDED_LINKS)
 
 
 def _vector_table(name: str) -> Table:
-    """Narrow and clustered by user: the vectors of one user are one sequential scan."""
-    columns = _columns("user_id:i doc:d vector:v?")
+    """Clustered by user: the vectors of one user are one sequential scan. ``passages`` are those of a long text, float16."""
+    columns = _columns("user_id:i doc:d vector:v? passages:b?")
     return Table(name, columns, key="user_id, doc", references=_record_references(), clustered=True)
 
 
@@ -416,6 +416,13 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
             AND links.reason = k.reason AND links.created_at = k.created_at"""
         yield "DROP TABLE moved_links"
         yield from (f"ALTER TABLE members DROP COLUMN {name}" for name in ("status", "turned"))
+    if version < 12:
+        added = _column(VECTORS.columns[-1], engine)
+        yield from (f"ALTER TABLE {table.name} ADD COLUMN {added}" for table in (VECTORS, VECTORS_NEXT))
+        # Long texts have passages after the next idle time or flush().
+        yield """INSERT INTO pending(task, doc, user_id, since)
+            SELECT 'embed', r.doc, r.user_id, r.created_at FROM records r JOIN vectors v ON v.doc = r.doc
+            WHERE length(r.content) > 1000 AND (r.role = 'user' OR r.kind = 'memory') ON CONFLICT DO NOTHING"""
 
 
 _MOVED = """SELECT k.*, CASE WHEN s.doc IS NULL THEN k.source ELSE p.doc END AS new_source,

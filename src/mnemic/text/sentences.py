@@ -5,8 +5,16 @@ what a program printed: stack traces, logs, code outside of a fence.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from mnemic.text.terms import STOP_WORDS
+
+Span = tuple[int, int]
+"""Begin and end of a part of a text."""
+READ = 100_000
+"""Characters of a text whose passages are told apart."""
+LONG, PASSAGE, PASSAGES = 1_000, 300, 64
+"""Longest text without passages, characters of a passage, and passages of a text, of which some may be shorter."""
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(
@@ -68,6 +76,60 @@ def sentences(text: str) -> list[str]:
         found.append(block[0].strip())
         start = block.end()
     return found + _prose_sentences(text[start:])
+
+
+def spans(text: str, most: int) -> Iterator[Span]:
+    """Spans of the sentences of a text; those longer than ``most`` are split."""
+    begin = 0
+    for line in text.splitlines(keepends=True):
+        for part in sentences(line):
+            found = text.find(part, begin)
+            if found < 0:  # joined from several lines
+                continue
+            begin, end = found, found + len(part)
+            while end - begin > most:
+                space = text.rfind(" ", begin + 1, begin + most)
+                cut = space + 1 if space > 0 else begin + most
+                yield begin, cut
+                begin = cut
+            yield begin, end
+            begin = end
+
+
+def passages(text: str) -> list[Span]:
+    """The passages of a long text, in order: runs of its paragraphs, or of the sentences and lines of a long paragraph.
+
+    Returns:
+        Begin and end of each, at most 300 characters apart, more in a very long text; none of a text of up to 1,000
+        characters, whose vector says all of it.
+    """
+    if len(text) <= LONG:
+        return []
+    read = text[:READ]
+    most, found = max(PASSAGE, len(read) // PASSAGES), list[Span]()
+    for begin, end in _blocks(read):
+        whole = end - begin <= most
+        parts = [(0, end - begin)] if whole else spans(read[begin:end], most)
+        for start, stop in parts:
+            if found and begin + stop - found[-1][0] <= most:
+                found[-1] = (found[-1][0], begin + stop)
+            else:
+                found.append((begin + start, begin + stop))
+    return found
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """The runs of lines between blank ones."""
+    begin, end, at = -1, 0, 0
+    for line in text.splitlines(keepends=True):
+        if bare := line.rstrip():
+            begin, end = at if begin < 0 else begin, at + len(bare)
+        elif begin >= 0:
+            yield begin, end
+            begin = -1
+        at += len(line)
+    if begin >= 0:
+        yield begin, end
 
 
 def _prose_sentences(text: str) -> list[str]:

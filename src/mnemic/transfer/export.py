@@ -49,7 +49,7 @@ Progress = Callable[[int, int], None]
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
-_COMMON = {"quarantine": str | None, "forgotten": bool, "vector": str | None}
+_COMMON = {"quarantine": str | None, "forgotten": bool, "vector": str | None, "passages": str | None}
 _EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "message": {
         "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
@@ -132,8 +132,10 @@ def _lines(runtime: Runtime, user: str, number: int | None, *, vectors: bool) ->
         builder = _LineBuilder(runtime, user, number, stored)
         if vectors and delta.model is not None and delta.vectors:
             header |= {"model": delta.model, "dimension": delta.dimension}
-            halves = zip(delta.vectors.doc.tolist(), delta.vectors.values.astype("<f2"), strict=True)
-            builder.vectors = {doc: base64.b64encode(vector.tobytes()).decode() for doc, vector in halves}
+            docs = delta.vectors.doc.tolist()
+            builder.vectors = dict(zip(docs, map(_packed, delta.vectors.values), strict=True))
+            parts = runtime.store.embedding.passages_of(number, docs)
+            builder.passages = {doc: _packed(rows) for doc, rows in parts.items()}
         for kind in ("message", "episode", "memory"):
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             found += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
@@ -167,6 +169,7 @@ class _LineBuilder:
         self._refine = {record.id for record in knowledge.unrefined(user, most)}
         self._quarantined = set(runtime.store.lifecycle.quarantined(user))
         self.vectors: Mapping[int, str] = {}
+        self.passages: Mapping[int, str] = {}
 
     def line(self, doc: int, stored: Stored) -> dict[str, object]:
         value = stored.value
@@ -185,7 +188,8 @@ class _LineBuilder:
                 more["access_count"] = value.access_count or None
                 more["everywhere"] = self._forgotten_everywhere(value)
         more |= self._quarantine(str(value.id))
-        line = {"kind": stored.kind, **_as_json(value), **more, "vector": self.vectors.get(doc)}
+        vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
+        line = {"kind": stored.kind, **_as_json(value), **more, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
@@ -323,7 +327,7 @@ def _read(file: str | Path | IO[str], key: str | bytes | None) -> tuple[Mapping[
 
 
 def _redact(policy: SecretPolicy, line: Line) -> Line:
-    """A line without secrets; its vector is dropped if there were any."""
+    """A line without secrets; its vectors are dropped if there were any."""
     if isinstance(line.value, Link):
         link, kinds = redact_record(policy, line.value)
         refuse_secrets(policy, f"Line {line.number}", kinds)
@@ -336,7 +340,9 @@ def _redact(policy: SecretPolicy, line: Line) -> Line:
     refuse_secrets(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
     if not kinds:
         return line
-    extra = {**line.extra, "vector": None} | ({"earlier": [text for text, _ in earlier]} if earlier else {})
+    extra = {**line.extra, "vector": None, "passages": None} | (
+        {"earlier": [text for text, _ in earlier]} if earlier else {}
+    )
     return replace(line, value=value, extra=extra)
 
 
@@ -418,7 +424,7 @@ def _index_all(
         batch = lines[start : start + BATCH]
         made = runtime.indexer.indexing([_record(line) for line in batch], embedder)
         for line, index in zip(batch, made, strict=True):
-            found[str(_record(line).id)] = replace(index, vector=_vector(line)) if carried else index
+            found[str(_record(line).id)] = replace(index, **_vectors(line)) if carried else index
         if progress:
             progress(start + len(batch), len(lines))
     return found
@@ -428,17 +434,31 @@ def _record(line: Line) -> Record:
     return cast("Record", line.value)
 
 
-def _vector(line: Line) -> NDArray[np.float32] | None:
-    text = line.extra["vector"]
-    if text is None:
-        return None
+def _packed(vectors: NDArray[np.float32]) -> str:
+    return base64.b64encode(vectors.astype("<f2").tobytes()).decode()
+
+
+def _vectors(line: Line) -> dict[str, NDArray[np.float32] | None]:
+    """The vector of a line, and those of its passages."""
+    if line.extra["vector"] is None:
+        return {"vector": None}
+    vector = _unpacked(line, "vector")
+    if line.extra["passages"] is None:
+        return {"vector": vector}
+    parts = _unpacked(line, "passages")
+    if len(parts) % len(vector):
+        raise line_error(line.number, "holds passages of another dimension than its vector")
+    return {"vector": vector, "passages": parts.reshape(-1, len(vector))}
+
+
+def _unpacked(line: Line, name: str) -> NDArray[np.float32]:
     try:
-        vector = np.frombuffer(base64.b64decode(text, validate=True), "<f2").astype(np.float32)
+        values = np.frombuffer(base64.b64decode(line.extra[name], validate=True), "<f2").astype(np.float32)
     except ValueError as error:
         raise line_error(line.number, f"holds no vector: {error}") from error
-    if not vector.size or not np.isfinite(vector).all():
+    if not values.size or not np.isfinite(values).all():
         raise line_error(line.number, "holds a vector that is empty or not finite")
-    return vector
+    return values
 
 
 def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:

@@ -28,14 +28,13 @@ from mnemic.transfer.constraints import Constraints
 from mnemic.transfer.export import encryption_key
 from mnemic.transfer.join import join, join_links, withdrawn
 from mnemic.transfer.migrate import is_same, opened
-from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport
+from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport, TextVectors
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
     from mnemic.stores import Store
-    from mnemic.vectors import Floats
 
 Progress = Callable[[int, int], None]
 ATTEMPTS = 10
@@ -280,7 +279,7 @@ class _Merge:
             consolidations=self._consolidations(at),
         )
 
-    def _vectors(self, at: int, states: Sequence[RecordState]) -> dict[str, Floats]:
+    def _vectors(self, at: int, states: Sequence[RecordState]) -> dict[str, TextVectors]:
         """The vectors of texts that are those of the other side, if both sides use one model."""
         own, other, theirs = self._rows[at], self._rows[1 - at], self._held[1 - at]
         side = self._sides[at].runtime

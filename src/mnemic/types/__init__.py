@@ -51,6 +51,7 @@ from mnemic.types.records import (
     CatalogVectors,
     Coded,
     Description,
+    Embeddable,
     Emotion,
     Episode,
     Event,
@@ -69,7 +70,9 @@ from mnemic.types.records import (
     SearchFilters,
     Stored,
     StoredVector,
+    TextVectors,
     Waiting,
+    embeddable,
     searchable,
 )
 from mnemic.types.reports import (

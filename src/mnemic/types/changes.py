@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """Index data of a record: terms, length in content terms, traits (bits), mentioned periods, and its vector if any."""
+    """Index data of a record: terms, length in content terms, traits (bits), mentioned periods, and its vector if any.
+
+    ``passages`` are the vectors of those of a long text, shape (n, d).
+    """
 
     terms: tuple[str, ...]
     length: int
     traits: int
     periods: tuple[tuple[int, int], ...] = ()
     vector: NDArray[np.float32] | None = None
+    passages: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

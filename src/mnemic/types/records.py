@@ -152,6 +152,29 @@ def searchable(record: Message | Episode | MemoryRecord) -> str:
     return "\n".join(part for part in parts if part)
 
 
+class Embeddable(NamedTuple):
+    """A text to embed, and the body whose passages have vectors of their own, empty if there is none."""
+
+    text: str
+    body: str = ""
+
+
+def embeddable(record: Message | Episode | MemoryRecord) -> Embeddable:
+    """What is embedded of a record: a body is what a person said, or a memory.
+
+    The long answers of agents have none: with it no more evidence was found on BEAM, for four times the embedding.
+    """
+    own = isinstance(record, MemoryRecord) or (isinstance(record, Message) and record.role == "user")
+    return Embeddable(searchable(record), record.content if own else "")
+
+
+class TextVectors(NamedTuple):
+    """The vector of a text, shape (d,), and those of its passages, shape (n, d)."""
+
+    text: NDArray[np.float32]
+    passages: NDArray[np.float32]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """A typed edge from one memory to another, with a strength in 0..1 and the reason for it."""

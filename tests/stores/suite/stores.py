@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
+from tests.internals import whole
 from tests.stores.suite.knowledge import EpisodePromises, ValidityPromises, number_of, rows_of
 from tests.stores.suite.lifecycle import LifecyclePromises, UndoPromises
 from tests.stores.suite.links import LinkPromises, WorkPromises
@@ -386,9 +387,9 @@ class _Caches:
         assert receipt.pending == ("embed",)
         assert store.statistics.stats("ana").pending == {"embed": 1, "process": 1}
         ((user, doc, text),) = store.embedding.pending(10)
-        assert text == "one"
+        assert text == ("one", "one")
         store.embedding.failed([doc], "no luck")
-        store.embedding.fill([(user, doc, text)], np.array([[0.0, 1.0]], np.float32), "m")
+        store.embedding.fill([(user, doc, text)], whole(np.array([[0.0, 1.0]], np.float32)), "m")
         assert store.statistics.stats("ana").pending == {"process": 1}
         held = store.catalog(user, after=-1, event=-1).vectors
         assert held is not None
@@ -399,11 +400,11 @@ class _Caches:
         store.apply("ana", [add_message(str(n)) for n in range(3)], model="old")
         assert store.embedding.begin("new") == 3
         first = store.embedding.missing(1)
-        store.embedding.build(first, np.array([[0.0, 0.0, 1.0]], np.float32), "new")
+        store.embedding.build(first, whole(np.array([[0.0, 0.0, 1.0]], np.float32)), "new")
         assert store.embedding.begin("new") == 2
         assert not store.embedding.swap("new", 3)
         rest = store.embedding.missing(10)
-        store.embedding.build(rest, np.array([[0.0, 1.0, 0.0]] * 2, np.float32), "new")
+        store.embedding.build(rest, whole(np.array([[0.0, 1.0, 0.0]] * 2, np.float32)), "new")
         assert store.embedding.swap("new", 3)
         assert (store.statistics.stats("ana").embedding_model, store.statistics.stats("ana").dimension) == ("new", 3)
         assert store.verify().ok

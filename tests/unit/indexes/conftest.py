@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
 import pytest
+from tests.internals import whole
 
 from mnemic.indexes.catalog import Catalog
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
@@ -57,7 +58,9 @@ class Followed:
 
     @staticmethod
     def indexing(record, moment):
-        found = Indexer.indexing(SimpleNamespace(documents=lambda texts, _: vectors(texts)), [record], None)[0]
+        found = Indexer.indexing(
+            SimpleNamespace(_vectors=lambda texts, _: whole(vectors([one.text for one in texts]))), [record], None
+        )[0]
         assert found.periods == tuple(mentioned_periods(record.content, moment.toordinal()))
         return found
 

@@ -4,6 +4,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+from tests.internals import whole
 
 from mnemic import StoreError
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
@@ -173,7 +174,7 @@ def test_another_model(index, kept, store):
     sent(index, kept)
     work = store.embedding
     work.begin("new")
-    work.build(work.missing(10), np.eye(4, 3, dtype=np.float32), "new")
+    work.build(work.missing(10), whole(np.eye(4, 3, dtype=np.float32)), "new")
     assert work.swap("new", 3)
     assert len(sent(index, kept)) == 4
     assert kept.created == 2
@@ -187,7 +188,7 @@ def test_the_same_model_again(index, kept, store):
     dimension = kept.position.model.dimension
     work = store.embedding
     work.begin("m")
-    work.build(work.missing(10), np.full((4, dimension), dimension**-0.5, dtype=np.float32), "m")
+    work.build(work.missing(10), whole(np.full((4, dimension), dimension**-0.5, dtype=np.float32)), "m")
     assert work.swap("m", dimension)
     assert len(sent(index, kept)) == 4
     assert kept.created == 2

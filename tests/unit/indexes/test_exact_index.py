@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.internals import whole
 
 from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.exact import MatrixCosines, Probe
@@ -30,7 +31,7 @@ def test_every_row_has_its_own_vector_or_none(followed, steps):
             world.archive("m1")
         else:
             rows = world.store.embedding.pending(number)
-            world.store.embedding.fill(rows, [world.vector(text) for *_, text in rows], "test")
+            world.store.embedding.fill(rows, whole(world.vector(text.text) for *_, text in rows), "test")
         columns = world.follow()
         matrix = world.vectors.matrix()
         assert matrix.shape == (len(columns), 2)

@@ -88,6 +88,20 @@ def test_what_is_slightly_too_long_stays_whole():
     assert len(cut.text) < len(long.text)
 
 
+@given(st.integers(0, 120), st.integers(400, 1_500))
+def test_the_passage_nearest_by_meaning_is_shown_without_a_word_in_common(place, most):
+    lines = [FILLER] * 120
+    lines.insert(place, FACT)
+    text = "\n".join(lines)
+    assert FACT in excerpt(text, {"orchard": 1.0}, most, FACT)
+    assert FACT in excerpt(text, {"orchard": 1.0, "mild": 0.01}, most, FACT)
+
+
+def test_words_of_the_query_count_more_than_the_passage_nearest_by_meaning():
+    text = f"The fruit is picked here. {FILLER * 40}\nThe orchard is behind the mill.{FILLER * 40}"
+    assert "behind the mill" in excerpt(text, {"orchard": 1.0, "mill": 1.0}, 200, "The fruit is picked here.")
+
+
 @given(st.lists(st.integers(0, 60), min_size=2, max_size=4, unique=True), st.integers(1_000, 2_000))
 def test_words_of_the_query_far_apart_have_a_passage_each(places, most):
     words = ("tenancy", "notice", "deposit", "cellar")

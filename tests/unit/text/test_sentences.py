@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.text.sentences import sentences
+from mnemic.text.sentences import LONG, PASSAGE, PASSAGES, READ, passages, sentences
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,29 @@ def test_a_long_text_takes_no_longer_than_its_length():
     assert len(sentences("One two. " * 20_000)) == 20_000
     assert len(sentences("." * 100_000)) == 1
     assert sentences("```" * 30_000)
+
+
+@given(st.lists(st.text(st.sampled_from("ab .!\n\t`-"), max_size=400), max_size=12), st.integers(0, 2_000))
+def test_passages_say_all_of_a_long_text_in_order(parts, more):
+    text = "\n\n".join(parts) + "word. " * more
+    found = passages(text)
+    assert bool(found) == (len(text) > LONG and bool(text[:READ].strip()))
+    assert all(text[begin:end].strip() for begin, end in found)
+    assert all(end - begin <= max(PASSAGE, len(text) // PASSAGES) for begin, end in found)
+    ends = [0, *(end for _, end in found)]
+    begins = [*(begin for begin, _ in found), min(len(text), READ)]
+    assert ends == sorted(ends)
+    between = "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+    assert not found or not any(c.isalpha() for c in between)
+
+
+def test_a_short_paragraph_is_never_cut():
+    paragraphs = [f"Paragraph {n} says one thing. Then it says another one, of {n} words." for n in range(40)]
+    text = "\n\n".join(paragraphs)
+    assert all(any(text[b:e].find(one) >= 0 for b, e in passages(text)) for one in paragraphs)
+
+
+def test_the_longest_text_has_few_passages():
+    assert len(passages("A sentence of five words. " * 50_000)) <= 2 * PASSAGES
+    assert passages(" " * 500_000) == []
+    assert len(passages("x" * 500_000)) <= 2 * PASSAGES

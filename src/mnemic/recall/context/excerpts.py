@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from mnemic.recall.context.packing import Frame, choose
 from mnemic.text.differences import CUT
-from mnemic.text.sentences import sentences
+from mnemic.text.sentences import READ, Span, spans
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Hit
 
@@ -31,18 +31,15 @@ CAUTION = (0.9, 0.8, 0.6)
 """Shares of the free room that are tried, since the tokens of passages are estimated; the rest is left to notes."""
 LEAST_RELEVANCE = 0.01
 """Hits of less relevance get as much room as one of this."""
-READ = 100_000
-"""Characters of a text that are searched for passages."""
 PASSAGES, APART, WORTH = 8, 250, 0.75
 """Most passages of an excerpt, and its characters for each; one of 3/4 of the worth of the best counts however few they are."""
 PIECES, PIECE = 4, 200
 """A sentence longer than 1/4 of an excerpt, or than 200 characters, is split."""
 BETWEEN = f" {CUT} "
+MEANING = 0.6
+"""Worth of the passage nearest by meaning, in that of the terms of the best sentence."""
 REPEATED = 0.5
 """Worth of a term that one passage has already, to the next one."""
-
-Span = tuple[int, int]
-"""Begin and end of a sentence or of a part of one."""
 
 
 def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
@@ -82,7 +79,7 @@ def _fit(hits: Sequence[Hit], frame: Frame) -> bool:
 def _cut(hits: Sequence[Hit], weights: Mapping[str, float], sizes: Sequence[int]) -> list[Hit]:
     """The hits, each with an excerpt of so many characters if it has more."""
     return [
-        replace(hit, text=excerpt(hit.text, weights, size)) if len(hit.text) > size else hit
+        replace(hit, text=excerpt(hit.text, weights, size, hit.passage or "")) if len(hit.text) > size else hit
         for hit, size in zip(hits, sizes, strict=True)
     ]
 
@@ -105,29 +102,41 @@ def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame
     return given(low)
 
 
-def excerpt(text: str, weights: Mapping[str, float], most: int) -> str:
+def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "") -> str:
     """The passages of a text that say most of the query, up to ``most`` characters, in the order of the text.
 
     Each is the run of sentences and lines with the highest weight of terms that the earlier ones lack; then all grow
     evenly to what is around them. Without a term it is the beginning. Code and lists are split by line.
+
+    Args:
+        text: the text.
+        weights: of the terms of the query.
+        most: characters of the excerpt.
+        nearest: the passage of the text that is nearest to the query by meaning; it counts like most of the terms.
     """
-    spans = [*_spans(text[:READ], max(1, min(most // PIECES, PIECE)))]
-    if not spans:
+    parts = [*spans(text[:READ], max(1, min(most // PIECES, PIECE)))]
+    if not parts:
         return text[:most]
-    widths = [following[0] - span[0] for span, following in pairwise(spans)] + [spans[-1][1] - spans[-1][0]]
-    passages = _passages(widths, _worths(text, spans, weights), most)
-    return _joined(text, spans, _grown(widths, passages or [range(1)], most))
+    widths = [following[0] - span[0] for span, following in pairwise(parts)] + [parts[-1][1] - parts[-1][0]]
+    runs = _runs(widths, _worths(text, parts, weights, nearest), most)
+    return _joined(text, parts, _grown(widths, runs or [range(1)], most))
 
 
-def _worths(text: str, spans: Sequence[Span], weights: Mapping[str, float]) -> list[dict[str, float]]:
+def _worths(text: str, parts: Sequence[Span], weights: Mapping[str, float], nearest: str) -> list[dict[str, float]]:
     """The terms of each span with their weight: that among the hits, and more for those that are rare in the text."""
-    terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in spans]
+    terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in parts]
     said = Counter(term for held in terms for term in held)
-    rarity = {term: weights[term] * math.log(1 + len(spans) / (0.5 + said[term])) for term in said}
-    return [{term: rarity[term] for term in held} for held in terms]
+    rarity = {term: weights[term] * math.log(1 + len(parts) / (0.5 + said[term])) for term in said}
+    worths = [{term: rarity[term] for term in held} for held in terms]
+    if nearest and (start := text.find(nearest)) >= 0:
+        worth = MEANING * (max(sum(held.values()) for held in worths) or 1.0)
+        for (begin, end), held in zip(parts, worths, strict=True):
+            if begin < start + len(nearest) and end > start:
+                held[nearest] = worth
+    return worths
 
 
-def _passages(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most: int) -> list[range]:
+def _runs(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most: int) -> list[range]:
     """Runs of spans, best first, within their share of the room."""
     found, least, many = list[range](), 0.0, max(1, most // APART)
     room, left = most, {term: 1.0 for held in worths for term in held}
@@ -180,30 +189,12 @@ def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[
     return sorted(shown)
 
 
-def _joined(text: str, spans: Sequence[Span], shown: Sequence[int]) -> str:
+def _joined(text: str, parts: Sequence[Span], shown: Sequence[int]) -> str:
     """The text of spans, with a mark for what is left out."""
-    parts = [text[spans[shown[0]][0] : spans[shown[0]][1]]]
+    pieces = [text[parts[shown[0]][0] : parts[shown[0]][1]]]
     for last, at in pairwise(shown):
-        gap = text[spans[last][1] : spans[at][0]] if at == last + 1 else BETWEEN
-        parts += [gap, text[spans[at][0] : spans[at][1]]]
+        gap = text[parts[last][1] : parts[at][0]] if at == last + 1 else BETWEEN
+        pieces += [gap, text[parts[at][0] : parts[at][1]]]
     before = f"{CUT} " if shown[0] > 0 else ""
-    after = f" {CUT}" if shown[-1] + 1 < len(spans) or len(text) > READ else ""
-    return before + "".join(parts).rstrip() + after
-
-
-def _spans(text: str, most: int) -> Iterator[Span]:
-    """Spans of the sentences of a text; those longer than ``most`` are split."""
-    begin = 0
-    for line in text.splitlines(keepends=True):
-        for part in sentences(line):
-            found = text.find(part, begin)
-            if found < 0:  # joined from several lines
-                continue
-            begin, end = found, found + len(part)
-            while end - begin > most:
-                space = text.rfind(" ", begin + 1, begin + most)
-                cut = space + 1 if space > 0 else begin + most
-                yield begin, cut
-                begin = cut
-            yield begin, end
-            begin = end
+    after = f" {CUT}" if shown[-1] + 1 < len(parts) or len(text) > READ else ""
+    return before + "".join(pieces).rstrip() + after

@@ -17,16 +17,17 @@ from mnemic.vectors import LENGTH_TOLERANCE
 # CREATE INDEX also reads rows deleted in this transaction, and fails on vectors of another length among them: so the table is
 # rewritten. Readers wait for the lock before their snapshot begins, and never see the table empty.
 _REWRITTEN = (
-    "CREATE TEMPORARY TABLE vectors_kept ON COMMIT DROP AS SELECT user_id, doc, vector FROM vectors",
+    "CREATE TEMPORARY TABLE vectors_kept ON COMMIT DROP AS SELECT * FROM vectors",
     "TRUNCATE vectors",
-    "INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_kept",
+    "INSERT INTO vectors SELECT * FROM vectors_kept",
 )
 
 
 class PostgresIntegrity(Integrity):
     """See ``Integrity``. Every reference is checked when it is written, and every page when it is read."""
 
-    misfits = "vector_dims(vector) != (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')"
+    misfits = """vector_dims(vector) != (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')
+        OR octet_length(passages) % (2 * vector_dims(vector)) != 0"""
     invariants = {  # noqa: RUF012 - never changed
         "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM postings)",
         "full text without a record": "SELECT DISTINCT doc FROM postings WHERE doc NOT IN (SELECT doc FROM records)",

@@ -100,12 +100,19 @@ def set_header(db: Connection, **values: object) -> None:
 
 
 def put_vector(
-    db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None, *, table: str = "vectors"
+    db: Connection,
+    user: int,
+    doc: int,
+    vector: NDArray[np.float32] | None,
+    passages: NDArray[np.float32] | None,
+    *,
+    table: str = "vectors",
 ) -> None:
-    """Store a vector; None marks a record whose text the model rejects."""
-    sql = f"""INSERT INTO {table}(user_id, doc, vector) VALUES(?, ?, ?)
-        ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector"""
-    db.execute(sql, (user, doc, None if vector is None else db.dialect.bind_vector(vector)))
+    """Store a vector and those of the passages; None marks a record whose text the model rejects."""
+    sql = f"""INSERT INTO {table}(user_id, doc, vector, passages) VALUES(?, ?, ?, ?)
+        ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector, passages = excluded.passages"""
+    parts = None if passages is None or not len(passages) else passages.astype("<f2").tobytes()
+    db.execute(sql, (user, doc, None if vector is None else db.dialect.bind_vector(vector), parts))
 
 
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
@@ -163,7 +170,7 @@ class Transaction:
         if len(indexing.vector) != self._checked_dimension:
             check_header(self.db, self.model, len(indexing.vector), claim=True)
             self._checked_dimension = len(indexing.vector)
-        put_vector(self.db, self.user, doc, indexing.vector)
+        put_vector(self.db, self.user, doc, indexing.vector, indexing.passages)
         return ()
 
     def unindex(self, doc: int) -> None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.errors import NotFound, StoreCorrupt
 from mnemic.protocols import Model
@@ -33,6 +30,7 @@ from mnemic.types import (
     Message,
     RecordFilter,
     Stored,
+    TextVectors,
     Waiting,
 )
 from mnemic.types.literals import TRANSITIONS
@@ -522,7 +520,7 @@ class Knowledge(Reader[Database]):
         with self._snapshot(user) as (db, number):
             rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
-            vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
+            vectors = text_vectors(db, number, [row["doc"] for row in found])
             held = [rows.message_from(row) for row in found]
             told = _holding(db, number, held)
             return [
@@ -530,7 +528,7 @@ class Knowledge(Reader[Database]):
                     doc=row["doc"],
                     message=message if message is whole else _unmarked(message),
                     project=row["project"],
-                    vector=vectors.get(row["doc"]),
+                    vector=vectors[row["doc"]].text if row["doc"] in vectors else None,
                 )
                 for row, whole, message in zip(found, held, told, strict=True)
             ]
@@ -545,11 +543,11 @@ class Knowledge(Reader[Database]):
             ORDER BY doc"""
         return self._select(user, RECORDS, rest)
 
-    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Vectors by id, float32; records without one are missing."""
+    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, TextVectors]:
+        """Vectors by id; records without valid ones are missing."""
         with self._snapshot(user) as (db, number):
             docs = docs_of(db, number, ids)
-            held = _unpacked(stored_vectors(db, number, list(docs.values())))
+            held = text_vectors(db, number, list(docs.values()))
             return {id_: held[doc] for id_, doc in docs.items() if doc in held}
 
     def pending(self, user: str, task: str) -> list[str]:
@@ -659,10 +657,18 @@ def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple
     return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, docs)).fetchall()
 
 
-def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float32]]:
-    """Valid vectors by doc."""
-    vectors = ((doc, unpacked(blob)[0]) for doc, blob in found)
-    return {doc: vector for doc, vector in vectors if vector.any()}
+def text_vectors(db: Connection, user: int, docs: Sequence[int], *, long: bool = False) -> dict[int, TextVectors]:
+    """Valid vectors by doc, with those of passages; ``long``: only of texts with passages."""
+    rest = " AND passages IS NOT NULL" if long else ""
+    sql = f"SELECT doc, vector, passages FROM vectors WHERE user_id = ? AND doc IN {AMONG}{rest}"
+    vectors = {doc: _text_vectors(vector, parts or b"") for doc, vector, parts in db.execute(sql, (user, docs))}
+    return {doc: one for doc, one in vectors.items() if one.text.any()}
+
+
+def _text_vectors(vector: bytes, passages: bytes) -> TextVectors:
+    many = len(passages) // max(len(vector), 1)
+    found = unpacked(vector + passages[: many * len(vector)], 1 + many)
+    return TextVectors(found[0], found[1:])
 
 
 _TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "summary", "context")

@@ -29,12 +29,9 @@ from mnemic.stores.sql.trails import (
     versions,
 )
 from mnemic.text.terms import analyse
-from mnemic.types import searchable
+from mnemic.types import TextVectors, searchable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from mnemic.protocols import Model
 
 Row = Mapping[str, Any]
@@ -78,7 +75,7 @@ class Merged(NamedTuple):
 
     before: RecordState | None
     after: RecordState
-    vector: NDArray[np.float32] | None
+    vectors: TextVectors | None
 
     @property
     def only_used(self) -> bool:
@@ -287,7 +284,7 @@ class _Writer:
         else:
             self._t.update(doc, **row, **self._db.dialect.filter_columns(row))
         if old is None or old.texts[-1] != found.texts[-1]:
-            self._index(row, one.vector)
+            self._index(row, one.vectors)
         self._put_versions(after, row, found)
         if old is not None:
             self._renumber(doc, old, found)
@@ -314,16 +311,16 @@ class _Writer:
             row |= dict(zip(("valence", "arousal", "emotion_confidence"), after.emotion, strict=True))
         return row
 
-    def _index(self, row: Row, vector: NDArray[np.float32] | None) -> None:
+    def _index(self, row: Row, vectors: TextVectors | None) -> None:
         """Full text and vector of a new text."""
         doc = row["doc"]
         self._t.unindex(doc)
         self._db.dialect.index(self._db, self._user, doc, analyse(searchable(rows.record_from(row)))[0])
-        if vector is None:
+        if vectors is None:
             self._t.add_pending("embed", doc)
             return
-        changes.check_header(self._db, self._t.model, len(vector), claim=True)
-        put_vector(self._db, self._user, doc, vector)
+        changes.check_header(self._db, self._t.model, len(vectors.text), claim=True)
+        put_vector(self._db, self._user, doc, *vectors)
 
     def _put_versions(self, after: RecordState, row: dict[str, Any], found: Versions) -> None:
         """The earlier versions; each ended when the next one was written."""

@@ -11,13 +11,13 @@ from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.values import now, to_micros
-from mnemic.types import searchable
+from mnemic.types import Embeddable, TextVectors, embeddable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Waiting = tuple[int, int, str]
+Waiting = tuple[int, int, Embeddable]
 """User, doc and text of a record that needs a vector."""
 
 _MISSING = "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
@@ -29,7 +29,7 @@ class Embedding(Reader[Database]):
     def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
         where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
         found = rows.select(db, RECORDS, where, (docs,))
-        return [(row["user_id"], row["doc"], searchable(rows.record_from(row))) for row in found]
+        return [(row["user_id"], row["doc"], embeddable(rows.record_from(row))) for row in found]
 
     def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
@@ -37,7 +37,7 @@ class Embedding(Reader[Database]):
             sql = "SELECT doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
             return self._texts(db, [doc for (doc,) in db.execute(sql, (limit,))])
 
-    def fill(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def fill(self, waiting: Sequence[Waiting], vectors: Sequence[TextVectors], model: str) -> None:
         """Store the vectors of pending records, except those that changed or are no longer pending."""
         with self._db.write() as db:
             at = to_micros(now())
@@ -46,13 +46,13 @@ class Embedding(Reader[Database]):
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
                     continue
-                changes.check_header(db, model, len(vector), claim=True)
-                changes.put_vector(db, user, doc, vector)
+                changes.check_header(db, model, len(vector.text), claim=True)
+                changes.put_vector(db, user, doc, *vector)
                 db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(
-        self, db: Connection, waiting: Sequence[Waiting], vectors: NDArray[np.float32]
-    ) -> list[tuple[Waiting, NDArray[np.float32]]]:
+        self, db: Connection, waiting: Sequence[Waiting], vectors: Sequence[TextVectors]
+    ) -> list[tuple[Waiting, TextVectors]]:
         """The rows whose text was not updated since it was embedded."""
         current = set(self._texts(db, [doc for _, doc, _ in waiting]))
         return [(row, vector) for row, vector in zip(waiting, vectors, strict=True) if row in current]
@@ -84,6 +84,12 @@ class Embedding(Reader[Database]):
         with self._db.read() as db:
             return queries.stored_vectors(db, user, docs)
 
+    def passages_of(self, user: int, docs: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+        """The vectors of the passages of records, shape (n, d); those without any are left out."""
+        with self._db.read() as db:
+            found = queries.text_vectors(db, user, docs, long=True)
+        return {doc: vectors.passages for doc, vectors in found.items()}
+
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""
         with self._db.write() as db:
@@ -97,7 +103,7 @@ class Embedding(Reader[Database]):
         with self._db.read() as db, db:
             return self._texts(db, [doc for (doc,) in db.execute(f"{_MISSING} LIMIT ?", (limit,))])
 
-    def build(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def build(self, waiting: Sequence[Waiting], vectors: Sequence[TextVectors], model: str) -> None:
         """Store new vectors in ``vectors_next``.
 
         Raises:
@@ -105,15 +111,15 @@ class Embedding(Reader[Database]):
         """
         with self._db.write() as db:
             self._check_owner(db, model)
-            db.dialect.set_dimension(db, "vectors_next", vectors.shape[1])
+            db.dialect.set_dimension(db, "vectors_next", len(vectors[0].text))
             for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
-                changes.put_vector(db, user, doc, vector, table="vectors_next")
+                changes.put_vector(db, user, doc, *vector, table="vectors_next")
 
     def skip(self, row: Waiting, model: str) -> None:
         """Skip a text that the new model rejects; it is pending after the swap."""
         with self._db.write() as db:
             self._check_owner(db, model)
-            changes.put_vector(db, *row[:2], None, table="vectors_next")
+            changes.put_vector(db, *row[:2], None, None, table="vectors_next")
 
     def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:

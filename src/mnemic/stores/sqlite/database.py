@@ -139,7 +139,7 @@ class SqliteDialect:
     def swap(self, db: Connection) -> None:
         """Copy the rows; readers see the old ones until the transaction ends."""
         db.execute("DELETE FROM vectors")
-        db.execute("INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
+        db.execute("INSERT INTO vectors SELECT * FROM vectors_next WHERE vector IS NOT NULL")
         self.create_next(db)
 
     def filter_columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002

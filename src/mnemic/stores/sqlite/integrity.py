@@ -24,7 +24,8 @@ class SqliteIntegrity(Integrity):
 
     entries = ("fence", "next_doc")
     dangling = "PRAGMA foreign_key_check"  # a damaged page, or another program, can break references
-    misfits = "length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')"
+    misfits = """length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')
+        OR length(passages) % length(vector) != 0"""
     invariants = {  # noqa: RUF012 - never changed
         "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
         "a record with a number above the counter": """SELECT doc FROM records WHERE doc >=
