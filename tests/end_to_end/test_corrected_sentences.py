@@ -215,19 +215,20 @@ def test_each_way_back_restores_what_carries_it(how, processed):
         assert all(hit.current for hit in hits(memory))
 
 
-# a name, not a number: four digits stand in random ids by chance
-JOINED = "The API runs on Bluebird. Logs go to Loki."
+JOINED = "The API runs on port 8080. Logs go to Loki."
+HOSTED = "The API runs on Bluebird. Logs go to Loki."
+"""With a name where the bytes of files are searched: four digits stand in random ids by chance."""
 
 
 @pytest.mark.parametrize("by_id", [True, False])
 def test_a_remembered_statement_ends_as_a_whole_and_is_erased_so(by_id, tmp_path):
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-        held = memory.remember(JOINED, tags=["ops"]).id
+        held = memory.remember(HOSTED, tags=["ops"]).id
         new = memory.correct(held if by_id else "where the API runs", "The API runs on Kestrel.")[0].id
         assert {(r.content, r.tags) for r in memory.list()} == {("The API runs on Kestrel.", ("ops",))}
         memory.forget(ids=[new])
         memory.restore(held)
-        assert [record.content for record in memory.list()] == [JOINED]
+        assert [record.content for record in memory.list()] == [HOSTED]
         memory.correct(held, "The API runs on Magpie.")
         assert memory.forget(ids=[held], hard=True).clean
         assert memory.admin.verify().ok
@@ -237,7 +238,7 @@ def test_a_remembered_statement_ends_as_a_whole_and_is_erased_so(by_id, tmp_path
 @pytest.mark.parametrize("processed", [True, False])
 def test_an_erased_message_leaves_nothing_of_what_was_corrected(processed, tmp_path):
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-        said = memory.add(JOINED)[0].id
+        said = memory.add(HOSTED)[0].id
         if processed:
             memory.process()
         memory.correct("where the API runs", "The API runs on Kestrel.")
