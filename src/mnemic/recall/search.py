@@ -16,6 +16,7 @@ from mnemic.indexes.vector.exact import Cosines, MatrixRows
 from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import (
+    HERE,
     TURNS,
     AnalysedQuery,
     Pool,
@@ -48,9 +49,10 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
+from mnemic.text.differences import CUT
 from mnemic.text.english import bare_words, is_english
 from mnemic.text.sentences import passages as passages_of
-from mnemic.text.terms import clean, content_terms
+from mnemic.text.terms import analyse, clean, content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Emotion,
@@ -65,7 +67,7 @@ from mnemic.types import (
     Stored,
     searchable,
 )
-from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending
+from mnemic.vectors import DEFAULT_MODELS, SMALLEST_NORM, Floats, Rows, ascending, dot
 
 GRADES = ("none", "weak", "strong")
 
@@ -226,7 +228,7 @@ def _probability(result: SearchResult) -> float:
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     read = _Reader(runtime, view)
     with runtime.gate.turn():
-        found = _first_pool(runtime, scope, embedded_query, view)
+        found = _first_pool(runtime, scope, embedded_query, read)
         if found is None or runtime.reranker is None:
             return SearchResult() if found is None else _result(runtime, scope, embedded_query, read, found)
     found = replace(found, first=_rerank(runtime.reranker, read, embedded_query.query.text, found.first))
@@ -247,8 +249,8 @@ class _FirstPool:
     model: str | None
 
 
-def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _FirstPool | None:
-    query = embedded_query.query
+def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader) -> _FirstPool | None:
+    query, view = embedded_query.query, read.view
     allowed = allowed_rows(runtime, scope, query.filters, view)
     cosines = _cosines(view, embedded_query.vectors, allowed)
     if query.min_similarity is not None:
@@ -279,7 +281,9 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     boosted = dict(provenance.boosted)
     for row, (_, cosine) in passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine - EASE)
-    pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
+    shown = _shown_terms(runtime, scope.user, read, question, rows, embedded_query.vectors)
+    moods = _mood_by_row(runtime, view, query, rows, mood)
+    pool = _without_hidden(build_pool(view, question, rows, boosted=boosted, mood=moods), question.terms, shown)
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
@@ -288,8 +292,9 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
         )
     ):
         rows = ascending(len(view.columns), rows, list(near))
-        row_moods = _mood_by_row(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
+        moods = _mood_by_row(runtime, view, query, rows, mood)
+        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=moods)
+        pool = _without_hidden(pool, question.terms, shown)
         first = _rank_pool(view, question, pool)
     first = replace(first, passages={row: number for row, (number, _) in passages.items()})
     model = runtime.indexer.embedder.id if cosines is not None else None
@@ -315,6 +320,41 @@ def _nearest_passages(
     cosines = MatrixRows(np.concatenate([*parts.values()]), None, view.vectors.centre).cosines(wordings).values
     own = np.split(cosines, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
     return {row: (int(near.argmax()), float(near.max())) for row, near in zip(parts, own, strict=True)}
+
+
+def _shown_terms(
+    runtime: Runtime, user: str, read: _Reader, question: AnalysedQuery, rows: Rows, wordings: Sequence[Floats]
+) -> dict[int, frozenset[str]]:
+    """The terms of the messages that recall shows without a sentence, by row; their cosines become those of what is shown."""
+    c, cosines = read.view.columns, question.cosines
+    rows = rows[np.isin(c.doc[rows], [*c.abridged])]
+    docs = dict(zip(c.doc[rows].tolist(), rows.tolist(), strict=True))
+    whole, shown = read([*docs]), _standing(runtime, user, read, question.query, [*docs])[0]
+    texts = {
+        row: searchable(shown[doc].value).replace(CUT, "")
+        for doc, row in docs.items()
+        if doc in shown and shown[doc].value.content != whole[doc].value.content
+    }
+    if texts and cosines is not None:
+        cosines.sharpen(np.array([*texts]))
+        vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
+        held = {row: vector for row, vector in zip(texts, vectors, strict=True) if vector is not None}
+        if held:
+            rows_of = MatrixRows(np.stack([*held.values()]), None, read.view.vectors.centre)
+            cosines.values[[*held]] = rows_of.cosines(wordings).values
+    return {row: frozenset(analyse(text)[0]) for row, text in texts.items()}
+
+
+def _without_hidden(pool: Pool, terms: Sequence[str], shown: Mapping[int, frozenset[str]]) -> Pool:
+    """A pool in which the messages in ``shown`` have no other terms than those."""
+    if not shown:
+        return pool
+    at = np.searchsorted(pool.rows, [*shown])
+    counts, bm25 = pool.counts.copy(), pool.bm25.copy()
+    before = dot(counts[at, HERE] > 0, pool.idf)
+    counts[at, HERE] *= [[term in held for term in terms] for held in shown.values()]
+    bm25[at] *= dot(counts[at, HERE] > 0, pool.idf) / np.maximum(before, np.float32(SMALLEST_NORM))
+    return replace(pool, counts=counts, bm25=bm25)
 
 
 def _passage(text: str, number: int) -> str | None:
