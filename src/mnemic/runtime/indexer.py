@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
@@ -15,7 +13,7 @@ from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.telemetry import traced
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
-from mnemic.text.sentences import passages
+from mnemic.text.sentences import LONG, passages
 from mnemic.text.terms import analyse
 from mnemic.types import Embeddable, Episode, Indexing, MemoryRecord, Message, TextVectors, embeddable
 from mnemic.vectors import Floats
@@ -67,11 +65,21 @@ class Indexer:
             EmbedderError: the embedder is unavailable, or rejects a text.
         """
         clean = [self._secrets.redacted(text.text)[0] for text in texts]
-        parts = [[*_passages(self._secrets.redacted(text.body)[0])] if text.body else [] for text in texts]
+        parts = [self._passages(text.body) for text in texts]
         every = [*clean, *itertools.chain.from_iterable(parts)]
         vectors = checked(embedder.embed(every), len(every), embedder.dimension)
-        rest = np.split(vectors[len(clean) :], np.cumsum([len(part) for part in parts])[:-1])
-        return [TextVectors(*pair) for pair in zip(vectors, rest, strict=False)]
+        found, end = list[TextVectors](), len(clean)
+        for vector, part in zip(vectors, parts, strict=False):
+            start, end = end, end + len(part)
+            found.append(TextVectors(vector, vectors[start:end]))
+        return found
+
+    def _passages(self, body: str) -> list[str]:
+        """The passages of a long text, without secrets."""
+        if len(body) <= LONG:
+            return []
+        clean = self._secrets.redacted(body)[0]
+        return [clean[begin:end] for begin, end in passages(clean)]
 
     @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
@@ -109,10 +117,6 @@ class Indexer:
             _indexing(record, text.text, vectors)
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
-
-
-def _passages(text: str) -> Iterator[str]:
-    return (text[begin:end] for begin, end in passages(text))
 
 
 def _day(record: Record) -> int:
