@@ -106,6 +106,11 @@ def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, m
     assert isinstance(caught.value, TypeError)
 
 
+def waited_for(method, *args, **kwargs):
+    result = method(*args, **kwargs)
+    return asyncio.run(result) if iscoroutine(result) else result
+
+
 def methods_of(face):
     return [name for name, one in vars(face).items() if isfunction(one) and not name.startswith("_")]
 
@@ -117,8 +122,7 @@ def test_every_method_explains_an_unknown_argument(memory, name):
         needed = [one for one in signature(method).parameters.values() if one.default is one.empty]
         words = [["a"] if one.name == "ids" else "a" for one in needed if one.kind is one.POSITIONAL_OR_KEYWORD]
         with pytest.raises(UnknownArgument, match=r"has no argument 'no_such_argument'.*Nothing was done"):
-            result = method(*words, no_such_argument=1)
-            asyncio.run(result) if iscoroutine(result) else None
+            waited_for(method, *words, no_such_argument=1)
     assert memory.list() == memory.messages() == []
 
 

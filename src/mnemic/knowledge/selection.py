@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from mnemic.runtime.indexer import Indexer
-from mnemic.text.english import EDGES, bare_words, in_first_person, is_english, is_verb
+from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_english, is_verb
 from mnemic.text.sentences import is_prose, sentences, symbol_share, without_output
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
@@ -105,8 +105,6 @@ THIS = frozenset("it this that das ça это".split())
 """Anaphoric words: persons and things; for Chinese and Japanese in ``THIRD_WIDE``."""
 THESE = frozenset("these those following below above".split())
 THIRD_WIDE = "他她它这那彼そ"
-SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
-"""Greetings and assent."""
 HEDGE = frozenset("maybe might guess think know hope wonder sure would d agree vielleicht quizás".split())
 ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
 """Words of standing instructions and habits."""

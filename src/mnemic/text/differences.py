@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS
+from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
@@ -374,12 +374,18 @@ def says(text: str, statement: str) -> bool:
 
 CUT = "[...]"
 """Stands for sentences that are left out of a text."""
-MATTER = 2
-"""Fewest content words of a text that says something."""
+
+
+def says_something(text: str) -> bool:
+    """Whether a sentence of a text says something: it has a content word and is no small talk."""
+    return any(
+        any(map(str.isalpha, one)) and content_terms(one) and not is_small_talk(one)
+        for one in sentences(text.replace(CUT, "\n\n"))
+    )
 
 
 def without_sentences(text: str, said: Sequence[str]) -> str:
-    """The text without the sentences that restate one of those ``said``; empty if fewer than two content words are left."""
+    """The text without the sentences that restate one of those ``said``; empty if the rest says nothing."""
     gone = [*said, *(sentence for one in said for sentence in sentences(one))]  # alone, "1. one" is an item of a list
     parts: list[str] = []
     at = seen = 0
@@ -393,7 +399,7 @@ def without_sentences(text: str, said: Sequence[str]) -> str:
     if not at:
         return text
     left = "".join((*parts, text[at:]))
-    return left if len(content_terms(left.replace(CUT, " "))) >= MATTER else ""
+    return left if says_something(left) else ""
 
 
 def _counted(text: str) -> list[str]:

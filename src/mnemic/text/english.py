@@ -112,6 +112,18 @@ def bare_words(text: str) -> list[str]:
     return [word for part in parts if (word := part.strip(EDGES))]
 
 
+SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
+"""Greetings and assent."""
+_COURTESIES = (
+    SMALL_TALK | STOP_WORDS | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot".split())
+)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text is only a greeting, thanks or assent, in English."""
+    return _COURTESIES.issuperset(bare_words(text))
+
+
 def in_first_person(text: str, words: Sequence[str]) -> bool:
     """Whether a text, given with its ``bare_words``, has a word of the first person."""
     return not _FIRST.isdisjoint(words) or any(letter in text for letter in _FIRST_WIDE)
