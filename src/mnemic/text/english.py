@@ -64,6 +64,11 @@ def is_verb(word: str, before: str = "") -> bool:
     return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
 
 
+def is_base_form(word: str) -> bool:
+    """Whether a lower-case word is the base form of a verb, as a request begins with one."""
+    return word in _BASES
+
+
 def may_be_a_verb(word: str) -> bool:
     """Whether a lower-case word is or may be a form of a verb, one in -ing among them."""
     return is_past(word) or _known(word)
