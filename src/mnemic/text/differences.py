@@ -6,6 +6,7 @@ In doubt they differ: a duplicate kept costs a line, two facts merged lose one.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
@@ -77,7 +78,7 @@ _MAX_ORDERED = 40
 _OWNED = r"(['\u2019]s)?(?!\w)"
 _USER = re.compile(rf"\bthe user{_OWNED}", re.IGNORECASE)
 """How a language model calls the speaker."""
-_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:and|but|while)\s+|\s+(?=(?:not|instead of|rather than)\s)", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+(?:(?:and|but|while)\s+|(?=(?:not|instead of|rather than)\s))", re.IGNORECASE)
 """Where another clause may begin, or what is denied."""
 
 
@@ -134,7 +135,11 @@ def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
 
     A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") do not count.
     """
-    one, other = ({term: place for place, term in enumerate(side) if side.count(term) == 1} for side in terms)
+    counts = [Counter(side) for side in terms]
+    one, other = (
+        {term: place for place, term in enumerate(side) if count[term] == 1}
+        for side, count in zip(terms, counts, strict=True)
+    )
     shared = [term for term in one if term in other][:_MAX_ORDERED]
     for a, b in combinations(shared, 2):
         if (one[a] < one[b]) == (other[a] < other[b]):

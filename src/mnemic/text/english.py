@@ -136,7 +136,7 @@ def in_first_person(text: str, words: Sequence[str]) -> bool:
 
 _TOKEN = re.compile(r"[^\W\d_](?:[\w\u2019']|[&.+#/-](?=\w))*\+*#?|\d+(?:\.\d+)*[A-Za-z]*|[^\s\w]")
 _QUOTED = re.compile(r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]")
-_MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
+_MARKED = re.compile(r"[a-z][A-Z]|\A[^A-Z]*[A-Z].*\d")
 """Capitals or digits inside a word mark a name anywhere: iPhone, GitHub, GPT-4."""
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
 _INSIDE = frozenset("of the de la le di da del van von der du y &".split())
