@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
 from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
+from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -243,9 +244,16 @@ def kinds(text: str) -> frozenset[str]:
 
 
 def _values(text: str) -> dict[Difference, AbstractSet[str]]:
+    return _cached_values(text) if len(text) <= SENTENCE else _read_values(text)
+
+
+def _read_values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
     named = {term for name in names_in(text) for term in content_terms(name)}
     return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
+
+
+_cached_values = lru_cache(maxsize=4_096)(_read_values)
 
 
 def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") -> bool:
