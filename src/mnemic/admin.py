@@ -282,7 +282,7 @@ class Admin:
             The number of vectors made.
         """
         chosen = factory.embedder_from(embedder) if embedder is not None else self._runtime.indexer.embedder
-        return maintenance.reembed(self._runtime, chosen, progress)
+        return maintenance.reembed(self._runtime, chosen, validation.callback("progress", progress))
 
     def vector(self, id: str) -> StoredVector | None:
         """The vector of a record and the model that made it; None while it has none (see ``stats().pending``).
@@ -307,7 +307,7 @@ class Admin:
             StoreError: the copy cannot be written.
             ConfigurationError: the record is kept by a database server, which has its own backup tools.
         """
-        return backup.backup(self._runtime, folder, progress)
+        return backup.backup(self._runtime, folder, validation.callback("progress", progress))
 
     def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
@@ -324,7 +324,7 @@ class Admin:
             InvalidInput: the record has no key that could be removed.
             StoreUnavailable: another handle or process has the record open, or the folder cannot be written.
         """
-        backup.rekey(self._runtime, new_key, progress)
+        backup.rekey(self._runtime, new_key, validation.callback("progress", progress))
 
     def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
         """Write all records of this user, at every level, to a JSONL file that ``import_from`` reads.
@@ -386,6 +386,7 @@ class Admin:
             ([(1, 1), (1, 1)], 2)
         """
         user = self._scope.user
+        progress = validation.callback("progress", progress)
         if isinstance(other, (str, Path)):
             with sync.beside(self._runtime, other, key) as runtime:
                 return sync.sync(self._runtime, runtime, user, dry_run=dry_run, progress=progress)
@@ -446,7 +447,7 @@ class Admin:
         """
         return imports.import_file(
             self._runtime, self._scope, path, self._zone, format=format, session=session, user_from=user_from,
-            strict=strict, dry_run=dry_run, progress=progress, key=key,
+            strict=strict, dry_run=dry_run, progress=validation.callback("progress", progress), key=key,
         )  # fmt: skip
 
     def import_from(
@@ -467,7 +468,8 @@ class Admin:
             WrongKey: the file is encrypted under another key.
             InvalidInput: the file is damaged or not an export, or this user has records.
         """
-        return export.restore_from(self._runtime, self._scope, file, progress=progress, key=key)
+        called = validation.callback("progress", progress)
+        return export.restore_from(self._runtime, self._scope, file, progress=called, key=key)
 
     def retire(self) -> int:
         """Archive what expired by ``retention`` and ``delete_after``; returns the number of records.

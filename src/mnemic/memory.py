@@ -593,7 +593,8 @@ class Memory:
         from mnemic.knowledge import pipeline
 
         most = None if limit is None else validation.whole("limit", limit, 1, 2**53)
-        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
+        told = validation.callback("progress", progress)
+        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=told)
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation is due: there are enough short-term memories, and some are old and important enough."""

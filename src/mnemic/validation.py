@@ -5,14 +5,15 @@ An error names the argument and says what it takes; nothing was changed then.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from functools import wraps
+from inspect import signature, unwrap
 from itertools import islice
 from math import inf, nan
+from traceback import walk_tb
 from typing import Any, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, UnknownArgument
@@ -21,6 +22,8 @@ from mnemic.text.terms import clean
 from mnemic.text.values import aware, check_name, shown, to_json, to_micros
 from mnemic.types import Emotion, Kind, MemoryType, Source
 from mnemic.types.literals import CATEGORIES
+
+C = TypeVar("C")
 
 MAX_CONTENT = 1_000_000
 """Characters of a record."""
@@ -209,6 +212,13 @@ def micros(what: str, value: object, zone: tzinfo) -> int | None:
     return None if found is None else to_micros(found)
 
 
+def callback(what: str, value: C) -> C:
+    """A function to call, or None."""
+    if value is not None and not callable(value):
+        raise InvalidInput(f"{what} must be a function or None, not {shown(value)}. Nothing was done.")
+    return value
+
+
 def emotion(what: str, value: object) -> Emotion:
     """A mood on the plane of valence and arousal."""
     if not isinstance(value, Emotion):
@@ -271,8 +281,8 @@ _PLACES = ("user", "project", "session")
 
 def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, Any]) -> TypeError:
     """The error to raise for a TypeError: an UnknownArgument with a suggestion, if the call did not reach the method."""
-    at = error.__traceback__
-    if at is None or at.tb_next is not None:
+    body = unwrap(method).__code__
+    if error.__traceback__ is None or any(frame.f_code is body for frame, _ in walk_tb(error.__traceback__)):
         return error
     taken = _named(method)
     unknown = next((name for name in given if name not in taken), None)
@@ -290,7 +300,7 @@ def check_names(method: Callable[..., Any], given: Mapping[str, Any], known: Col
 
 
 def _named(method: Callable[..., Any]) -> list[str]:
-    parameters = inspect.signature(method).parameters
+    parameters = signature(method).parameters
     return [name for name, one in parameters.items() if name != "self" and one.kind is not one.VAR_KEYWORD]
 
 

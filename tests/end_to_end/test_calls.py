@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from inspect import iscoroutine, isfunction, signature
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,8 @@ def test_none_widens_a_handle(memory):
         (lambda memory: memory.search("tea", filters={"a": 1}), "metadata"),
         (lambda memory: memory.get_memory_context("tea", max_token=5), "max_tokens"),
         (lambda memory: memory.list(k=5), "limit"),
+        (lambda memory: memory.forget(id="a"), "ids"),
+        (lambda memory: memory.add("tea", user_id="ana"), "scoped(user=...)"),
         (lambda memory: Memory(":memory:", user_id="ana"), "user"),
         (lambda memory: asyncio.run(AsyncMemory.over(memory).search("tea", top_k=5)), "k"),
         (lambda memory: AsyncMemory.over(memory).scoped(user_id="ana"), "user"),
@@ -101,6 +104,43 @@ def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, m
         call(memory)
     assert f"Did you mean {meant}?" in str(caught.value)
     assert isinstance(caught.value, TypeError)
+
+
+def waited_for(method, *args, **kwargs):
+    result = method(*args, **kwargs)
+    return asyncio.run(result) if iscoroutine(result) else result
+
+
+def methods_of(face):
+    return [name for name, one in vars(face).items() if isfunction(one) and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", methods_of(Memory))
+def test_every_method_explains_an_unknown_argument(memory, name):
+    for face in (memory, AsyncMemory.over(memory)):
+        method = getattr(face, name)
+        needed = [one for one in signature(method).parameters.values() if one.default is one.empty]
+        words = [["a"] if one.name == "ids" else "a" for one in needed if one.kind is one.POSITIONAL_OR_KEYWORD]
+        with pytest.raises(UnknownArgument, match=r"has no argument 'no_such_argument'.*Nothing was done"):
+            waited_for(method, *words, no_such_argument=1)
+    assert memory.list() == memory.messages() == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory, value: memory.process(progress=value),
+        lambda memory, value: memory.admin.reembed(progress=value),
+        lambda memory, value: memory.admin.backup("copy", progress=value),
+        lambda memory, value: memory.admin.rekey("secret", progress=value),
+        lambda memory, value: memory.admin.sync("other", progress=value),
+        lambda memory, value: memory.admin.import_file("file", progress=value),
+        lambda memory, value: memory.admin.import_from("file", progress=value),
+    ],
+)
+def test_progress_is_a_function(memory, call):
+    with pytest.raises(InvalidInput, match="progress must be a function or None, not 5"):
+        call(memory, 5)
 
 
 def test_a_missing_argument_is_pythons_own_error(memory, monkeypatch):

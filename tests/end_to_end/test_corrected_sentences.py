@@ -215,6 +215,27 @@ def test_each_way_back_restores_what_carries_it(how, processed):
         assert all(hit.current for hit in hits(memory))
 
 
+CONTRACT = (
+    "Here is my contract.\n\n\u00a7 5 Term\n\nThe term is two years.\n\n\u00a7 6 Deposit\n\nThe deposit is three net monthly "
+    "rents, that is 2,670 euros. The landlord invests it.\n\n\u00a7 7 Pets\n\nPets are allowed."
+)
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_a_correction_reaches_the_sentence_of_a_pasted_document(processed):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(CONTRACT, id="m", session="s", sent_at=BEGAN)
+        if processed:
+            memory.process()
+        assert memory.correct("the deposit", "The deposit is 2,000 euros.")[0].outcome == "superseded"
+        memory.process()
+        found = memory.search("How much is the deposit?", k=50)
+        assert found[0].text == "The deposit is 2,000 euros."
+        assert not any("2,670" in hit.text for hit in found)
+        assert "2,670" not in memory.get_memory_context("How much is the deposit?").text
+        assert any("[...] The landlord invests it." in hit.text for hit in found)
+
+
 JOINED = "The API runs on port 8080. Logs go to Loki."
 HOSTED = "The API runs on Bluebird. Logs go to Loki."
 """With a name where the bytes of files are searched: four digits stand in random ids by chance."""

@@ -1,6 +1,7 @@
 """What a correction by description ends: what says something else and holds, and exactly what its preview names."""
 
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice, product
 
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from tests.battery import long
 
 from mnemic import Memory
+from mnemic.knowledge.remember import statement_of
+from mnemic.lifecycle import corrections
 
 # the description, what was said before, what is said now, what a model makes of it, and two values
 FAMILIES = (
@@ -290,3 +293,22 @@ def test_a_preview_names_what_the_call_ends(steps, port):
         assert not gone or named(done[0]) == gone.keys()
         assert {receipt.id for receipt in done[1:]}.isdisjoint(ended(memory))
         assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_each_record_near_a_description_is_read_once(monkeypatch, processed):
+    read = Counter()
+
+    def counted(runtime, scope, stored, terms, said):
+        read[stored.value.id] += 1
+        return statement_of(runtime, scope, stored, terms, said)
+
+    monkeypatch.setattr(corrections, "statement_of", counted)
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for n in range(30):
+            memory.add(f"The number of the boiler in flat {n} is {n + 100}.")
+        if processed:
+            memory.process()
+        receipts = memory.correct("the number of the boiler", "The number of the boiler is 5.", dry_run=True)
+        assert len(receipts) > 20
+    assert {*read.values()} == {1}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory, Message
 from mnemic.recall.recipes import RECIPES
+from mnemic.text.sentences import sentences
 
 BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 FACTS = (
@@ -199,3 +200,68 @@ def test_what_is_not_shown_of_a_message_does_not_make_it_a_hit(facts, many, proc
             assert gone not in hit.text
             assert hit.scores["dense"] == pytest.approx(other.scores["dense"], abs=1e-3)  # stored as float16
             assert bool(hit.scores["bm25"]) == bool(other.scores["bm25"])
+
+
+SHORT = ("I smoke.", "I like skiing.", "He snores.", "Fumo.", "Ich rauche.", "\u6211\u62bd\u70df\u3002")
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_a_message_with_another_sentence_however_short_says_more(short):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(f"{FACTS[0]} {short}", id="m")
+        dentist = memory.remember(FACTS[0], source_ids=["m"]).id
+        with pytest.raises(InvalidInput, match=r"messages that say more: 'm'. Nothing was erased"):
+            memory.forget(ids=[dentist], hard=True)
+        assert [receipt.id for receipt in memory.forget(ids=[dentist])] == [dentist]
+        assert [message.content for message in memory.messages()] == [f"{FACTS[0]} {short}"]
+        assert memory.search(short, k=1)[0].text == f"[...] {short}"
+
+
+@pytest.mark.parametrize("short", SHORT[:2])
+def test_a_description_takes_no_sentence_beside_what_it_means(short):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(f"{FACTS[0]} {short}", id="m")
+        (receipt,) = memory.forget("my dentist")
+        assert (receipt.id, receipt.outcome) == ("m", "rejected")
+        assert short in recalled(memory)
+
+
+TWO = (
+    "Uncle Marcus has dementia, and Aunt Rosa moved to a care home in Ulm.",
+    "My colleague Priya is pregnant, and Marcus got promoted to team lead.",
+    "Marcus starts school on 17 August; Ben goes to kindergarten at Sonnenhof.",
+    "Marcus has a key to the shed. He never gives it back.",
+    "What did Marcus say to Ben, and who told Rosa?",
+)  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from((*TWO, *OF_MARCUS)), st.sampled_from((*FACTS, *SHORT[:2], "")), st.booleans()),
+        min_size=1,
+        max_size=4,
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_a_receipt_says_is_forgotten_is_shown_by_nothing(said, early, remembered):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for n, (about, fact, fact_first) in enumerate(said):
+            text = " ".join(filter(None, (fact, about) if fact_first else (about, fact)))
+            memory.add(text, id=f"m{n}", session="s", sent_at=BEGIN + timedelta(minutes=n))
+        if early:
+            memory.process()
+        if remembered:
+            memory.remember(said[0][0])
+        receipts = memory.forget("everything about Marcus")
+        told = [one for about, *_ in said for one in sentences(about) if "Marcus" in one]
+        gone = {one for one in told if any(one[:60] in receipt.reason for receipt in receipts if receipt.changed)}
+        assert gone >= {*told} or any("Marcus" in receipt.reason for receipt in receipts.rejected)
+        for _ in range(2):
+            shown = recalled(memory) + "".join(hit.text for hit in memory.search("Marcus", k=50))
+            shown += memory.get_memory_context("What do you know about Marcus?").text
+            assert [one for one in gone if one in shown] == []
+            assert all(fact in shown for _, fact, _ in said)
+            memory.process()
+        assert memory.admin.verify().ok

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.knowledge import segmentation
-from mnemic.knowledge.selection import SMALL_TALK
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
-from mnemic.text.english import bare_words
+from mnemic.text.english import is_small_talk
 from mnemic.text.sentences import sentences, without_output
-from mnemic.text.terms import STOP_WORDS, content_terms
+from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
 
@@ -55,9 +54,6 @@ _LEAD = re.compile(
     r"(?:(?:and|but|so|or|also|oh|ok|okay|yeah|yes|well|hi|hey|hello|thanks|btw)\b['\u2019]?[\s,!.]+)+", re.IGNORECASE
 )
 """English discourse markers before a clause."""
-_COURTESIES = (
-    SMALL_TALK | STOP_WORDS | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot".split())
-)
 
 
 def frequencies(messages: Iterable[Message]) -> Counter[str]:
@@ -180,11 +176,6 @@ def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
         for sentence in sentences(_prose(message))[:MOST_SENTENCES]
         if not is_small_talk(sentence)
     ]
-
-
-def is_small_talk(text: str) -> bool:
-    """Whether a text is only a greeting, thanks or assent, in English."""
-    return _COURTESIES.issuperset(bare_words(text))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:

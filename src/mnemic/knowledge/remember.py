@@ -168,8 +168,15 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: Abstra
         for one in runtime.store.knowledge.records(scope.user, made).values()
         if isinstance(one, MemoryRecord) and one.said_at
     ]
-    own = stated(value, sentence_about(value.content, terms, said), replaced.project)
-    return max((*derived, own), key=lambda one: len(terms & {*content_terms(one.content)}))
+    own = sentence_about(value.content, terms, said)
+    best = max(derived, key=lambda one: _shared(one.content, terms), default=None)
+    if best is not None and _shared(best.content, terms) >= _shared(own, terms):
+        return best
+    return stated(value, own, replaced.project)
+
+
+def _shared(text: str, terms: AbstractSet[str]) -> int:
+    return len(terms & {*content_terms(text)})
 
 
 def _part_about(record: MemoryRecord, terms: AbstractSet[str], said: str) -> MemoryRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -12,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from mnemic.runtime.indexer import Indexer
-from mnemic.text.english import EDGES, bare_words, in_first_person, is_english, is_verb
-from mnemic.text.sentences import is_prose, sentences, symbol_share, without_output
+from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english
+from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
@@ -105,8 +106,6 @@ THIS = frozenset("it this that das ça это".split())
 """Anaphoric words: persons and things; for Chinese and Japanese in ``THIRD_WIDE``."""
 THESE = frozenset("these those following below above".split())
 THIRD_WIDE = "他她它这那彼そ"
-SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
-"""Greetings and assent."""
 HEDGE = frozenset("maybe might guess think know hope wonder sure would d agree vielleicht quizás".split())
 ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
 """Words of standing instructions and habits."""
@@ -258,11 +257,12 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         if not _is_person(message):
             continue
         pieces = _prose(message.content)
-        texts = _merge_dependent(pieces)
+        titles = headings(message.content[:READ_CHARS])
+        texts = _merge_dependent(pieces, titles)
         question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
         ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
         frame = _frames(ends[0]) * ends[0], _refers(ends[1]) * ends[1]
-        whole = (text for text in texts if not (is_question(text) or text.endswith(":")))
+        whole = (text for text in texts if not (is_question(text) or text.endswith(":") or text in titles))
         yield from (Candidate(text, place, question, ends, frame) for text in whole)
 
 
@@ -287,7 +287,9 @@ def _frames(opening: str) -> bool:
 def _refers(ending: str) -> bool:
     """Whether an ending is a question or request that points at the words before it: "Can you translate this?"."""
     words = bare_words(ending)
-    asks = bool(words) and (is_question(ending) or "please" in words or words[0] in REQUEST_WORDS or is_verb(words[0]))
+    asks = bool(words) and (
+        is_question(ending) or "please" in words or words[0] in REQUEST_WORDS or is_base_form(words[0])
+    )
     return asks and _points(ending) and not _is_own(ending)
 
 
@@ -352,15 +354,21 @@ def _unquoted(quotation: re.Match[str]) -> str:
     return "\n" if alone or _GOES_ON.search(quotation[1]) else quotation[0]
 
 
-def _merge_dependent(pieces: Sequence[str]) -> list[str]:
-    """Join sentences that cannot stand alone to the one before them."""
+def _merge_dependent(pieces: Sequence[str], headings: AbstractSet[str]) -> list[str]:
+    """Join sentences that cannot stand alone to the one before them; nothing is joined to a heading, and no heading to it."""
     found: list[str] = []
-    for piece in pieces:
+    for before, piece in pairwise(("", *pieces)):
         if SMALL_TALK.issuperset(bare_words(piece)):
             continue
         if found and _RETRACTION.match(piece):
             found.pop()
-        elif found and len(found[-1]) + len(piece) < MAX_JOINED and _is_dependent(piece) and not is_question(found[-1]):
+        elif (
+            found
+            and headings.isdisjoint((before, piece))
+            and len(found[-1]) + len(piece) < MAX_JOINED
+            and _is_dependent(piece)
+            and not is_question(found[-1])
+        ):
             found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
             found.append(piece)

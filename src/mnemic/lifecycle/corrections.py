@@ -8,7 +8,7 @@ the model corrects what was said earlier.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
@@ -91,12 +91,14 @@ class _Statements:
     scope: Scope
     terms: frozenset[str]
     said: str
+    read: dict[str, MemoryRecord] = field(default_factory=dict[str, MemoryRecord])
 
     def own(self, id: str) -> MemoryRecord:
         """What one record says of the matter, whether it holds or not."""
-        return statement_of(
-            self.runtime, self.scope, self.runtime.store.get(self.scope.user, id), self.terms, self.said
-        )
+        if id not in self.read:
+            stored = self.runtime.store.get(self.scope.user, id)
+            self.read[id] = statement_of(self.runtime, self.scope, stored, self.terms, self.said)
+        return self.read[id]
 
     def holding(self, id: str) -> dict[str, MemoryRecord]:
         """What holds of it: this, or what took its place."""
@@ -124,7 +126,8 @@ def _described(held: _Statements, text: str) -> Meant:
     said = held.said
     found = forgetting.described(held.runtime, held.scope, text)
     about = _on_the_matter(held.of(found.bearing), text, said)
-    right = {name: words for name in about if held.agrees(words := _words(held, name), text)}
+    told = _words(held, about)
+    right = {name: told[name] for name in about if held.agrees(told[name], text)}
     wrong = {name: one for name, one in about.items() if name not in right}
     if right and values(said):  # what is right has a value, and so has what is wrong
         wrong = {name: one for name, one in wrong.items() if values(one.content)}
@@ -169,9 +172,10 @@ def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, said: str) -> d
     }
 
 
-def _words(held: _Statements, name: str) -> str:
-    """All that a record says."""
-    return held.runtime.store.knowledge.records(held.scope.user, [name])[name].content
+def _words(held: _Statements, ids: Iterable[str]) -> dict[str, str]:
+    """All that records say, by id."""
+    records = held.runtime.store.knowledge.records(held.scope.user, [*ids])
+    return {id_: record.content for id_, record in records.items()}
 
 
 def _with_other_values(held: _Statements, ids: Sequence[str], right: Iterable[str], said: str) -> list[str]:
@@ -198,11 +202,12 @@ def _has_another_value(text: str, frame: set[str], known: set[str], wanted: froz
 
 
 def _staying(
-    held: _Statements, receipts: Iterable[Receipt], wrong: Mapping[str, MemoryRecord], said: str, text: str
+    held: _Statements, receipts: Sequence[Receipt], wrong: Mapping[str, MemoryRecord], said: str, text: str
 ) -> Iterator[Receipt]:
     """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement."""
+    told = _words(held, [one.id for one in receipts])
     for one in receipts:
         own = held.own(one.id)
         if own.expired_at is None and not (wrong and own.content == said) and wrong.keys().isdisjoint((one.id, own.id)):
-            how = "says the same" if held.agrees(_words(held, one.id), text) else "says something else"
+            how = "says the same" if held.agrees(told[one.id], text) else "says something else"
             yield replace(one, outcome="rejected", reason=f"{how}, and stays: {one.reason}")

@@ -30,7 +30,7 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.differences import MATTER
+from mnemic.text.differences import says_something
 from mnemic.text.english import is_english, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -74,7 +74,7 @@ QUOTED = 120
 LONGEST = 20_000
 """Characters of a text that are searched for other matters."""
 OWN_WORDS, CLAUSE_WORDS = 2, 3
-"""Fewest content words of a clause on a matter, and fewest words."""
+"""Fewest content words of a clause on a matter of its own within a sentence, and fewest words."""
 MIXED, DENIED = "says something else as well", "is not meant according to the language model"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
@@ -354,12 +354,14 @@ class _Parts:
         kept: those that a memory has beside one that is forgotten.
         mixed: the ids of such memories, which are replaced.
         messages: the ids of the messages.
+        whole: the ids of messages and of other memories without a sentence that stays.
     """
 
     gone: tuple[MemoryRecord, ...] = ()
     kept: tuple[MemoryRecord, ...] = ()
     mixed: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +425,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     both = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) == MIXED}
     parts = _parts(both, request) if request.broad and not archived else _Parts()
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
+    clear |= {id_: both[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
     if clear or parts.gone:
         clear |= {_id(found.records[at]): found.records[at] for at in order if found.asks[at]}
@@ -487,13 +490,17 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
     """
-    clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(record.value.content[:LONGEST])]
+    text = record.value.content[:LONGEST]
+    clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(text)]
+    whole = {sentence for sentence in sentences(text) if says_something(sentence)}
     said = set[str]().union(*(terms for _, terms in clauses))
     topic = {*request.terms} - request.names
     topic = topic if topic & said else {*request.terms}
     meant = sum(not topic.isdisjoint(terms) for _, terms in clauses)
     others = sum(
-        topic.isdisjoint(terms) and len(terms) >= OWN_WORDS and clause.split(maxsplit=1)[0].lower() not in _GOES_ON
+        topic.isdisjoint(terms)
+        and (len(terms) >= OWN_WORDS or clause in whole)
+        and clause.split(maxsplit=1)[0].lower() not in _GOES_ON
         for clause, terms in clauses
     )
     return others > (0 if meant else 1)
@@ -505,7 +512,7 @@ def _parts(both: Mapping[str, Stored], request: _Request) -> _Parts:
     for id_, record in both.items():
         if isinstance(record.value, Message):
             about, others = _sentences(record.value.content, request)
-            if len(content_terms(" ".join(others))) >= MATTER:
+            if says_something("\n\n".join(others)):
                 gone[id_] = [stated(record.value, one, record.project) for one in about]
     kept: list[MemoryRecord] = []
     mixed: list[str] = []
@@ -514,7 +521,14 @@ def _parts(both: Mapping[str, Stored], request: _Request) -> _Parts:
         if source in gone and isinstance(message := both[source].value, Message):
             mixed.append(id_)
             kept += [stated(message, one, record.project) for one in _sentences(record.value.content, request)[1]]
-    return _Parts(tuple(chain.from_iterable(gone.values())), tuple(kept), tuple(mixed), tuple(gone))
+    whole = [
+        id_
+        for id_, record in both.items()
+        if id_ not in gone
+        and id_ not in mixed
+        and not says_something("\n\n".join(_sentences(record.value.content, request)[1]))
+    ]
+    return _Parts(tuple(chain.from_iterable(gone.values())), tuple(kept), tuple(mixed), tuple(gone), tuple(whole))
 
 
 def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
@@ -594,14 +608,14 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
 
 def _taking_apart(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
-    records = (*parts.gone, *parts.kept)
+    records = (*(replace(one, status="archived") for one in parts.gone), *parts.kept)
     added = [
         AddMemory(record=one, indexing=indexing)
         for one, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
     changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
-    for add in added[: len(parts.gone)]:  # one by one: of two that say the same, the second would be known
-        changes += [add, Archive(id=add.record.id, reason=why, everywhere=True)]
+    changes += added[: len(parts.gone)]
+    changes += [Archive(id=one.id, reason=why, everywhere=True) for one in parts.gone]
     return [*changes, *added[len(parts.gone) :]]
 
 

@@ -17,6 +17,7 @@ from mnemic.recall.procedures import tools_used
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
+from mnemic.text.english import is_small_talk
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     AddMemory,
@@ -174,7 +175,7 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
     if rest:
         starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
         titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
-    return [title for title in titles if title and not episodes.is_small_talk(title)]
+    return [title for title in titles if title and not is_small_talk(title)]
 
 
 def summary_id(scope: Scope) -> str:

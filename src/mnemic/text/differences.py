@@ -6,16 +6,18 @@ In doubt they differ: a duplicate kept costs a line, two facts merged lose one.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS
+from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import STOP_WORDS, content_terms, index_terms
+from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -77,7 +79,7 @@ _MAX_ORDERED = 40
 _OWNED = r"(['\u2019]s)?(?!\w)"
 _USER = re.compile(rf"\bthe user{_OWNED}", re.IGNORECASE)
 """How a language model calls the speaker."""
-_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:and|but|while)\s+|\s+(?=(?:not|instead of|rather than)\s)", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+(?:(?:and|but|while)\s+|(?=(?:not|instead of|rather than)\s))", re.IGNORECASE)
 """Where another clause may begin, or what is denied."""
 
 
@@ -134,7 +136,11 @@ def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
 
     A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") do not count.
     """
-    one, other = ({term: place for place, term in enumerate(side) if side.count(term) == 1} for side in terms)
+    counts = [Counter(side) for side in terms]
+    one, other = (
+        {term: place for place, term in enumerate(side) if count[term] == 1}
+        for side, count in zip(terms, counts, strict=True)
+    )
     shared = [term for term in one if term in other][:_MAX_ORDERED]
     for a, b in combinations(shared, 2):
         if (one[a] < one[b]) == (other[a] < other[b]):
@@ -238,9 +244,16 @@ def kinds(text: str) -> frozenset[str]:
 
 
 def _values(text: str) -> dict[Difference, AbstractSet[str]]:
+    return _cached_values(text) if len(text) <= SENTENCE else _read_values(text)
+
+
+def _read_values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
     named = {term for name in names_in(text) for term in content_terms(name)}
     return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
+
+
+_cached_values = lru_cache(maxsize=4_096)(_read_values)
 
 
 def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") -> bool:
@@ -374,12 +387,18 @@ def says(text: str, statement: str) -> bool:
 
 CUT = "[...]"
 """Stands for sentences that are left out of a text."""
-MATTER = 2
-"""Fewest content words of a text that says something."""
+
+
+def says_something(text: str) -> bool:
+    """Whether a sentence of a text says something: it has a content word and is no small talk."""
+    return any(
+        any(map(str.isalpha, one)) and content_terms(one) and not is_small_talk(one)
+        for one in sentences(text.replace(CUT, "\n\n"))
+    )
 
 
 def without_sentences(text: str, said: Sequence[str]) -> str:
-    """The text without the sentences that restate one of those ``said``; empty if fewer than two content words are left."""
+    """The text without the sentences that restate one of those ``said``; empty if the rest says nothing."""
     gone = [*said, *(sentence for one in said for sentence in sentences(one))]  # alone, "1. one" is an item of a list
     parts: list[str] = []
     at = seen = 0
@@ -393,7 +412,7 @@ def without_sentences(text: str, said: Sequence[str]) -> str:
     if not at:
         return text
     left = "".join((*parts, text[at:]))
-    return left if len(content_terms(left.replace(CUT, " "))) >= MATTER else ""
+    return left if says_something(left) else ""
 
 
 def _counted(text: str) -> list[str]:

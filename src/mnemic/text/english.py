@@ -64,6 +64,11 @@ def is_verb(word: str, before: str = "") -> bool:
     return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
 
 
+def is_base_form(word: str) -> bool:
+    """Whether a lower-case word is the base form of a verb, as a request begins with one."""
+    return word in _BASES
+
+
 def may_be_a_verb(word: str) -> bool:
     """Whether a lower-case word is or may be a form of a verb, one in -ing among them."""
     return is_past(word) or _known(word)
@@ -112,6 +117,18 @@ def bare_words(text: str) -> list[str]:
     return [word for part in parts if (word := part.strip(EDGES))]
 
 
+SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
+"""Greetings and assent."""
+_COURTESIES = (
+    SMALL_TALK | STOP_WORDS | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot".split())
+)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a text is only a greeting, thanks or assent, in English."""
+    return _COURTESIES.issuperset(bare_words(text))
+
+
 def in_first_person(text: str, words: Sequence[str]) -> bool:
     """Whether a text, given with its ``bare_words``, has a word of the first person."""
     return not _FIRST.isdisjoint(words) or any(letter in text for letter in _FIRST_WIDE)
@@ -119,7 +136,7 @@ def in_first_person(text: str, words: Sequence[str]) -> bool:
 
 _TOKEN = re.compile(r"[^\W\d_](?:[\w\u2019']|[&.+#/-](?=\w))*\+*#?|\d+(?:\.\d+)*[A-Za-z]*|[^\s\w]")
 _QUOTED = re.compile(r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]")
-_MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
+_MARKED = re.compile(r"[a-z][A-Z]|\A[^A-Z]*[A-Z].*\d")
 """Capitals or digits inside a word mark a name anywhere: iPhone, GitHub, GPT-4."""
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
 _INSIDE = frozenset("of the de la le di da del van von der du y &".split())

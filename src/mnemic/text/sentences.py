@@ -38,6 +38,8 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
+_FINISHED = re.compile(rf"[.!?\u2026:;\u3002\uff01\uff1f][{_CLOSING}]*$")
+"""The end of a line after which no sentence goes on."""
 _LAST_WORD = re.compile(r"([^\s\"'\u201c\u2018(\[]+)$")
 _ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr mt ft rev hon gen col capt lt sgt gov sen rep pres vs etc eg ie e.g i.e cf approx dept est
@@ -150,8 +152,32 @@ def _paragraphs(text: str) -> list[str]:
             found[-1].append(bare)
         else:
             found.append([line[bullet.end() :].strip() if bullet else bare])
-        goes_on = not re.search(rf"[.!?\u2026:;\u3002\uff01\uff1f][{_CLOSING}]*$", bare)
+        goes_on = not _FINISHED.search(bare)
     return [joined for lines in found if (joined := " ".join(part for part in lines if part))]
+
+
+def headings(text: str) -> set[str]:
+    """The headings of a text, as ``sentences`` has them: short lines without an end mark that stand over others.
+
+    A heading follows a blank line or a finished sentence. Items of a list, and lines after a colon, are none.
+    """
+    found: set[str] = set()
+    lines = [line.strip() for line in text.splitlines()]
+    told = [at for at, line in enumerate(lines) if line]
+    for before, at, after in zip([None, *told], told, told[1:], strict=False):
+        line, above = lines[at], "" if before is None else lines[before]
+        if len(line) >= _WRAPPED or _FINISHED.search(line) or above.endswith((":", "\uff1a")):
+            continue
+        bullet, apart = _BULLET.match(line), before is None or at - before > 1
+        if line.startswith("#"):
+            is_heading = bullet is not None
+        elif bullet:
+            is_heading = apart and not (_BULLET.match(above) or _BULLET.match(lines[after]))
+        else:
+            is_heading = not line[0].islower() and (apart or bool(_FINISHED.search(above)))
+        if is_heading:
+            found.add(" ".join(line[bullet.end() if bullet else 0 :].split()))
+    return found
 
 
 def _is_wrapped(line: str) -> bool:

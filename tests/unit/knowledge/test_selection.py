@@ -71,6 +71,27 @@ def test_each_line_of_a_list_is_a_sentence() -> None:
     ]  # fmt: skip
 
 
+SECTIONS = (
+    ("Allergies", "I am allergic to penicillin and to latex."), ("\u00a7 2 Medication", "I take 50 mg of sertraline every morning."),
+    ("## Family", "My father had a stroke at 58."), ("3. Insurance", "I am insured with Helvetia, number 4471-22."),
+    ("Who to call", "My sister Clara lives in Lisbon. She has a key."),
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(SECTIONS), min_size=1, max_size=5, unique=True))
+def test_a_heading_is_no_part_of_a_statement(sections: list[tuple[str, str]]) -> None:
+    opening = "I live in Lisbon with Ben and two cats."
+    text = "\n\n".join((opening, *(part for section in sections for part in section)))
+    assert texts(talk(text)) == [opening, *(said for _, said in sections)]
+
+
+def test_a_statement_of_a_document_ends_with_its_section() -> None:
+    ending = "References to statutes mean these statutes as amended."
+    text = f"This is the lease they sent me.\n\n\u00a7 1 Rent\n\nThe net rent is 890 euros a month.\n\n\u00a7 2 Use\n\n{ending}"
+    assert "The net rent is 890 euros a month." in " ".join(texts(talk(text)))
+    assert not any("statutes" in one and "890" in one for one in texts(talk(text)))
+
+
 def test_lines_that_were_broken_to_a_width_are_one_sentence() -> None:
     said = "On Friday the 3rd of April my mother and I fly from Helsinki airport\nto Osaka with Finnair."
     assert texts(talk(said)) == [" ".join(said.split())]

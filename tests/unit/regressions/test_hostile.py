@@ -88,6 +88,37 @@ def test_hostile_texts_are_processed_in_linear_time(part):
     run(PROCESSED, dict([*SAID.items()][part::2]), 75_000)
 
 
+WRITTEN = {
+    "tabs": "'x' + chr(9) * {n} + 'x'",
+    "base64": "'QUJD' * ({n} // 4)",
+    "capitals": "'Ab ' * {n}",
+    "padded rows": "('a' + ' ' * 800) * ({n} // 800)",
+    "commas and spaces": "', ' * {n}",
+    "conjunctions": "' and I' * {n}",
+    "sentences": "'Ben is 7. ' * {n}",
+}
+CORRECTED = """
+from mnemic import Memory
+from mnemic.text import differences
+def work(text):
+    said, right = "I live in Graz. " + text, "I live in Linz."
+    differences.agrees(said, right, "where I live"), differences.has_other_value(said, right), differences.kinds(said)
+    differences.has_exchanged(said, right), differences.differs(said, right), differences.says_something(said)
+    differences.without_sentences(said, [right, "I live in Graz."])
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(said)
+        memory.correct("where I live", right, dry_run=True)
+        memory.correct("where I live", right)
+        memory.search("Graz")
+"""
+
+
+@pytest.mark.parametrize(("size", "least", "most"), [(20_000, 0, 2), (1_500, 3, 99)])
+def test_hostile_texts_are_corrected_in_linear_time(size, least, most):
+    lengths = {name: len(eval(text.format(n=1_000))) // 1_000 for name, text in WRITTEN.items()}
+    run(CORRECTED, {name: text for name, text in WRITTEN.items() if least <= lengths[name] <= most}, size)
+
+
 @pytest.mark.parametrize("size", [3, 20_000, 200_000])
 def test_brackets_at_the_end_mean_what_they_meant(size):
     assert traits("where is it? " + "[" * size) == traits("where is it? (")

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import CUT, agrees, differs, has_exchanged, restates, says, values, without_sentences
+from mnemic.text.differences import (
+    CUT,
+    agrees,
+    differs,
+    has_exchanged,
+    restates,
+    says,
+    says_something,
+    values,
+    without_sentences,
+)
 from mnemic.text.sentences import sentences as sentences_of
 
 DIFFERENT = [
@@ -159,6 +169,13 @@ def test_a_sentence_that_looks_like_an_item_of_a_list_when_it_stands_alone_is_le
     assert without_sentences("I like green tea. 1. one", ["1. one"]) == f"I like green tea. {CUT}"
 
 
+@pytest.mark.parametrize(
+    "text", ["Hi!", "Thanks a lot!", "Ok, cool. Bye!", "\U0001f44d", "1.", f"{CUT} Yes. {CUT}", ""]
+)
+def test_small_talk_says_nothing(text):
+    assert not says_something(text)
+
+
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=8).map("".join), st.data())
 def test_a_sentence_is_left_out_of_its_text_and_the_rest_stays(text, data):
     found = sentences_of(text)
@@ -167,7 +184,10 @@ def test_a_sentence_is_left_out_of_its_text_and_the_rest_stays(text, data):
     left = without_sentences(text, [gone])
     same = [gone, *sentences_of(gone)]
     rest = [sentence for sentence in found if not any(restates(sentence, one) for one in same)]
-    assert left == "" or all("".join(sentence.split()) in "".join(left.split()) for sentence in rest)
+    if left:
+        assert all("".join(sentence.split()) in "".join(left.split()) for sentence in rest)
+    else:
+        assert not any(map(says_something, rest))
     assert not gone or CUT in left or not left
 
 

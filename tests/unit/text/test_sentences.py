@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.text.sentences import LONG, PASSAGE, PASSAGES, READ, passages, sentences
+from mnemic.text.sentences import LONG, PASSAGE, PASSAGES, READ, headings, passages, sentences
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,30 @@ def test_nothing_but_white_space_and_bullets_is_lost(text):
     kept = "".join("".join(found).split())
     letters = [c for c in text if c.isalpha() and c.isupper()]
     assert [c for c in kept if c.isalpha() and c.isupper()] == letters
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Notes\n\nAllergies\n\nI am allergic to latex.\n\n## Family\n\nMy father is 58.\n\n3. Insurance\n\nNone.", {"Notes", "Allergies", "Family", "Insurance"}),
+        ("I am allergic to latex.\n\u00a7 2 Medication\nI take 50 mg.", {"\u00a7 2 Medication"}),
+        ("I adopted a dog.\nA beagle", set()),
+        ("I adopted a dog\nA beagle\nHe is three", {"I adopted a dog"}),
+        ("I buy these.\n- Apples\n- Pears\n- Plums", set()),
+        ("I have to pack:\n\n1. Passport\n\n2. Tickets\n\n3. Charger", set()),
+        ("My hobbies:\nClimbing\nChess", set()),
+        ("I went there\n\nwith Ana\n\nand with Ben.", {"I went there"}),
+        ("A line of prose that goes on for so long that it is wrapped at\na width, of course.\n\nThe end.", set()),
+    ],
+)  # fmt: skip
+def test_headings(text, expected):
+    assert headings(text) == expected
+    assert headings(text) <= {*sentences(text)}
+
+
+@given(st.text(alphabet="aB.:#-1\n ", max_size=60))
+def test_a_heading_stands_over_something(text):
+    assert all(text.rstrip().rfind(one[-1:]) < len(text.rstrip()) and one.strip() for one in headings(text))
 
 
 def test_a_long_text_takes_no_longer_than_its_length():

@@ -302,12 +302,12 @@ def add_message(t: Transaction, change: types.AddMessage) -> Receipt:
 
 
 def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
-    """Store a memory, unless the same statement is live at the same level."""
+    """Store a memory, unless the same statement is live at the same level; one that is archived may be stored beside it."""
     record = change.record
     if (held := t.find_stored(record.id)) and not _is_same_memory(record, held):
         why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
         return _rejected(record.id, why)
-    same = () if held else _same_statements(t, record)
+    same = () if held or record.status == "archived" else _same_statements(t, record)
     if known := record.id if held else next((o.id for o in same if _says(o, record)), None):
         t.aliases[record.id] = known
         return _duplicated(known, "the same statement is already remembered at this level")
@@ -491,12 +491,13 @@ def archive(t: Transaction, change: types.Archive) -> Receipt:
     if change.everywhere and found.kind == "memory" and _is_derived(t, doc):
         detail["everywhere"] = True
     if found.is_archived:
-        if last_transition(t, doc)[0] != "absorb":
+        operation, before = last_transition(t, doc)
+        absorbed = operation == "absorb"
+        if not (absorbed or (operation in ("archive", "") and detail.keys() > before.keys())):
             return _duplicated(change.id, "already archived")
         t.event("archive", doc, change.id, version, **detail)
-        return Receipt(
-            id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
-        )
+        why = "it was absorbed by another memory; undo will not restore it" if absorbed else ""
+        return Receipt(id=change.id, outcome="forgotten", reason=why)
     t.update(doc, tier_before=found.status, status="archived")
     t.event("archive", doc, change.id, version, **detail)
     return Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
