@@ -22,7 +22,7 @@ from mnemic.adapters import (
     recall_failures_logged,
     words_of,
 )
-from openai_agents_mnemic.items import KEPT, Item, entry, is_kept, restored, thread_message, whole, with_data
+from openai_agents_mnemic.items import KEPT, Item, entry, is_kept, restored, thread_message, thread_of, whole, with_data
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
@@ -178,7 +178,7 @@ class MnemicSession:
         shown, named = cast("list[Item]", data.model_data.input), self._named
         if self._idle:
             named.idle.arm()
-        thread = Thread(map(thread_message, shown), scope=named.scope, clean=named.admin.redacted)
+        thread = thread_of(named, shown)
         question = thread.question()
         if question not in self._found:
             self._found[question] = ""
