@@ -90,13 +90,15 @@ async def test_a_message_in_parts_keeps_them(memory, scripted, said):
     parts = [
         {"type": "input_text", "text": "What does Ana paint here?"},
         {"type": "input_image", "image_url": "https://example.org/a.png", "detail": "auto"},
+        {"type": "input_file", "file_data": "data:application/pdf;base64,AA", "filename": "plan.pdf"},
     ]
     session = MnemicSession(memory, "s")
     await run(Agent(name="A", model=model), [{"role": "user", "content": parts}], session)
     shown = model.calls[0].input[0]["content"]
     assert "Ana paints the sea." in shown[0]["text"]
     assert shown[1:] == parts
-    assert said()[0] == "What does Ana paint here?\n[image: https://example.org/a.png]"
+    media = "[image: https://example.org/a.png]\n[file: plan.pdf, application/pdf, 1 kB]"
+    assert said()[0] == f"What does Ana paint here?\n{media}"
     assert (await session.get_items())[0]["content"] == parts
 
 

@@ -292,9 +292,10 @@ def test_media_is_a_reference(memory, scripted, said):
     image = {"image": {"format": "png", "source": {"bytes": b"x"}}}
     model = scripted("A tree.")
     memory.remember("Ana paints a tree.")
-    agent(model, memory)([{"text": "What does Ana paint here?"}, image])
+    plan = {"document": {"format": "pdf", "name": "plan of the garden", "source": {"bytes": b"x"}}}
+    agent(model, memory)([{"text": "What does Ana paint here?"}, image, plan])
     assert [*model.seen[0][0]["content"][1]] == ["image"]
-    assert said() == ["What does Ana paint here?\n[image: png, 1 kB]", "A tree."]
+    assert said() == ["What does Ana paint here?\n[image: png, 1 kB]\n[file: plan of the garden, pdf, 1 kB]", "A tree."]
 
 
 @pytest.mark.parametrize("wrong", [None, "./memory", {"user": "ana"}, AsyncMemory])

@@ -21,7 +21,8 @@ FILES = ("data", "uri", "hosted_file")
 def _part(content: Content) -> dict[str, object]:
     """An item as a content part: files by their address or id."""
     if content.type in FILES:
-        return {"type": "file", "url": content.uri or content.file_id, "media_type": content.media_type}
+        place = content.uri or content.file_id
+        return {"type": "file", "name": content.name, "url": place, "media_type": content.media_type}
     return {"type": content.type, "text": content.text}
 
 
