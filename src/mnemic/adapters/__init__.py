@@ -5,7 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
-  ``unstored_in_session``, ``edited_out``, ``Conversation``;
+  ``unstored_in_session``, ``edited_out``, ``name_of``, ``Conversation``;
 - storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``; which
   records are those of the turn under way: ``turn_ids``;
 - what a message in parts says, media by reference: ``text_of_parts``;
@@ -37,6 +37,7 @@ from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, r
 from mnemic.adapters.conversations import (
     Conversation,
     edited_out,
+    name_of,
     note_edit,
     session_messages,
     session_words,
@@ -64,7 +65,7 @@ __all__ = [
     "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource",
     "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location",
     "checked_memory", "checked_options", "contains", "edited_out", "evidence", "hit_metadata", "in_worker", "last_of_session",
-    "location_of", "log_rejected", "note_edit", "recall_failures_logged", "run_of", "sent_at", "session_messages",
+    "location_of", "log_rejected", "name_of", "note_edit", "recall_failures_logged", "run_of", "sent_at", "session_messages",
     "session_words", "shown_in_session", "store_new", "text_of_parts", "turn_ids", "unstored", "unstored_in_session",
     "with_tools", "words_of",
 ]  # fmt: skip
