@@ -84,6 +84,12 @@ def has_blocks(path: Path) -> bool:
     return "```python\n" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "start").glob("*.md")), ids=named)
+def test_the_blocks_of_a_first_page_are_one_script(path):
+    blocks = re.findall(r"^```python\n(.*?)^```$", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    compile("\n".join(blocks), str(path), "exec", dont_inherit=True)
+
+
 @pytest.mark.filterwarnings(  # of the frameworks
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ImportWarning"
 )

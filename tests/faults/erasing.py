@@ -192,8 +192,9 @@ def vectors_of(memory, items):
     """The bytes of the vectors of items, as they are stored and as they are in memory; whole and both halves."""
     held = store_of(memory).knowledge.vectors("ana", [item.id for item in items])
     found = {}
-    for id_, vector in held.items():
-        blobs = [vector.astype("<f2").tobytes(), vector.astype("<f4").tobytes()]
+    for id_, vectors in held.items():
+        rows = (vectors.text, *vectors.passages)
+        blobs = [row.astype(form).tobytes() for row in rows for form in ("<f2", "<f4")]
         found[id_] = {part for blob in blobs for part in (blob, blob[: len(blob) // 2], blob[len(blob) // 2 :])}
     return found
 

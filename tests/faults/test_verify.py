@@ -95,7 +95,7 @@ PLANTED = {
     ),
     "no vector": (f"DELETE FROM vectors WHERE doc = {PORT}", "neither a vector", True),
     "a vector of nothing": (
-        f"INSERT INTO vectors SELECT user_id, {SPARE}, vector FROM vectors LIMIT 1",
+        f"INSERT INTO vectors SELECT user_id, {SPARE}, vector, passages FROM vectors LIMIT 1",
         "vectors refers to rows that are not there",
         True,
     ),

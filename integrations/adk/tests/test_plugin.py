@@ -78,14 +78,14 @@ async def test_a_message_with_an_image_keeps_it(memory, scripted, talk, said):
     memory.remember("Ana paints the sea.")
     model = scripted("The sea.")
     chat = talk(clerk(model), [MnemicPlugin(memory)])
-    image = types.Part.from_bytes(data=b"x", mime_type="image/png")
+    image = types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png", display_name="sea.png"))
     message = types.UserContent(parts=[types.Part(text="What does Ana paint here?"), image])
     async for _ in chat.runner.run_async(user_id="ana", session_id="s", new_message=message):
         pass
     recalled, text, shown = model.seen[0][0].parts
     assert "Ana paints the sea." in recalled.text
     assert (text.text, shown.inline_data.data) == ("What does Ana paint here?", b"x")
-    assert said() == ["What does Ana paint here?\n[image: image/png, 1 kB]", "The sea."]
+    assert said() == ["What does Ana paint here?\n[image: sea.png, image/png, 1 kB]", "The sea."]
 
 
 async def test_calls_results_and_reasoning_are_nobodys_words(memory, scripted, talk, called, said):

@@ -100,6 +100,17 @@ async def test_what_is_found_is_data_with_its_evidence(memory):
     assert best.timestamp
 
 
+async def test_what_the_agent_said_is_the_models(memory):
+    service = MnemicMemoryService(memory)
+    said = [event("user", "My order is 4711."), event("clerk", "Order 4711 was shipped.")]
+    await service.add_session_to_memory(session(*said))
+    memory.remember("Order 4711 is a present.")
+    found = (await service.search_memory(**ANA, query="order 4711")).memories
+    assert {entry.content.parts[0].text: entry.content.role for entry in found} == {
+        "My order is 4711.": "user", "Order 4711 was shipped.": "model", "Order 4711 is a present.": "user",
+    }  # fmt: skip
+
+
 async def test_nothing_relevant_is_nothing(memory):
     memory.remember("Ana lives in Lisbon.")
     for query in ("Which tea is my favourite?", " "):
@@ -172,6 +183,17 @@ async def test_with_the_tools_of_the_framework(memory, scripted, talk, called):
     agent = LlmAgent(name="clerk", model=model, tools=[load_memory])
     assert await talk(agent, memory_service=service).say("Where do I live?", "friday") == "To Lisbon."
     assert "I moved to Lisbon." in model.seen[-1][-1].model_dump_json()
+
+
+async def test_the_tool_of_the_framework_does_not_find_the_question_that_it_answers(memory, scripted, talk, called):
+    memory.add("My doctor is Dr. Rossi.", session="monday")
+    model = scripted(called("load_memory", query="user's dentist"), "I don't know.")
+    agent = LlmAgent(name="clerk", model=model, tools=[load_memory])
+    chat = talk(agent, [MnemicPlugin(memory)], memory_service=MnemicMemoryService(memory, min_evidence="none"))
+    await chat.say("What's my dentist called?")
+    answer = model.seen[-1][-1].model_dump_json()
+    assert "Dr. Rossi" in answer
+    assert "dentist called" not in answer
 
 
 async def test_beside_the_plugin_everything_is_stored_once(memory, scripted, talk, said):

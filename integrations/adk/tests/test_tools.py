@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 
-from adk_mnemic import mnemic_tools
+from adk_mnemic import MnemicPlugin, mnemic_tools
 from mnemic import AsyncMemory, ConfigurationError, StoreFull
 
 
@@ -46,6 +46,13 @@ async def test_the_scope_comes_from_the_run(memory, answer):
     assert [record.content for record in memory.scoped(user="bea").list()] == ["I am bea."]
     found = await answer(memory, "recall", "bob", query="Who am I?")
     assert [hit["text"] for hit in found["results"]] == ["I am bob."]
+
+
+async def test_recall_does_not_find_the_question_that_it_answers(memory, scripted, talk, called):
+    model = scripted(called("recall", query="user's dentist"), "I don't know.")
+    agent = LlmAgent(name="clerk", model=model, tools=mnemic_tools(memory))
+    await talk(agent, [MnemicPlugin(memory)]).say("What's my dentist called?")
+    assert model.seen[-1][-1].parts[-1].function_response.response == {"evidence": "none", "results": []}
 
 
 async def test_a_scope_without_what_it_reads_is_told_so(memory, answer):

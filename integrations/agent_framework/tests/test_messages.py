@@ -19,6 +19,11 @@ PDF = Content.from_data(b"x", "application/pdf")
             [PDF, Content.from_data(b"x", "audio/wav")],
             "[file: application/pdf, 1 kB]\n[audio: audio/wav, 1 kB]",
         ),
+        (
+            "user",
+            [Content.from_data(b"x", "application/pdf", name="a.pdf"), Content.from_hosted_file("f1", name="b.pdf")],
+            "[file: a.pdf, application/pdf, 1 kB]\n[file: b.pdf, f1]",
+        ),
         ("system", ["Be brief."], None),
         ("assistant", [Content.from_text_reasoning(text="hm")], None),
         ("assistant", [Content.from_function_call("1", "look", arguments={})], None),

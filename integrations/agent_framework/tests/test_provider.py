@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from agent_framework import (
@@ -260,6 +261,19 @@ async def test_media_and_names_and_times(memory, scripted):
     asked, _ = sorted(memory.messages(), key=lambda message: message.role == "assistant")
     assert (asked.content, asked.name) == ("What is this?\n[image: https://example.org/a.png]", "Ana")
     assert asked.sent_at.isoformat() == "2026-05-04T10:00:00+00:00"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_recall_tool_does_not_find_the_question_that_it_answers(memory, scripted, call, stream):
+    model = scripted(call("recall", query="user's dentist"), "I don't know.")
+    made = agent(model, memory)
+    if stream:
+        async for _ in made.run("What's my dentist called?", stream=True):
+            pass
+    else:
+        await made.run("What's my dentist called?")
+    (content,) = model.results()
+    assert json.loads(content.result) == {"evidence": "none", "results": []}
 
 
 async def test_many_runs_at_once_stay_apart(memory, scripted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from anthropic.lib.tools import ToolError
 
 from anthropic_memory_mnemic import AsyncMnemicMemoryTool, MnemicMemoryTool
 
@@ -64,6 +65,31 @@ def test_what_claude_gets_wrong_it_is_told(memory, scripted, wrong):
     assert result["content"]
     assert final.content[0].text == "Sorry."
     assert memory.list() == []
+
+
+COMMANDS = [
+    VIEW,
+    CREATE,
+    {"command": "str_replace", "path": "/memories/trip.md", "old_str": "March", "new_str": "May"},
+    {"command": "insert", "path": "/memories/trip.md", "insert_line": 0, "insert_text": "x"},
+    {"command": "delete", "path": "/memories/trip.md"},
+    {"command": "rename", "old_path": "/memories/trip.md", "new_path": "/memories/a.md"},
+]
+
+
+@pytest.mark.parametrize("value", [..., None, {}])
+@pytest.mark.parametrize(("given", "missing"), [(given, name) for given in COMMANDS for name in given])
+async def test_a_missing_argument_is_named(memory, given, missing, value):
+    sync, asynchronous = MnemicMemoryTool(memory), AsyncMnemicMemoryTool(memory)
+    sync.call(CREATE)
+    told = rf"^Wrong arguments: ({given['command']}: )?[^;]*{missing}[^;]*\. Nothing was done\.$"
+    wrong = {name: value if name == missing else one for name, one in given.items()}
+    wrong = {name: one for name, one in wrong.items() if one is not ...}
+    with pytest.raises(ToolError, match=told):
+        sync.call(wrong)
+    with pytest.raises(ToolError, match=told):
+        await asynchronous.call(wrong)
+    assert [note.content for note in memory.list()] == [f"{CREATE['path']}\n{CREATE['file_text']}"]
 
 
 def test_a_run_that_fails_keeps_what_was_written(memory, scripted):

@@ -9,7 +9,7 @@ from crewai import Crew
 from crewai.tools import BaseTool
 from pydantic import TypeAdapter
 
-from crewai_mnemic import mnemic_tools
+from crewai_mnemic import MnemicRecall, mnemic_tools
 from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory, StoreFull
 
 
@@ -20,6 +20,14 @@ def test_what_is_remembered_is_recalled_in_another_run(memory, scripted, agent_o
     assert agent_of(model, mnemic_tools(memory)).kickoff("Where do I live?").raw == "In Lisbon."
     assert [hit["text"] for hit in json.loads(model.results[0])["results"]] == ["Ana lives in Lisbon."]
     assert memory.messages() == []
+
+
+def test_recall_does_not_find_the_words_that_the_run_is_about(memory, scripted, agent_of):
+    asked = memory.add("What's my dentist called?", session="monday")[0].id
+    model = scripted(("recall", {"query": "user's dentist"}), "I don't know.")
+    with MnemicRecall(memory).run(exclude=[asked]):
+        agent_of(model, mnemic_tools(memory)).kickoff("What's my dentist called?")
+    assert json.loads(model.results[0]) == {"evidence": "none", "results": []}
 
 
 def test_a_crew_with_a_cache_is_not_answered_from_it(memory, scripted, crew_of):

@@ -276,14 +276,15 @@ def test_blocks_and_images(memory: Memory, scripted: Any) -> None:
     memory.add("My cat is called Miso.")
     model = scripted(AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "That is "}, "Miso."]))
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    question = HumanMessage([{"type": "text", "text": "Who is this cat?"}, image])
+    plan = {"type": "file", "base64": "AA", "mime_type": "application/pdf", "extras": {"filename": "plan.pdf"}}
+    question = HumanMessage([{"type": "text", "text": "Who is this cat?"}, image, plan])
     agent_of(model, MnemicMiddleware(memory)).invoke({"messages": [question]}, thread("t1"))
     shown = model.seen[0][0].content
-    assert [block["type"] for block in shown] == ["text", "text", "image_url"]
+    assert [block["type"] for block in shown] == ["text", "text", "image_url", "file"]
     assert "My cat is called Miso." in shown[0]["text"]
-    assert question.content == [{"type": "text", "text": "Who is this cat?"}, image]
+    assert question.content == [{"type": "text", "text": "Who is this cat?"}, image, plan]
     assert said(memory, session="t1") == [
-        "user: Who is this cat?\n[image: image/png, 1 kB]",
+        "user: Who is this cat?\n[image: image/png, 1 kB]\n[file: plan.pdf, application/pdf, 1 kB]",
         "assistant: That is Miso.",
     ]
 

@@ -143,6 +143,14 @@ async def test_two_users_of_one_agent(memory: Memory, scripted: Any, way: str) -
 
 
 @every_way
+async def test_recall_does_not_find_the_question_that_it_answers(memory: Memory, scripted: Any, way: str) -> None:
+    model = scripted(call("recall", query="user's dentist"), "I don't know.")
+    agent = create_agent(model, mnemic_tools(memory), middleware=[MnemicMiddleware(memory)])
+    told = await run(agent, "What's my dentist called?", way)
+    assert json.loads(next(m for m in told if isinstance(m, ToolMessage)).text) == {"evidence": "none", "results": []}
+
+
+@every_way
 async def test_recall_then_forget_by_id(memory: Memory, scripted: Any, way: str) -> None:
     memory.remember("Ana lives in Lisbon", id="m1", tags=["home"])
     agent = create_agent(

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 import pytest
-from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.base.llms.types import DocumentBlock, ToolCallBlock
 from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
 from pydantic import ValidationError
 
@@ -118,6 +118,16 @@ def test_names_and_several_blocks(memory):
     assert [(m.role, m.name, m.content) for m in memory.messages()] == [
         ("user", "Ana", "A cat.\n[image: image/gif, 1 kB]\nA dog."), ("assistant", None, "Cute."),
     ]  # fmt: skip
+
+
+def test_a_document_is_stored_by_its_name(memory):
+    blocks = [DocumentBlock(data=b"x" * 3_000, title="lease.pdf", document_mimetype="application/pdf")]
+    blocks.append(DocumentBlock(data=b"x", document_mimetype="text/plain"))
+    MnemicChatMemory(memory=memory).put(ChatMessage(role="user", blocks=blocks))
+    (message,) = memory.messages()
+    named, untitled = message.content.split("\n")
+    assert named.startswith("[file: lease.pdf, ")
+    assert untitled == "[file: 1 kB]"
 
 
 def test_a_session_that_is_opened_again_has_media_by_reference(memory):

@@ -21,7 +21,7 @@ from agents.testing import assistant_message, function_call
 from openai.types.responses import ResponseReasoningItem
 
 from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory
-from openai_agents_mnemic import MnemicSession
+from openai_agents_mnemic import MnemicSession, mnemic_tools
 from openai_agents_mnemic.items import text_of
 
 ASKED = {"role": "user", "content": "Where is my parcel?"}
@@ -90,13 +90,15 @@ async def test_a_message_in_parts_keeps_them(memory, scripted, said):
     parts = [
         {"type": "input_text", "text": "What does Ana paint here?"},
         {"type": "input_image", "image_url": "https://example.org/a.png", "detail": "auto"},
+        {"type": "input_file", "file_data": "data:application/pdf;base64,AA", "filename": "plan.pdf"},
     ]
     session = MnemicSession(memory, "s")
     await run(Agent(name="A", model=model), [{"role": "user", "content": parts}], session)
     shown = model.calls[0].input[0]["content"]
     assert "Ana paints the sea." in shown[0]["text"]
     assert shown[1:] == parts
-    assert said()[0] == "What does Ana paint here?\n[image: https://example.org/a.png]"
+    media = "[image: https://example.org/a.png]\n[file: plan.pdf, application/pdf, 1 kB]"
+    assert said()[0] == f"What does Ana paint here?\n{media}"
     assert (await session.get_items())[0]["content"] == parts
 
 
@@ -186,6 +188,36 @@ async def test_what_is_erased_leaves_a_history_that_a_model_takes(memory):
     (call,) = [message for message in memory.messages(role="tool", status="archived") if "parcel" in message.content]
     memory.forget(ids=[call.id], hard=True)
     assert await session.get_items() == [ASKED, ASKED, REASONED, ANSWERED]
+
+
+async def test_a_request_to_forget_stays_in_the_history_of_its_answer_alone(memory, scripted, said):
+    memory.scoped(session="monday").add("I am allergic to nuts.")
+    forget = function_call("forget", {"description": "I am allergic to nuts"}, call_id="c1")
+    model, request = scripted("Hello!", forget, "Done.", "Nothing."), "Please forget I am allergic to nuts."
+    agent, session = Agent(name="A", model=model, tools=mnemic_tools(memory)), MnemicSession(memory, "friday")
+    for text in ("Hello there, my friend.", request, "What do you know?"):
+        await run(agent, text, session)
+    assert said() == ["Hello there, my friend.", "Hello!", "Done.", "What do you know?", "Nothing."]
+    again = MnemicSession(memory, "friday")
+    assert [item.get("role") or item["type"] for item in await again.get_items()] == [
+        "user", "assistant", "user", "function_call", "function_call_output", "assistant", "user", "assistant",
+    ]  # fmt: skip
+    assert (await again.get_items(6))[0]["content"] == request
+    assert "nuts" not in str(memory.scoped(session="sunday").search("nuts"))
+    (kept,) = [one for one in memory.messages(status="archived") if one.content == request]
+    memory.forget(ids=[kept.id], hard=True)
+    assert request not in str(await again.get_items())
+    memory.forget(ids=[memory.messages()[0].id])
+    assert text_of((await again.get_items())[0]) == "Hello!"
+
+
+async def test_what_is_taken_back_during_a_turn_does_not_return(memory):
+    session = MnemicSession(memory, "s")
+    await session.add_items([{"role": "user", "content": "one"}])
+    await session.pop_item()
+    await session.add_items([{"role": "user", "content": "two"}])
+    await session.add_items([{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}])
+    assert [item.get("content") for item in await session.get_items()] == ["two", None]
 
 
 async def test_what_is_cancelled_while_it_is_stored_is_stored_whole(memory, monkeypatch):

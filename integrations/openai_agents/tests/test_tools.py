@@ -10,7 +10,7 @@ from agents import Agent, Runner
 from agents.testing import function_call
 
 from mnemic import AsyncMemory, ConfigurationError, StoreFull
-from openai_agents_mnemic import mnemic_tools
+from openai_agents_mnemic import MnemicSession, mnemic_tools
 
 
 @dataclass
@@ -45,6 +45,19 @@ async def test_the_scope_comes_from_the_context(memory, scripted):
     assert [record.content for record in memory.scoped(user="bea").list()] == ["I am bea."]
     found = json.loads(await called(memory, scripted, "recall", {"query": "Who am I?"}, Visitor("bob"), **scope))
     assert [hit["text"] for hit in found["results"]] == ["I am bob."]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_recall_does_not_find_the_question_that_it_answers(memory, scripted, streamed):
+    model = scripted("Hello!", function_call("recall", {"query": "user's dentist"}, call_id="c1"), "I don't know.")
+    agent, session = Agent(name="A", model=model, tools=mnemic_tools(memory)), MnemicSession(memory, "monday")
+    await Runner.run(agent, "Hello, I like tea.", session=session)
+    if streamed:
+        result = Runner.run_streamed(agent, "What's my dentist called?", session=session)
+        assert [event async for event in result.stream_events()]
+    else:
+        await Runner.run(agent, "What's my dentist called?", session=session)
+    assert "dentist" not in model.calls[-1].input[-1]["output"]
 
 
 async def test_a_scope_without_what_it_reads_is_told_so(memory, scripted):

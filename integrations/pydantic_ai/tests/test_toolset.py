@@ -10,7 +10,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
 from mnemic import AsyncMemory, ConfigurationError, StoreFull
-from pydantic_ai_mnemic import mnemic_toolset
+from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
 
 
 @dataclass
@@ -44,6 +44,13 @@ def test_remember_recall_forget(memory, scripted):
     assert recalled.content["results"][0]["text"] == "Ana lives in Lisbon."
     assert forgotten.content.startswith(f"{record.id}: forgotten\nx: ")
     assert memory.list() == []
+
+
+def test_recall_does_not_find_the_question_that_it_answers(memory, scripted):
+    model = scripted(ToolCallPart("recall", {"query": "user's dentist"}), "I don't know.")
+    Agent(model, capabilities=[MnemicCapability(memory)]).run_sync("What's my dentist called?")
+    (found,) = returned(model)
+    assert found.content == {"evidence": "none", "results": []}
 
 
 def test_forgetting_by_description(memory, scripted):

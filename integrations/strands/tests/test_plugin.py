@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 
 import pytest
 from pydantic import BaseModel
@@ -182,6 +183,38 @@ def test_quiet_time_begins_after_the_invocation(memory, scripted, call):
     assert memory.idle.wait() > 0
 
 
+def test_the_recall_tool_does_not_find_the_question_that_it_answers(memory, scripted, call):
+    model = scripted(call("recall", query="user's dentist"), "I don't know.")
+    agent(model, memory)("What's my dentist called?")
+    (result,) = model.results()
+    assert json.loads(result["content"][0]["text"]) == {"evidence": "none", "results": []}
+
+
+@pytest.mark.parametrize("message", [None, "Stopped."])
+async def test_a_cancelled_invocation_has_no_answer(memory, scripted, said, message):
+    model = scripted("one two three", "Hi.")
+    made = agent(model, memory)
+    async for event in made.stream_async("Count!"):
+        if "data" in event:
+            made.cancel(message=message)
+    assert made.messages[-1]["content"] == [{"text": message or "Cancelled by user"}]
+    assert said() == ["Count!"]
+    await made.invoke_async("Hello!")
+    assert said() == ["Count!", "Hello!", "Hi."]
+
+
+def test_a_cancel_between_the_calls_of_the_model_is_no_answer(memory, scripted, call, said):
+    @tool
+    def stop() -> str:
+        """Stop."""
+        made.cancel(message="Stopped.", after_current_tools=True)
+        return "done"
+
+    made = agent(scripted([{"text": "I stop."}, call("stop")]), memory, tools=[stop])
+    assert str(made("Stop!")).strip() == "Stopped."
+    assert said() == ["Stop!", "I stop."]
+
+
 def test_two_users_of_one_agent(memory, scripted, said):
     def ask(text, user):
         made = Agent(model, plugins=[plugin], callback_handler=None)
@@ -259,9 +292,10 @@ def test_media_is_a_reference(memory, scripted, said):
     image = {"image": {"format": "png", "source": {"bytes": b"x"}}}
     model = scripted("A tree.")
     memory.remember("Ana paints a tree.")
-    agent(model, memory)([{"text": "What does Ana paint here?"}, image])
+    plan = {"document": {"format": "pdf", "name": "plan of the garden", "source": {"bytes": b"x"}}}
+    agent(model, memory)([{"text": "What does Ana paint here?"}, image, plan])
     assert [*model.seen[0][0]["content"][1]] == ["image"]
-    assert said() == ["What does Ana paint here?\n[image: png, 1 kB]", "A tree."]
+    assert said() == ["What does Ana paint here?\n[image: png, 1 kB]\n[file: plan of the garden, pdf, 1 kB]", "A tree."]
 
 
 @pytest.mark.parametrize("wrong", [None, "./memory", {"user": "ana"}, AsyncMemory])

@@ -5,8 +5,9 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
-  ``unstored_in_session``, ``edited_out``, ``Conversation``;
-- storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``;
+  ``unstored_in_session``, ``edited_out``, ``name_of``, ``Conversation``;
+- storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``; which
+  records are those of the turn under way: ``turn_ids``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
@@ -36,6 +37,7 @@ from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, r
 from mnemic.adapters.conversations import (
     Conversation,
     edited_out,
+    name_of,
     note_edit,
     session_messages,
     session_words,
@@ -43,7 +45,7 @@ from mnemic.adapters.conversations import (
     unstored_in_session,
 )
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
-from mnemic.adapters.storing import AGAIN, COMPARED, last_of_session, store_new
+from mnemic.adapters.storing import AGAIN, COMPARED, last_of_session, store_new, turn_ids
 from mnemic.adapters.threads import (
     Clean,
     Marks,
@@ -63,7 +65,7 @@ __all__ = [
     "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource",
     "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location",
     "checked_memory", "checked_options", "contains", "edited_out", "evidence", "hit_metadata", "in_worker", "last_of_session",
-    "location_of", "log_rejected", "note_edit", "recall_failures_logged", "run_of", "sent_at", "session_messages",
-    "session_words", "shown_in_session", "store_new", "text_of_parts", "unstored", "unstored_in_session", "with_tools",
-    "words_of",
+    "location_of", "log_rejected", "name_of", "note_edit", "recall_failures_logged", "run_of", "sent_at", "session_messages",
+    "session_words", "shown_in_session", "store_new", "text_of_parts", "turn_ids", "unstored", "unstored_in_session",
+    "with_tools", "words_of",
 ]  # fmt: skip

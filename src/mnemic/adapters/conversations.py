@@ -85,7 +85,7 @@ def edited_out(memory: Memory, session: str, messages: Iterable[Message]) -> set
         messages: of the session.
     """
     names = {*_noted(memory, session)}
-    return {message.id for message in messages if names and _name(message) in names}
+    return {message.id for message in messages if names and name_of(message) in names}
 
 
 def _noted(memory: Memory, session: str) -> list[str]:
@@ -93,8 +93,8 @@ def _noted(memory: Memory, session: str) -> list[str]:
     return [str(name) for message in last for name in message.metadata.get("messages", ())]
 
 
-def _name(message: Message) -> str:
-    """A digest of the id, which itself may look like a card number and would be redacted."""
+def name_of(message: Message) -> str:
+    """A digest of the id, for metadata: the id may look like a card number and would be redacted, and has one of the text."""
     return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
 
 
@@ -109,7 +109,7 @@ def note_edit(memory: Memory, session: str, given: Sequence[Words], replaced: Se
         limit: how many of the latest messages of the session are compared.
     """
     before, seen = _noted(memory, session), {*replaced}
-    said = [(_name(m), words_of(m)) for m in session_messages(memory, session, limit)]
+    said = [(name_of(m), words_of(m)) for m in session_messages(memory, session, limit)]
     after = left_out([one for one in said if not given or one[1] in seen or one[0] in before], given, before)
     if after != before:
         mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.adapters.calls import log_rejected
-from mnemic.adapters.threads import Thread, unanswered
+from mnemic.adapters.threads import Thread, unanswered, words_of
 from mnemic.aio import AsyncMemory
 from mnemic.types import Message
 
@@ -20,6 +20,17 @@ async def last_of_session(memory: AsyncMemory) -> Sequence[Message]:
     """The last messages of the session of a handle, oldest first; none without a session."""
     session = memory.scope.session
     return () if session is None else await memory.messages(session=session, limit=COMPARED)
+
+
+async def turn_ids(memory: AsyncMemory, thread: Thread) -> list[str]:
+    """The ids of the messages that say what the user's last turn says, in whatever session and under whatever ids.
+
+    Raises:
+        StoreError: the record cannot be read.
+    """
+    words = thread.turn_words()
+    last = await memory.messages(limit=COMPARED) if words else ()
+    return [record.id for record in last if record.id and words_of(record) in words]
 
 
 async def store_new(

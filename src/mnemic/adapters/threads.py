@@ -253,6 +253,11 @@ class Thread:
         users = len(self.messages) if last is None else last
         return next((at + 1 for at in range(users - 1, -1, -1) if self.messages[at].role == "assistant"), 0)
 
+    def turn_words(self) -> set[Words]:
+        """The words of the records of the user's last turn and of what follows it."""
+        records = self.records(range(self.last_turn(), len(self.messages)))
+        return {(record.role, _digest(self._clean(record.content).strip())) for record in records}
+
     def repeated(self, start: int, records: Sequence[Message], since: datetime) -> list[int]:
         """Positions of the last turn's messages that are in the record: the request was made before.
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from mnemic.adapters.binding import checked_options
+from mnemic.adapters.storing import turn_ids
+from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
@@ -66,8 +68,7 @@ async def find(memory: AsyncMemory, query: str, **given: Any) -> tuple[Evidence,
 
 async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
     """What ``find`` finds, as JSON values, quoted and without empty fields."""
-    evidence, hits = await find(memory, query, **given)
-    return {"evidence": evidence, "results": [_hit(hit) for hit in hits]}
+    return _answer(*await find(memory, query, **given))
 
 
 class Search:
@@ -88,8 +89,34 @@ class Search:
         self._most = max_results
 
     async def __call__(self, memory: AsyncMemory, query: str, limit: int, **given: Any) -> dict[str, Any]:
-        """At most ``limit`` results; see ``recall``."""
-        return await recall(memory, query, k=min(limit, self._most), **self._ranked, **given)
+        """What ``find`` finds, as ``recall`` gives it."""
+        return _answer(*await self.find(memory, query, limit, **given))
+
+    async def find(
+        self,
+        memory: AsyncMemory,
+        query: str,
+        limit: int,
+        *,
+        thread: Thread | None = None,
+        exclude: str | Sequence[str] = (),
+        **given: Any,
+    ) -> tuple[Evidence, Sequence[Hit]]:
+        """The evidence and the hits of a call by a model, without what the user says in the turn that it answers.
+
+        A model asks in words of its own, and its own question, repeated, would be the best evidence there is.
+
+        Args:
+            memory: bound to the user.
+            query: what is asked.
+            limit: at most so many hits.
+            thread: the conversation so far; only its last turn is left out, because a model looks up the ids of earlier ones.
+            exclude: ids of the turn's messages, for a framework that shows its tools no messages.
+            given: other arguments of ``Memory.search``.
+        """
+        left_out = [exclude] if isinstance(exclude, str) else [*exclude]
+        left_out += await turn_ids(memory, thread) if thread else ()
+        return await find(memory, query, k=min(limit, self._most), exclude=left_out, **self._ranked, **given)
 
 
 async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: bool = False) -> str:
@@ -122,7 +149,12 @@ def _fate(receipt: Receipt, *, dry_run: bool) -> str:
     return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
+def _answer(evidence: Evidence, hits: Sequence[Hit]) -> dict[str, Any]:
+    return {"evidence": evidence, "results": [fields(hit) for hit in hits]}
+
+
+def fields(hit: Hit) -> dict[str, Any]:
+    """A hit as JSON values, quoted and without empty fields."""
     said = hit.valid_at or hit.sent_at
     shown = {
         "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted_speaker(hit),

@@ -34,12 +34,15 @@ _HIDDEN_KINDS = frozenset(
 """Kinds of parts without spoken text."""
 
 _ADDRESS = ("url", "uri", "image_url", "audio_url", "video_url", "file_url", "file_uri", "fileUri")
-_NAME = ("filename", "file_name", "name", "path", "file_id")
+_NAME = ("filename", "file_name", "display_name", "displayName", "name", "title")
+_PLACE = ("path", "file_id")
 _DATA = ("data", "base64", "bytes", "file_data", "image")
 _TYPE = ("media_type", "mime_type", "mimeType", "image_mimetype", "format")
 _CAPTION = ("caption", "alt", "alt_text", "description")
 LONGEST = 500
 """Most characters of a reference."""
+NAME_START, NAME_END = 80, 20
+"""Characters of a longer name that are kept: its end says what kind of file it is."""
 REFERENCE = re.compile(rf"\[(?:{'|'.join(sorted(set(_MEDIA.values())))})(?:: [^\]\n]{{1,{LONGEST + 20}}})?\][ \n]?")
 """What stands in a text for an image, a recording, a video or a file, without its caption."""
 
@@ -57,8 +60,8 @@ def join_parts(content: object, place: str, *, kind: str = "type", joint: str = 
     """The content of a message as text; also returns the kinds of parts that are not text.
 
     An image, a recording or a file becomes its reference and caption, such as ``[image: https://...]``; inline data its
-    type and size, such as ``[image: image/png, 34 kB]``. Reasoning and tool calls are dropped; a part of another kind
-    becomes the name of its kind.
+    type and size, such as ``[image: image/png, 34 kB]``. What has a name begins with it: ``[file: lease.pdf, application/pdf,
+    3 kB]``. Reasoning and tool calls are dropped; a part of another kind becomes the name of its kind.
 
     Args:
         content: a text, a part, a list of parts, or None for nothing. A part is a string or an object with a kind, or with
@@ -104,7 +107,7 @@ def text_of_parts(parts: Iterable[object], *, kind: str = "type", joint: str = "
 
     Returns:
         The text, with references such as ``[image: https://...]``, or ``[image: image/png, 34 kB]`` for inline data, each
-        with the caption of its part.
+        with the name of the file, if it has one, and with the caption of its part.
     """
     texts: list[tuple[str, bool]] = []
     for item in parts:
@@ -172,14 +175,25 @@ def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _reference(values: Sequence[Mapping[str, object]]) -> str:
-    address = _first(values, _ADDRESS)
-    if address.startswith("data:"):
-        head, _, data = address.partition(",")
-        return _data_summary(head.removeprefix("data:").partition(";")[0], data)
+    """What a file is called, and where it is; of inline data its type and size."""
+    address, name = _first(values, _ADDRESS), _file_name(_first(values, _NAME))
     data = next((value[key] for value in values for key in _DATA if isinstance(value.get(key), (str, bytes))), None)
-    if not address and isinstance(data, (str, bytes)):
-        return _data_summary(_first(values, _TYPE), data)
-    return (address or _first(values, _NAME))[:LONGEST]
+    if address.startswith("data:"):
+        address, data = "", address
+    if address:
+        place, name = address, "" if name in address else name
+    elif isinstance(data, (str, bytes)):
+        place = _data_summary(_first(values, _TYPE), data)
+    else:
+        place = "" if name else _first(values, _PLACE)
+    return ", ".join(filter(None, (name, place)))[:LONGEST]
+
+
+def _file_name(name: str) -> str:
+    """A name that fits into the brackets of a reference, on one line."""
+    name = " ".join("".join(c if c.isprintable() and c not in "[]" else " " for c in name).split())
+    cut = len(name) > NAME_START + NAME_END
+    return f"{name[:NAME_START]}\u2026{name[-NAME_END:]}" if cut else name
 
 
 def _first(values: Sequence[Mapping[str, object]], keys: Sequence[str]) -> str:
@@ -189,7 +203,10 @@ def _first(values: Sequence[Mapping[str, object]], keys: Sequence[str]) -> str:
 
 
 def _data_summary(media_type: str, data: str | bytes) -> str:
-    """Type and size of inline data; strings are base64."""
+    """Type and size of inline data; strings are base64, or an address with it."""
+    if isinstance(data, str) and data.startswith("data:"):
+        head, _, data = data.removeprefix("data:").partition(",")
+        media_type = head.partition(";")[0]
     size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
     return ", ".join(filter(None, (media_type[:LONGEST], f"{-(-size // 1000):,} kB")))
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mnemic import validation
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
+from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import stated
 from mnemic.lifecycle.revision import update_derived
 from mnemic.recall.context import quoted
@@ -30,7 +31,7 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.differences import says_something
+from mnemic.text.differences import of_the_speaker, says_something
 from mnemic.text.english import is_english, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -47,6 +48,7 @@ from mnemic.types import (
     Scope,
     Status,
     Stored,
+    searchable,
 )
 from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending, top
 
@@ -69,6 +71,8 @@ NEAR, NEAR_WORDS = 0.12, 0.34
 """Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
 """Most kept records that are named."""
+TOLD = 50
+"""Most memories of a language model that are read in the speaker's own words."""
 QUOTED = 120
 """Characters of a record that its receipt quotes."""
 LONGEST = 20_000
@@ -128,7 +132,9 @@ class _Request:
 
 
 def _request(description: str) -> _Request:
-    words: list[str] = []
+    english, words = is_english(description), list[str]()
+    if english:
+        description = of_the_speaker(description)
     for sentence in sentences(description):
         runs = _runs(sentence)
         words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
@@ -139,7 +145,6 @@ def _request(description: str) -> _Request:
     begin = next((at for at, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    english = is_english(description)
     named = names(text) if english else ()  # elsewhere a capital is no sign of a name
     return _Request(
         text=text if english else topic,
@@ -207,11 +212,15 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     worth = np.zeros(len(view.columns), np.float32)
     for term, rows in having.items():
         worth[rows] += weights[term] / total
-    rows, close = _closest(runtime, view, allowed, worth, request.text)
+    vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
+    rows, cosines, usual = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
     held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
-    rows, close = rows[held], close[held]
+    rows, cosines = rows[held], cosines[held]
     records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    told = _told(runtime, records, cosines) if request.english and vector is not None else {}
+    cosines = cosines if vector is None else _as_told(view, vector, cosines, told)
+    close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
     said = [_terms_of(record) for record in records]
     share = [sum(weights[term] for term in terms.intersection(weights)) for terms in said]
     named = np.array([request.names <= terms for terms in said], np.bool_)
@@ -221,27 +230,28 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
-        own=named & ~asks & ~_about_another(runtime, view, rows, request),
+        own=named & ~asks & ~_about_another(runtime, view, rows, told, request),
         asks=asks,
     )
 
 
 def _only_asks(record: Stored, request: _Request) -> bool:
-    terms = {*content_terms(record.value.content)}
+    terms = {*content_terms(of_the_speaker(record.value.content))}
     return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
 
 
-def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Floats, text: str) -> tuple[Rows, Floats]:
-    """Rows that share words with a text or are near to it, with their cosines above what is usual, scaled to 0..1.
+def _closest(
+    view: View, allowed: NDArray[np.bool_], worth: Floats, vector: Floats | None
+) -> tuple[Rows, Floats, float]:
+    """Rows that share words with a request or are near to its vector, with their cosines and what is usual among them.
 
     Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
     the first few records of a user are not measured by each other alone.
     """
     rows = top(worth, allowed, SHARING, above=0.0)
-    vector = runtime.indexer.query(text, view.model, view.vectors.dimension)
     if vector is None:
         rows = ascending(len(view.columns), rows)
-        return rows, np.zeros(len(rows), np.float32)
+        return rows, np.zeros(len(rows), np.float32), 0.0
     cosines = view.vectors.cosines([vector])
     cosines.settle(allowed)
     near = top(cosines.values, allowed, NEAREST, above=-2.0)
@@ -249,10 +259,34 @@ def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Fl
     cosines.sharpen(rows)
     others = cosines.values[near[worth[near] < ALL - 1e-6]]
     usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
-    return rows, np.clip((cosines.values[rows] - usual) / (1 - usual), 0, 1).astype(np.float32)
+    return rows, cosines.values[rows], usual
 
 
-def _about_another(runtime: Runtime, view: View, rows: Rows, request: _Request) -> NDArray[np.bool_]:
+def _told(runtime: Runtime, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
+    """The vectors of the nearest memories that call the speaker "the user", as the speaker would say them, by place."""
+    texts: dict[int, str] = {}
+    order: list[int] = np.argsort(-cosines, kind="stable").tolist()
+    for at in order:
+        value = records[at].value
+        if isinstance(value, MemoryRecord) and (own := of_the_speaker(text := searchable(value))) != text:
+            texts[at] = own
+        if len(texts) == TOLD:
+            break
+    vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
+    return {at: vector for at, vector in zip(texts, vectors, strict=True) if vector is not None}
+
+
+def _as_told(view: View, vector: Floats, cosines: Floats, told: Mapping[int, Floats]) -> Floats:
+    """Cosines with a vector, of what is told of the speaker in the speaker's own words."""
+    found = cosines.copy()
+    if told:
+        found[[*told]] = compared(vector, np.stack([*told.values()]), view.vectors.centre)
+    return found
+
+
+def _about_another(
+    runtime: Runtime, view: View, rows: Rows, told: Mapping[int, Floats], request: _Request
+) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
     found: list[Floats] = []
     for holder in ("my relative's", "my") if request.own else ():
@@ -260,7 +294,7 @@ def _about_another(runtime: Runtime, view: View, rows: Rows, request: _Request) 
         if vector is not None:
             cosines = view.vectors.cosines([vector])
             cosines.sharpen(rows)
-            found.append(cosines.values[rows])
+            found.append(_as_told(view, vector, cosines.values[rows], told))
     return found[0] - found[1] >= ANOTHERS if len(found) > 1 else np.zeros(len(rows), np.bool_)
 
 

@@ -270,7 +270,7 @@ def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") ->
         matter: what both are about; its words distinguish nothing, unless they are all that the statement has.
         speaker: the name of whoever says the text, which a statement has in place of "I".
     """
-    statement = _of_the_speaker(statement, speaker)
+    statement = of_the_speaker(statement, speaker)
     about, said = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
     about = frozenset[str]() if said <= about else about
     wanted = values(statement) - about
@@ -294,7 +294,7 @@ def has_exchanged(first: str, second: str) -> bool:
 
     Stop words are of the frame: "Globex pays by card" is not about the same as "Globex pays in euros".
     """
-    sides = [index_terms(_of_the_speaker(text)) for text in (first, second)]
+    sides = [index_terms(of_the_speaker(text)) for text in (first, second)]
     if max(map(len, sides)) > _MAX_ALIGNED or sides[0][:1] != sides[1][:1] or differs(first, second) == "role":
         return False
     parts = _unequal(*sides)
@@ -309,7 +309,7 @@ def has_other_value(first: str, second: str) -> bool:
     return any(sides[0][kind] - sides[1][kind] and sides[1][kind] - sides[0][kind] for kind in sides[0])
 
 
-def _of_the_speaker(statement: str, speaker: str = "") -> str:
+def of_the_speaker(statement: str, speaker: str = "") -> str:
     """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
     named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None
     told = named.sub(_first_person, statement) if named else statement

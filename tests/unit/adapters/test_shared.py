@@ -11,6 +11,8 @@ from mnemic import AsyncMemory, ConfigurationError, EmbedderError, InvalidInput,
 from mnemic.adapters import (
     OpenRuns,
     Recall,
+    Thread,
+    ThreadMessage,
     as_async,
     bind,
     blocking,
@@ -186,3 +188,22 @@ def test_tools(memory):
     assert use(lambda m: tools.forget(m, ids=[hit["id"]])) == f"{hit['id']}: forgotten"
     with pytest.raises(InvalidInput, match="Not remembered"):
         use(lambda m: tools.remember(m, " "))
+
+
+async def test_the_recall_tool_leaves_out_the_turn_that_it_answers(memory):
+    asked = ["Which tea do I like?", "What's my dentist called?"]
+    memory.scoped(session="s").add([Message(role="user", content=text) for text in asked])
+    turn = [
+        ThreadMessage(role="user", text="Which tea do I like?"),
+        ThreadMessage(role="assistant", text="I can't say."),
+    ]
+    turn.append(ThreadMessage(role="user", text="What's my dentist called?"))
+    thread, search = Thread(turn, scope=memory.scope, clean=str), tools.Search()
+    found = await search(AsyncMemory.over(memory), "user's dentist", 5, thread=thread)
+    assert found["evidence"] == "none"
+    assert "What's my dentist called?" not in str(found)
+    (tea,) = (await search(AsyncMemory.over(memory), "like which tea", 1, thread=thread))["results"]
+    assert tea["text"] == "Which tea do I like?"
+    assert "dentist" in str(await search(AsyncMemory.over(memory), "user's dentist", 5))
+    dentist = memory.messages()[1].id
+    assert "dentist" not in str(await search(AsyncMemory.over(memory), "user's dentist", 5, exclude=dentist))

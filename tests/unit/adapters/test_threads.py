@@ -16,6 +16,7 @@ from mnemic.adapters import (
     contains,
     evidence,
     store_new,
+    turn_ids,
     unstored,
     with_tools,
     words_of,
@@ -291,3 +292,26 @@ def test_notes_reach_the_record_once_and_the_metadata_of_others_does_no_harm(mem
     view = here.sessions.current()
     assert (view.tools, len(view.messages)) == ({"clock": 1}, 6)
     assert "Tools: clock (1)." in memory.get(here.sessions.summarise().id).content
+
+
+TURN = st.lists(
+    st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["hi", "hello", TOKEN, f"{TOKEN} x " * 2_000])),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(TURN, st.sampled_from(["s", "t"]))
+async def test_the_records_of_the_last_turn_are_found_by_their_words(turn, session):
+    said = [ThreadMessage(role=role, text=text, key=str(at)) for at, (role, text) in enumerate(turn)]
+    async with AsyncMemory(":memory:", user="ana", embedder="hashing") as memory:
+        clean = memory.admin.redacted
+        stored = thread(*said, session=session, clean=clean)
+        receipts = await memory.scoped(session=session).add(stored.records())
+        last = {record.id for record in stored.records(range(stored.last_turn(), len(said)))}
+        keyless = thread(*(ThreadMessage(role=one.role, text=one.text) for one in said), session="u", clean=clean)
+        found = {*await turn_ids(memory, keyless)}
+    assert last <= found <= {receipt.id for receipt in receipts}
+    words = {(said[at].role, said[at].text) for at in range(stored.last_turn(), len(said))}
+    others = [at for at, one in enumerate(said) if (one.role, one.text) not in words]
+    assert found.isdisjoint(record.id for record in stored.records(others))

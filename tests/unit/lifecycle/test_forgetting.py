@@ -5,6 +5,8 @@ import re
 import warnings
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mnemic import AsyncMemory, InvalidInput, Memory, Message, TooManyHits
 from mnemic.llm import LanguageModel
@@ -80,6 +82,56 @@ def test_what_people_mean_goes_and_nothing_else(of_a_model, request_, meant):
 def test_what_stays_says_why(of_a_model, request_, spared, why):
     reasons = {r.id: r.reason for r in of_a_model.forget(request_, dry_run=True).rejected}
     assert reasons[spared] == f"{why}, and was kept: {ABOUT_ME[spared]}"
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "request_"),
+    [
+        ("I'm allergic to nuts.", "The user is allergic to nuts.", "my nut allergy"),
+        ("I'm allergic to nuts.", "The user is allergic to nuts.", "the user's nut allergy"),
+        ("I live in Porto.", "The user lives in Porto.", "where I live"),
+        ("I live in Porto.", "The user lives in Porto.", "where the user lives"),
+        ("I weigh 82 kilos.", "The user weighs 82 kilos.", "my weight"),
+        ("I was diagnosed with diabetes.", "The user was diagnosed with diabetes.", "the user's diabetes"),
+    ],
+)
+def test_the_speaker_is_the_user_whoever_tells_it(said, told, request_):
+    sister = "The user's sister Ines is allergic to cats, lives in Braga, weighs 60 kilos and has diabetes."
+    with Memory(":memory:", user="ana") as memory:
+        spoken = memory.add(said, session="monday")[0].id
+        fact = memory.remember(told, source="model_inference").id
+        other = memory.remember(sister, source="model_inference").id
+        asked = memory.add(f"Please forget {request_}.", session="friday")[0].id
+        assert taken(memory.forget(request_)) == {spoken, fact, asked}
+        assert [record.id for record in memory.list()] == [other]
+
+
+OWNED = [
+    "rent is 800 a month",
+    "salary is 5,000",
+    "sister's rent is 500",
+    "nut allergy is bad",
+    "dog Rex hates cats",
+    "ex is Dan",
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from(OWNED), min_size=1, unique=True), st.data(),
+    st.sampled_from(["rent", "salary", "nut allergy", "sister's rent", "everything about {}dog", "dog Rex", "ex"]),
+)  # fmt: skip
+def test_a_description_takes_the_same_in_either_person(facts, data, what):
+    told = data.draw(st.lists(st.booleans(), min_size=len(facts), max_size=len(facts)))
+    described = [what.format(whose) if "{}" in what else f"{whose}{what}" for whose in ("my ", "the user's ")]
+    found = []
+    for persons in ([False] * len(facts), told):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            for at, (fact, third) in enumerate(zip(facts, persons, strict=True)):
+                whose = "The user's" if third else "My"
+                memory.remember(f"{whose} {fact}", id=str(at))
+            found += [taken(memory.forget(text, dry_run=True)) for text in described]
+    assert all(one == found[0] for one in found)
 
 
 def test_other_languages_by_shared_words(memory):

@@ -1,6 +1,8 @@
 """Messages in parts: what was said, and what of it is no text."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
 from mnemic.ingest.messages import REFERENCE, join_parts, text_of_parts
@@ -18,6 +20,11 @@ PARTS = [
     ([{"type": "image", "data": b"x" * 1_001}], "[image: 2 kB]", ("image",)),
     ([{"type": "input_audio", "input_audio": {"data": PIXELS, "format": "wav"}}], "[audio: wav, 34 kB]", ("input_audio",)),
     ([{"type": "file", "file": {"filename": "plan.pdf", "file_id": "f1"}}], "[file: plan.pdf]", ("file",)),
+    ([{"type": "input_file", "filename": "lease.pdf", "file_data": f"data:application/pdf;base64,{PIXELS}"}], "[file: lease.pdf, application/pdf, 34 kB]", ("input_file",)),
+    ([{"document": {"format": "pdf", "name": "lease contract", "source": {"bytes": b"x" * 3_000}}}], "[file: lease contract, pdf, 3 kB]", ("document",)),
+    ([{"inline_data": {"mime_type": "image/png", "data": b"x", "display_name": "rex.png"}}], "[image: rex.png, image/png, 1 kB]", ("inline_data",)),
+    ([{"type": "document", "title": "Lease", "source": {"type": "url", "url": "https://x.example/1"}}], "[file: Lease, https://x.example/1]", ("document",)),
+    ([{"type": "file", "url": "https://x.example/lease.pdf", "filename": "lease.pdf"}], "[file: https://x.example/lease.pdf]", ("file",)),
     ([{"type": "image"}, {"type": "hologram", "url": "x"}], "[image]\n[hologram]", ("image", "hologram")),
     ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, {"type": "tool_use", "name": "f"}], "Yes.", ("thinking", "tool_use")),
     ([], "", ()),
@@ -52,9 +59,28 @@ def test_references_are_known_from_a_text_and_captions_are_not():
         "Look.",
         *(part for given, *_ in PARTS for part in given if isinstance(part, dict) and part.get("type") != "text"),
     ]
-    parts = [part for part in parts if part == "Look." or part["type"] not in ("hologram", "thinking", "tool_use")]
+    parts = [part for part in parts if part == "Look." or part.get("type") not in ("hologram", "thinking", "tool_use")]
     assert REFERENCE.sub("", text_of_parts(parts)).split() == ["Look.", "a", "lake"]
     assert REFERENCE.sub("", "See [1], [image of a cat] and [note: x].") == "See [1], [image of a cat] and [note: x]."
+
+
+PLACES = [
+    {"data": b"x"},
+    {"data": PIXELS, "mime_type": "image/png"},
+    {"url": "https://x.example/a"},
+    {"file_id": "f1"},
+    {},
+]
+
+
+@given(st.text(min_size=1, max_size=200), st.sampled_from(PLACES))
+def test_whatever_a_file_is_called_its_reference_is_one_and_is_known(name, place):
+    reference = text_of_parts([{"type": "file", "filename": name, **place}])
+    assert REFERENCE.sub("", f"Look.\n{reference}") == "Look.\n"
+    assert reference.count("[") == reference.count("]") == 1
+    assert "".join(reference.split()).isprintable()
+    said = [word for word in name.split() if word.isalnum()]
+    assert len(name) > 100 or all(word in reference for word in said)
 
 
 @pytest.mark.parametrize("parts", [[7], ["x", None], [{"type": "text"}], [{"type": "text", "text": 3}]])

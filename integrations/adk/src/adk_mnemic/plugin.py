@@ -14,10 +14,10 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins import BasePlugin
-from google.adk.tools import BaseTool
+from google.adk.tools import BaseTool, ToolContext
 from google.adk.tools.agent_tool import AgentTool
 
-from adk_mnemic.events import shown, text_of, thread_messages, with_data
+from adk_mnemic.events import EVENTS, shown, text_of, thread_messages, thread_of, with_data
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
 from mnemic.adapters import Recall, Thread, as_async, last_of_session, recall_failures_logged, run_of, store_new
@@ -137,22 +137,21 @@ class MnemicPlugin(BasePlugin):
             return await self._recall.text(handle, question, exclude=seen, recent=visible.recent(question))
         return ""
 
-    # An agent that is called as a tool
+    # A tool is called
 
-    async def before_tool_callback(self, *, tool: BaseTool, **_: Any) -> None:
-        """What an agent is asked by another agent is not the user's."""
+    async def before_tool_callback(self, *, tool: BaseTool, tool_context: ToolContext, **_: Any) -> None:
+        """Tell a memory service what is said; what an agent is asked by another agent is not the user's."""
+        EVENTS.set(tool_context.session.events)
         if isinstance(tool, AgentTool):
             _INSIDE_A_TOOL.set(True)
 
     async def after_tool_callback(self, *, tool: BaseTool, **_: Any) -> None:
-        """The agent that was called has answered."""
-        if isinstance(tool, AgentTool):
-            _INSIDE_A_TOOL.set(False)
+        """The tool has answered."""
+        _left(tool)
 
     async def on_tool_error_callback(self, *, tool: BaseTool, **_: Any) -> None:
-        """The agent that was called failed."""
-        if isinstance(tool, AgentTool):
-            _INSIDE_A_TOOL.set(False)
+        """The tool failed."""
+        _left(tool)
 
     # After the answer
 
@@ -173,6 +172,11 @@ class MnemicPlugin(BasePlugin):
         """Store what the events of a run say, unless it stored it before."""
         if not self._store:
             return
-        own = thread_messages(event for event in events if event.invocation_id == invocation)
-        thread = Thread(own, scope=run.handle.scope, clean=run.handle.admin.redacted)
-        await store_new(run.handle, thread, run.stored)
+        own = thread_of(run.handle, (event for event in events if event.invocation_id == invocation))
+        await store_new(run.handle, own, run.stored)
+
+
+def _left(tool: BaseTool) -> None:
+    EVENTS.set(())
+    if isinstance(tool, AgentTool):
+        _INSIDE_A_TOOL.set(False)

@@ -13,10 +13,11 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai import types
 
-from adk_mnemic.events import text_of, thread_messages
+from adk_mnemic.events import EVENTS, text_of, thread_messages, thread_of
 from adk_mnemic.scopes import Caller, as_named, caller_of, here
-from mnemic import AsyncMemory, InvalidInput, Memory, Mood, ScopeSource
+from mnemic import AsyncMemory, Hit, InvalidInput, Memory, Mood, ScopeSource
 from mnemic.adapters import Thread, as_async, checked_filters, log_rejected, recall_failures_logged, sent_at, tools
+from mnemic.types import Evidence
 
 
 class MnemicMemoryService(BaseMemoryService):
@@ -75,7 +76,7 @@ class MnemicMemoryService(BaseMemoryService):
         What is not stored before that one was erased, and stays so.
         """
         handle = here(self._face, self._scope, caller_of(session))
-        records = Thread(thread_messages(session.events), scope=handle.scope, clean=handle.admin.redacted).records()
+        records = thread_of(handle, session.events).records()
         known = {message.id for message in await handle.messages(session=handle.scope.session)}
         last = max((at for at, record in enumerate(records) if record.id in known), default=-1)
         log_rejected(await handle.add(records[last + 1 :]))
@@ -139,14 +140,17 @@ class MnemicMemoryService(BaseMemoryService):
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """What bears on a query, best first; nothing if the record cannot be read, which is logged.
 
-        Each memory has the ``evidence`` of the search in its ``custom_metadata``, and what superseded it.
+        Each memory has the ``evidence`` of the search in its ``custom_metadata``, and what superseded it. Called by a tool of
+        a run that ``MnemicPlugin`` follows, it leaves out what the user says in that run.
         """
         handle = here(self._face, self._scope, Caller(app_name, user_id))
-        found: dict[str, Any] = {"results": []}
+        found: list[MemoryEntry] = []
         if query.strip():
             with recall_failures_logged():
-                found = await self._search(handle, query, self._limit, **self._options)
-        return SearchMemoryResponse(memories=[_entry(hit, found["evidence"]) for hit in found["results"]])
+                thread = thread_of(handle, EVENTS.get())
+                evidence, hits = await self._search.find(handle, query, self._limit, thread=thread, **self._options)
+                found = [_entry(hit, evidence) for hit in hits]
+        return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Take a memory or message out of every search; ``memory.restore`` brings it back, and adding it again does not.
@@ -166,10 +170,12 @@ class MnemicMemoryService(BaseMemoryService):
             handle.idle.arm(handle.scope)
 
 
-def _entry(hit: Mapping[str, Any], evidence: str) -> MemoryEntry:
+def _entry(hit: Hit, evidence: Evidence) -> MemoryEntry:
     """A hit as the framework's tools show it to a model: quoted, because its text is data."""
-    more = {name: hit[name] for name in ("tags", "superseded_by") if name in hit}
+    shown = tools.fields(hit)
+    more = {name: shown[name] for name in ("tags", "superseded_by") if name in shown}
+    role = "model" if hit.role == "assistant" else "user"
     return MemoryEntry(
-        id=hit["id"], content=types.Content(role="user", parts=[types.Part(text=hit["text"])]), author=hit.get("speaker"),
-        timestamp=hit.get("said"), custom_metadata={"evidence": evidence, **more},
+        id=hit.id, content=types.Content(role=role, parts=[types.Part(text=shown["text"])]), author=shown.get("speaker"),
+        timestamp=shown.get("said"), custom_metadata={"evidence": evidence, **more},
     )  # fmt: skip

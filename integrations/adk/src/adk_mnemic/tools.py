@@ -10,6 +10,7 @@ from typing import Any, Literal
 from google.adk.tools import FunctionTool, ToolContext
 from pydantic import ConfigDict, ValidationError, validate_call
 
+from adk_mnemic.events import thread_of
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
 from mnemic.adapters import as_async, tools
@@ -79,7 +80,9 @@ class _Tools:
             since: Said at this time or later.
             until: Said before this time.
         """
-        return await self._search(self._here(tool_context), query, limit, since=since, until=until)
+        handle = self._here(tool_context)
+        thread = thread_of(handle, tool_context.session.events)
+        return await self._search(handle, query, limit, thread=thread, since=since, until=until)
 
     async def correct(  # noqa: D417 - a model reads it
         self, tool_context: ToolContext, wrong: str, statement: str, *, dry_run: bool = False

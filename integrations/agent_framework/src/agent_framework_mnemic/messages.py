@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 
 from agent_framework import Content, Message
 
-from mnemic.adapters import ThreadMessage, sent_at, text_of_parts
+from mnemic import AsyncMemory
+from mnemic.adapters import Thread, ThreadMessage, sent_at, text_of_parts
+
+INPUT: ContextVar[Sequence[Message]] = ContextVar("input", default=())
+"""The messages of the run under way, for its tools: the framework shows them none."""
 
 SPEAKERS = ("user", "assistant")
 FILES = ("data", "uri", "hosted_file")
@@ -16,7 +21,8 @@ FILES = ("data", "uri", "hosted_file")
 def _part(content: Content) -> dict[str, object]:
     """An item as a content part: files by their address or id."""
     if content.type in FILES:
-        return {"type": "file", "url": content.uri or content.file_id, "media_type": content.media_type}
+        place = content.uri or content.file_id
+        return {"type": "file", "name": content.name, "url": place, "media_type": content.media_type}
     return {"type": content.type, "text": content.text}
 
 
@@ -52,3 +58,8 @@ def thread_messages(messages: Sequence[Message]) -> list[ThreadMessage]:
                 )
             )  # fmt: skip
     return found
+
+
+def thread_of(memory: AsyncMemory, messages: Sequence[Message]) -> Thread:
+    """Messages as a thread, in the session of a handle."""
+    return Thread(thread_messages(messages), scope=memory.scope, clean=memory.admin.redacted)

@@ -18,7 +18,7 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
-from agent_framework_mnemic.messages import thread_messages
+from agent_framework_mnemic.messages import INPUT, thread_messages, thread_of
 from agent_framework_mnemic.tools import mnemic_tools
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
 from mnemic import Message as Record
@@ -115,7 +115,9 @@ class MnemicContextProvider(ContextProvider):
             handle.idle.arm(handle.scope)  # for an agent that calls its model without middleware
             context.extend_middleware(self.source_id, _Busy(handle))
         history = await self._history(agent, session, context)
-        thread = self._thread(handle, [*history, *context.input_messages])
+        said = [*history, *context.input_messages]
+        INPUT.set(said)
+        thread = thread_of(handle, said)
         known = await _known(handle)
         new = thread.records(_said(thread, len(thread_messages(history)), known))
         if self._store and new:
@@ -144,15 +146,13 @@ class MnemicContextProvider(ContextProvider):
             found += messages
         return found
 
-    def _thread(self, handle: AsyncMemory, messages: Sequence[Message]) -> Thread:
-        return Thread(thread_messages(messages), scope=handle.scope, clean=handle.admin.redacted)
-
     # After the answer
 
     async def after_run(self, *, context: SessionContext, **_: Any) -> None:
         """Store what the agent answered."""
         handle: AsyncMemory = context.metadata[self.source_id]
-        answers = self._thread(handle, context.response.messages if context.response else ())
+        INPUT.set(())
+        answers = thread_of(handle, context.response.messages if context.response else ())
         if self._store and (new := answers.records()):
             log_rejected(await handle.add(new))
         if self._idle:

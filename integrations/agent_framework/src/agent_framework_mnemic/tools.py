@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_framework import FunctionInvocationContext, FunctionTool
 
+from agent_framework_mnemic.messages import INPUT, thread_of
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
 from mnemic.adapters import as_async, bound, schemas, tools
 
@@ -39,7 +40,8 @@ def mnemic_tools(
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
     async def recall(memory: AsyncMemory, *, limit: int = 8, **given: Any) -> str:
-        return json.dumps(await search(memory, limit=limit, **given), ensure_ascii=False)
+        thread = thread_of(memory, INPUT.get())
+        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
 
     def made(name: str, schema: type[schemas.Arguments], work: Callable[..., Coroutine[Any, Any, str]]) -> FunctionTool:
         async def call(ctx: FunctionInvocationContext, **given: Any) -> str:

@@ -6,10 +6,12 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
 
 from anthropic.lib.tools import ToolError
 from anthropic.types.beta import (
+    BetaMemoryTool20250818Command,
     BetaMemoryTool20250818CreateCommand,
     BetaMemoryTool20250818DeleteCommand,
     BetaMemoryTool20250818InsertCommand,
@@ -17,6 +19,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818StrReplaceCommand,
     BetaMemoryTool20250818ViewCommand,
 )
+from pydantic import Field, TypeAdapter, ValidationError
 
 from anthropic_memory_mnemic import files
 from mnemic import AsyncMemory, MnemicError, Receipt, Scope
@@ -37,6 +40,24 @@ def readable() -> Generator[None]:
         yield
     except MnemicError as error:
         raise ToolError(str(error)) from error
+
+
+@cache
+def _commands() -> TypeAdapter[BetaMemoryTool20250818Command]:
+    return TypeAdapter(Annotated[BetaMemoryTool20250818Command, Field(discriminator="command")])
+
+
+def command_of(given: object) -> BetaMemoryTool20250818Command:
+    """A command as Claude wrote it, which the SDK does not check.
+
+    Raises:
+        ToolError: it is none, or an argument is missing or of another type.
+    """
+    try:
+        return _commands().validate_python(given)
+    except ValidationError as error:
+        problems = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors())
+        raise ToolError(f"Wrong arguments: {'; '.join(problems)}. Nothing was done.") from error
 
 
 @dataclass(frozen=True, slots=True)

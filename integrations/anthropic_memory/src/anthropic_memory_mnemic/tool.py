@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
-from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool
+from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, BetaFunctionToolResultType
 from anthropic.types.beta import (
     BetaCacheControlEphemeralParam,
     BetaMemoryTool20250818CreateCommand,
@@ -17,7 +17,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from anthropic_memory_mnemic.notes import Notes, readable
+from anthropic_memory_mnemic.notes import Notes, command_of, readable
 from mnemic import AsyncMemory, ConfigurationError, Memory, Scope
 from mnemic.adapters import as_async, blocking, bound, checked_memory
 
@@ -74,6 +74,14 @@ class MnemicMemoryTool(BetaAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._memory = bound(checked_memory(memory), scope, None)
         self._notes = _notes(self._memory, max_characters)
+
+    def call(self, input: object) -> BetaFunctionToolResultType:
+        """Do what Claude wrote.
+
+        Raises:
+            ToolError: it is no command, or failed.
+        """
+        return self.execute(command_of(input))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or a directory."""
@@ -133,6 +141,14 @@ class AsyncMnemicMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         handle = bound(as_async(memory), scope, None)
         self._notes = _notes(handle, max_characters)(handle)
+
+    async def call(self, input: object) -> BetaFunctionToolResultType:
+        """Do what Claude wrote.
+
+        Raises:
+            ToolError: it is no command, or failed.
+        """
+        return await self.execute(command_of(input))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a file with line numbers, or a directory."""

@@ -27,7 +27,7 @@ class _Run:
     exclude: tuple[str, ...]
 
 
-_run: ContextVar[_Run | None] = ContextVar("crewai_mnemic_run", default=None)
+RUN: ContextVar[_Run | None] = ContextVar("crewai_mnemic_run", default=None)
 """The run of this thread or task: CrewAI has one list of hooks for all runs, and copies the context into its threads."""
 
 
@@ -86,23 +86,24 @@ class MnemicRecall:
 
         Args:
             scope: whose memory; names it leaves out are those of the handle.
-            exclude: ids of what the agents are shown anyway, such as that of the user's words, stored before the run.
+            exclude: ids of what the agents are shown anyway, such as that of the user's words, stored before the run. The tool
+                ``recall`` leaves them out as well.
 
         Raises:
             InvalidInput: the scope is not usable.
         """
         handle = bound(self._memory, scope, None)
-        before = _run.set(_Run(handle, self._recall, tuple(exclude)))
+        before = RUN.set(_Run(handle, self._recall, tuple(exclude)))
         try:
             with run_of(handle, idle=self._idle):
                 yield
         finally:
-            _run.reset(before)
+            RUN.reset(before)
 
 
 def _show(context: LLMCallHookContext) -> None:
     """Show the recalled text at the head of the user's last message, in the first request of an agent."""
-    run = _run.get()
+    run = RUN.get()
     if run is None or context.executor is None or context.iterations:
         return
     messages: Sequence[Mapping[str, object]] = context.messages

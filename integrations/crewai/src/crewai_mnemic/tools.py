@@ -9,6 +9,7 @@ from typing import Any
 from crewai.tools import BaseTool
 from pydantic import PrivateAttr
 
+from crewai_mnemic.recall import RUN
 from mnemic import AsyncMemory, ConfigurationError, Memory, Mood, Scope
 from mnemic.adapters import as_async, blocking, bound, checked_memory, schemas, tools
 
@@ -87,7 +88,8 @@ def mnemic_tools(
     search = tools.Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
 
     async def found(memory: AsyncMemory, query: str, limit: int = 8, **given: Any) -> str:
-        return json.dumps(await search(memory, query, limit, **given), ensure_ascii=False)
+        shown = () if (run := RUN.get()) is None else run.exclude
+        return json.dumps(await search(memory, query, limit, exclude=shown, **given), ensure_ascii=False)
 
     def made(name: str, schema: type[schemas.Arguments], call: Call) -> BaseTool:
         tool = MemoryTool(name=name, description=schema.about(), args_schema=schema, cache_function=never_cached)

@@ -3,16 +3,18 @@
 # No annotations as strings here: older versions of langchain-core read them from the functions below.
 
 import json
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from langchain.tools import ToolRuntime
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from langchain_mnemic.messages import thread_message
 from mnemic import AsyncMemory, InvalidInput, Memory, Mood, NotFound, ScopeSource
-from mnemic.adapters import Handle, blocking, bound, checked_memory
+from mnemic.adapters import Handle, Thread, blocking, bound, checked_memory
 from mnemic.adapters.tools import Search, correct, forget, remember
 
 Runtime = Annotated[ToolRuntime[Any, Any] | None, InjectedToolArg()]
@@ -90,6 +92,14 @@ def _here(memory: Handle, scope: ScopeSource, runtime: ToolRuntime[Any, Any] | N
     return bound(memory, scope, runtime)
 
 
+def _thread(memory: Memory | AsyncMemory, runtime: ToolRuntime[Any, Any] | None) -> Thread:
+    """The messages of the agent that calls a tool; none where there is no agent, or its state has none."""
+    state: object = runtime and runtime.state
+    held = cast("Mapping[str, object]", state).get("messages") if isinstance(state, Mapping) else None
+    messages = [thread_message(one, store_tools=False) for one in cast("list[BaseMessage]", held or ())]
+    return Thread(messages, scope=memory.scope, clean=memory.admin.redacted)
+
+
 @contextmanager
 def _readable() -> Generator[None]:
     """Errors that a model can correct become answers of the tool; all others are raised for the program."""
@@ -138,18 +148,22 @@ def mnemic_tools(
     search = Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
     face = AsyncMemory.over(checked_memory(memory))
 
-    async def found(memory: AsyncMemory, query: str, limit: int = 10) -> Any:
-        answer = await search(memory, query, limit)
+    async def found(memory: AsyncMemory, query: str, limit: int = 10, *, thread: Thread) -> Any:
+        answer = await search(memory, query, limit, thread=thread)
         return json.dumps(answer, ensure_ascii=False), answer["results"]
 
     def made(name: str, about: str, schema: type[BaseModel], call: Callable[..., Coroutine[Any, Any, Any]]) -> BaseTool:
         def run(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(memory, scope, runtime)
+            if call is found:
+                arguments["thread"] = _thread(handle, runtime)
             with _readable():
                 return blocking(handle, lambda memory: call(memory, **arguments))
 
         async def arun(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(face, scope, runtime)
+            if call is found:
+                arguments["thread"] = _thread(handle, runtime)
             with _readable():
                 return await call(handle, **arguments)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from mnemic import Message, pieces
-from mnemic.adapters import Clean, ThreadMessage, text_of_parts
+from mnemic import AsyncMemory, Message, pieces
+from mnemic.adapters import Clean, Thread, ThreadMessage, text_of_parts
 
 KEPT = "openai_agents"
 """The key of a stored message's metadata that holds what the SDK needs to get its item again."""
@@ -54,10 +54,20 @@ def thread_message(item: Mapping[str, Any], *, key: str | None = None) -> Thread
     return ThreadMessage(role="system", text=f"[{kind}] {text_of(item)}".strip(), key=key, stored=False)
 
 
-def entry(item: Mapping[str, Any], clean: Clean) -> ThreadMessage:
+def thread_of(memory: AsyncMemory, items: Iterable[Item]) -> Thread:
+    """Items as a thread, in the session of a handle."""
+    return Thread(map(thread_message, items), scope=memory.scope, clean=memory.admin.redacted)
+
+
+def entry(item: Mapping[str, Any], clean: Clean, answers: Sequence[str] = ()) -> ThreadMessage:
     """An item as a new entry of a history, from which ``restored`` makes an equal one, secrets aside.
 
     An item has no id by which it is known: adding it twice stores it twice, as in the sessions of the SDK.
+
+    Args:
+        item: as the SDK has it.
+        clean: ``Memory.admin.redacted``.
+        answers: the names of the messages of the same turn that are forgotten by now; see ``answered``.
     """
     message, held = thread_message(item, key=uuid.uuid4().hex), _redacted(item, clean)
     (text, *cut), place = pieces(message.text, clean, MAX_CONTENT), _place(held)
@@ -67,7 +77,7 @@ def entry(item: Mapping[str, Any], clean: Clean) -> ThreadMessage:
         place = None
     return ThreadMessage(
         role=message.role, text=text, key=message.key, stored=message.stored, name=message.name, call=message.call,
-        metadata={KEPT: {"item": held, "text": place}},
+        metadata={KEPT: {"item": held, "text": place, **({"answers": [*answers]} if answers else {})}},
     )  # fmt: skip
 
 
@@ -75,6 +85,15 @@ def is_kept(message: Message) -> bool:
     """Whether a stored message is an item that is not evidence: it is archived from the start, and still in the history."""
     kept = message.metadata.get(KEPT)
     return isinstance(kept, Mapping) and "item" in kept and message.role in ("tool", "system")
+
+
+def answered(message: Message) -> list[str]:
+    """The names (``name_of``) of the messages that a stored item answers and that were forgotten before it was added.
+
+    They stay in the history: calls without the request for them are none that a model takes.
+    """
+    kept = message.metadata.get(KEPT)
+    return [*cast("Mapping[str, Any]", kept).get("answers", ())] if isinstance(kept, Mapping) else []
 
 
 def restored(message: Message) -> Item | None:

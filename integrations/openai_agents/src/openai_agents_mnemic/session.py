@@ -19,10 +19,22 @@ from mnemic.adapters import (
     as_async,
     bound,
     log_rejected,
+    name_of,
     recall_failures_logged,
     words_of,
 )
-from openai_agents_mnemic.items import KEPT, Item, entry, is_kept, restored, thread_message, whole, with_data
+from openai_agents_mnemic.items import (
+    KEPT,
+    Item,
+    answered,
+    entry,
+    is_kept,
+    restored,
+    thread_message,
+    thread_of,
+    whole,
+    with_data,
+)
 
 if TYPE_CHECKING:
     from agents import TResponseInputItem
@@ -54,7 +66,9 @@ class MnemicSession:
     The messages of the user and the agent are evidence: they are searched, processed and summarised like all that was
     said. The runner adds the user's message before it asks the model, so that a run that fails keeps it. Tool calls, their
     results, reasoning and system messages are in the record, too, but archived: only this history shows them, no search
-    finds them. Secrets are redacted in both. A message that is forgotten or erased leaves the history.
+    finds them. Secrets are redacted in both. A message that is forgotten or erased leaves the history. A request that is
+    forgotten while it is answered, by the tool ``forget``, stays in it, so that the calls for it are not without one, and
+    leaves when it is erased.
 
     Give ``input_filter`` to the run, and the model sees, once per run, what bears on the user's message.
 
@@ -121,6 +135,7 @@ class MnemicSession:
         self._named = bound(as_async(memory), scope, None).scoped(session=session_id)
         self.session_id, self.session_settings, self._idle = session_id, session_settings, idle
         self._found: dict[str, str] = {}  # what this run recalled, by what was asked
+        self._turn: list[str | None] = []  # the ids of what the user said last
 
     # What the runner calls
 
@@ -145,10 +160,13 @@ class MnemicSession:
         """
         here = await self._here()
         clean, before = here.admin.redacted, list[ThreadMessage]()
-        entries = [entry(item, clean) for item in cast("list[Item]", items)]
+        forgotten = [name_of(message) for message in await self._forgotten(here)]
+        entries = [entry(item, clean, forgotten) for item in cast("list[Item]", items)]
         if any(message.stored and message.role == "assistant" for message in entries):  # it notes the tools before it
             before = [thread_message(item) for _, item in await self._stored(here, LAST_TURN)]
         records = Thread([*before, *entries], scope=here.scope, clean=clean).entries()[len(before) :]
+        asked = [record.id for record in records if record.role == "user"]
+        self._turn = asked or self._turn
         await asyncio.shield(self._write(here, records))  # a run that is cancelled leaves nothing half done
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -156,6 +174,7 @@ class MnemicSession:
         here = await self._here()
         for record, item in await self._stored(here, 1):
             await here.forget(ids=[record.id or ""], hard=is_kept(record))
+            self._turn = [id_ for id_ in self._turn if id_ != record.id]
             return cast("TResponseInputItem", item)
         return None
 
@@ -178,7 +197,7 @@ class MnemicSession:
         shown, named = cast("list[Item]", data.model_data.input), self._named
         if self._idle:
             named.idle.arm()
-        thread = Thread(map(thread_message, shown), scope=named.scope, clean=named.admin.redacted)
+        thread = thread_of(named, shown)
         question = thread.question()
         if question not in self._found:
             self._found[question] = ""
@@ -219,13 +238,29 @@ class MnemicSession:
             filters["reach"] = "project"
         return await here.messages(session=here.scope.session, **filters)
 
+    async def _forgotten(self, here: AsyncMemory) -> list[Message]:
+        """What the user said last, as far as it was forgotten since: a request to forget is forgotten with what it names."""
+        if not self._turn:
+            return []
+        said = {message.id for message in await self._messages(here, limit=LAST_TURN)}
+        gone = {*self._turn} - said
+        every = await self._messages(here, status="archived", limit=COMPARED) if gone else ()
+        return [message for message in every if message.id in gone]
+
     async def _stored(self, here: AsyncMemory, limit: int | None = None) -> list[tuple[Message, Item]]:
-        """The latest items with their records, oldest first: messages that were not forgotten, and what is not evidence."""
+        """The latest items with their records, oldest first: messages that were not forgotten, or are still answered by what
+        comes after them, and what is not evidence.
+        """
         size = limit
         while True:
             said = {message.id for message in await self._messages(here, limit=size)}
             every = await self._messages(here, limit=size, status=_ANY)
-            held = [(message, restored(message)) for message in every if message.id in said or is_kept(message)]
+            names = {name for message in every for name in answered(message)}
+            held = [
+                (message, restored(message))
+                for message in every
+                if message.id in said or is_kept(message) or (names and name_of(message) in names)
+            ]
             found = _last([(message, item) for message, item in held if item is not None], limit)
             if size is None or len(found) == limit or len(every) < size:
                 return found

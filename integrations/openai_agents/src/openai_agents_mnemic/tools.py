@@ -21,6 +21,7 @@ from agents import (
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
 from mnemic.adapters import as_async, bound, tools
+from openai_agents_mnemic.items import Item, thread_of
 
 
 def _readable(ctx: RunContextWrapper[Any], error: Exception) -> str:
@@ -77,7 +78,8 @@ class _Tools:
             until: Said before this time.
         """
         handle = bound(self._memory, self._scope, ctx)
-        found = await self._search(handle, query, limit, since=since, until=until)
+        thread = thread_of(handle, cast("list[Item]", ctx.turn_input))
+        found = await self._search(handle, query, limit, thread=thread, since=since, until=until)
         return json.dumps(found, ensure_ascii=False)  # the SDK would show it in the notation of Python
 
     async def correct(self, ctx: RunContextWrapper[Any], wrong: str, statement: str, *, dry_run: bool = False) -> str:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, tools
+from mnemic.adapters import Thread, as_async, bound, tools
+from pydantic_ai_mnemic.messages import thread_messages
 
 
 @contextmanager
@@ -72,7 +73,8 @@ class _Tools:
         """
         handle = bound(self._memory, self._scope, ctx)
         with _readable():
-            return await self._search(handle, query, limit, since=since, until=until)
+            thread = Thread(thread_messages(ctx.messages), scope=handle.scope, clean=handle.admin.redacted)
+            return await self._search(handle, query, limit, thread=thread, since=since, until=until)
 
     async def correct(self, ctx: RunContext[Any], wrong: str, statement: str, *, dry_run: bool = False) -> str:
         """Replace something that was remembered and is wrong by what is true.

@@ -9,15 +9,15 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary, WeakSet
 
 from strands import Agent
-from strands.hooks import AfterInvocationEvent, BeforeInvocationEvent, HookOrder, MessageAddedEvent
+from strands.hooks import AfterInvocationEvent, AfterModelCallEvent, BeforeInvocationEvent, HookOrder, MessageAddedEvent
 from strands.plugins import Plugin
 from strands.types.agent import LocalAgent
 from strands.types.content import Message
 from strands.vended_plugins.context_injector import ContextInjector, InjectionContext
 
 from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, Thread, as_async, bound, last_of_session, recall_failures_logged, run_of, store_new
-from strands_mnemic.messages import has_results, thread_messages
+from mnemic.adapters import Recall, as_async, bound, last_of_session, recall_failures_logged, run_of, store_new
+from strands_mnemic.messages import has_results, thread_of
 from strands_mnemic.tools import mnemic_tools
 
 
@@ -30,6 +30,7 @@ class _Run:
         of_program: whether a hook of the program asked for it and not the user.
         open: until the end no idle work.
         asked: whether the model was asked; what stands in the user's role from then on is the program's.
+        answered: whether the model's last call gave an answer that was not added yet.
         context: the recalled text; None before the first call of the model.
         messages: what was said in it, and which tools ran.
         stored: ids of what was stored of it: what is erased during a run stays erased.
@@ -39,6 +40,7 @@ class _Run:
     of_program: bool
     open: ExitStack = field(default_factory=ExitStack)
     asked: bool = False
+    answered: bool = False
     context: str | None = None
     messages: list[Message] = field(default_factory=list[Message])
     stored: set[str | None] = field(default_factory=set[str | None])
@@ -50,8 +52,9 @@ class MnemicPlugin(Plugin):
     In an invocation it recalls, once, what bears on the user's prompt, without what the conversation shows anyway; every
     call of the model sees that text behind the last message, fenced as data, and the agent's messages do not keep it. It
     stores what the user says before the model is asked and the answers as they come, each message once. An invocation
-    that fails, or whose stream is left, keeps what the user said. System prompts, tool calls, their results, reasoning,
-    answers that a hook had the model give again, and what Strands or a hook asks in the user's role are not stored.
+    that fails or is cancelled, or whose stream is left, keeps what the user said. System prompts, tool calls, their
+    results, reasoning, answers that a hook had the model give again, and what Strands or a hook says in the role of the
+    user or the model, such as that the call was cancelled, are not stored.
 
     The session is the ``session_id`` of the agent unless the handle or the scope has one. A recall that fails is logged
     and the agent answers without it; a write that fails raises, and so does a scope that is not usable.
@@ -120,6 +123,7 @@ class MnemicPlugin(Plugin):
     def init_agent(self, agent: Agent) -> None:
         """Follow the invocations of an agent, and give it the tools."""
         agent.add_hook(self._begin, BeforeInvocationEvent)
+        agent.add_hook(self._note_answer, AfterModelCallEvent)
         agent.add_hook(self._keep, MessageAddedEvent)
         agent.add_hook(self._end, AfterInvocationEvent, order=HookOrder.SDK_LAST)  # it sees what other hooks asked for
         ContextInjector(self._recalled, name=f"{self.name}-recall", trigger="everyTurn").init_agent(agent)
@@ -133,15 +137,24 @@ class MnemicPlugin(Plugin):
         run = self._runs[event.agent] = _Run(handle, of_program=event.agent in self._resumed)
         run.open.enter_context(run_of(handle, idle=self._idle))
 
+    def _note_answer(self, event: AfterModelCallEvent) -> None:
+        """Note whether the model answered. For a call that is cancelled Strands puts words of its own into the model's role."""
+        if (run := self._runs.get(event.agent)) is not None:
+            run.answered = event.stop_response is not None and event.stop_response.stop_reason != "cancelled"
+
     async def _keep(self, event: MessageAddedEvent) -> None:
         """Store what the user and the agent say. Messages that are added between invocations are the program's."""
         run, message = self._runs.get(event.agent), event.message
         if run is None or not self._store:
             return
-        if message["role"] == "user" and not has_results(message) and (run.asked or run.of_program):
+        if message["role"] == "assistant":
+            answered, run.answered = run.answered, False
+            if not answered:
+                return
+        elif not has_results(message) and (run.asked or run.of_program):
             return
         run.messages.append(message)
-        await store_new(run.handle, _thread(run.handle, run.messages), run.stored)
+        await store_new(run.handle, thread_of(run.handle, run.messages), run.stored)
 
     async def _recalled(self, call: InjectionContext) -> str:
         """The text that Strands puts behind the last message in the user's role, in this call of the model only."""
@@ -153,7 +166,7 @@ class MnemicPlugin(Plugin):
         return run.context
 
     async def _text(self, handle: AsyncMemory, messages: Sequence[Message]) -> str:
-        thread = _thread(handle, messages)
+        thread = thread_of(handle, messages)
         question = thread.question()
         with recall_failures_logged():
             shown, recent = thread.shown_ids(known=await last_of_session(handle)), thread.recent(question)
@@ -168,7 +181,3 @@ class MnemicPlugin(Plugin):
     def _end_run(self, agent: LocalAgent) -> None:
         if (run := self._runs.pop(agent, None)) is not None:
             run.open.close()
-
-
-def _thread(handle: AsyncMemory, messages: Sequence[Message]) -> Thread:
-    return Thread(thread_messages(messages), scope=handle.scope, clean=handle.admin.redacted)

@@ -11,7 +11,8 @@ from strands.tools.tools import PythonAgentTool
 from strands.types.tools import AgentTool, ToolResult, ToolUse
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, schemas, tools
+from mnemic.adapters import Thread, as_async, bound, schemas, tools
+from strands_mnemic.messages import thread_of
 
 
 def mnemic_tools(
@@ -41,14 +42,16 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, limit: int = 8, **given: Any) -> str:
-        return json.dumps(await search(memory, limit=limit, **given), ensure_ascii=False)
+    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> str:
+        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
 
     def made(name: str, schema: type[schemas.Arguments], work: Callable[..., Coroutine[Any, Any, str]]) -> AgentTool:
         async def call(tool_use: ToolUse, /, **invocation_state: Any) -> ToolResult:
             handle = bound(face, scope, invocation_state)
             try:
                 given = schema.model_validate(tool_use["input"]).model_dump(exclude_unset=True)
+                if work is recall:
+                    given["thread"] = thread_of(handle, getattr(invocation_state.get("agent"), "messages", ()))
                 return _result(tool_use, "success", await work(handle, **given))
             except ValidationError as error:
                 problems = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors())

@@ -335,6 +335,18 @@ class IndexedCosines:
             self._exact[rows] = True
 
 
+def compared(query: Floats, vectors: Floats, centre: Centre | None) -> Floats:
+    """The cosines of a query with vectors that are in no record, as those of a view are.
+
+    Args:
+        query: (d,), a unit vector.
+        vectors: (n, d), unit vectors.
+        centre: of the view.
+    """
+    inverse = None if centre is None else centre.inverse(vectors)
+    return _nearest(_probes([query], centre), lambda direction: dot(vectors, direction), inverse)
+
+
 Cosines = MatrixCosines | IndexedCosines
 RowVectors = MatrixRows | IndexedRows
 """The vectors of one user for a search."""

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Annotated, TypeAlias, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
 from mnemic import Memory, Message
 from mnemic.adapters import Thread, ThreadMessage, checked_location, evidence, sent_at, text_of_parts, with_tools
@@ -21,6 +21,9 @@ Place: TypeAlias = Annotated[
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 """Roles of people and models; the others (system, tool ...) are not evidence."""
+
+UNTITLED = "input_document"
+"""The title that LlamaIndex gives to a document without one."""
 
 _TEMPLATE = ("<memory>\n", "</memory>")
 """What llama_index.core.memory.Memory puts around the content of its blocks."""
@@ -45,9 +48,17 @@ def _said(message: ChatMessage) -> str:
     """The text of a message, media by reference."""
     if all(isinstance(block, TextBlock) for block in message.blocks):
         return message.content or ""
-    parts = (block.model_dump(exclude_none=True) for block in message.blocks)
-    addressed = (part | {"url": str(part["url"])} if "url" in part else part for part in parts)
-    return text_of_parts(addressed, kind="block_type")
+    return text_of_parts(map(_part, message.blocks), kind="block_type")
+
+
+def _part(block: BaseModel) -> dict[str, object]:
+    """A block as a content part."""
+    part = block.model_dump(exclude_none=True)
+    if "url" in part:
+        part["url"] = str(part["url"])
+    if part.get("title") == UNTITLED:
+        del part["title"]
+    return part
 
 
 def is_call(block: object) -> bool:
