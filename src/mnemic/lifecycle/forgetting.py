@@ -280,7 +280,7 @@ def _as_told(view: View, vector: Floats, cosines: Floats, told: Mapping[int, Flo
     """Cosines with a vector, of what is told of the speaker in the speaker's own words."""
     found = cosines.copy()
     if told:
-        found[[*told]] = compared(vector, np.stack([*told.values()]), view.vectors.centre)
+        found[[*told]] = compared([vector], np.stack([*told.values()]), view.vectors.centre)
     return found
 
 

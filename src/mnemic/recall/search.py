@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import EmbedderUnavailable
-from mnemic.indexes.vector.exact import Cosines, MatrixRows
+from mnemic.indexes.vector.exact import Cosines, compared
 from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import (
@@ -317,7 +317,7 @@ def _nearest_passages(
     parts = {row: vectors for row, vectors in parts.items() if vectors.shape[1] == view.vectors.dimension}
     if not parts:
         return {}
-    cosines = MatrixRows(np.concatenate([*parts.values()]), None, view.vectors.centre).cosines(wordings).values
+    cosines = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
     own = np.split(cosines, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
     return {row: (int(near.argmax()), float(near.max())) for row, near in zip(parts, own, strict=True)}
 
@@ -340,8 +340,7 @@ def _shown_terms(
         vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
         held = {row: vector for row, vector in zip(texts, vectors, strict=True) if vector is not None}
         if held:
-            rows_of = MatrixRows(np.stack([*held.values()]), None, read.view.vectors.centre)
-            cosines.values[[*held]] = rows_of.cosines(wordings).values
+            cosines.values[[*held]] = compared(wordings, np.stack([*held.values()]), read.view.vectors.centre)
     return {row: frozenset(analyse(text)[0]) for row, text in texts.items()}
 
 

@@ -335,16 +335,16 @@ class IndexedCosines:
             self._exact[rows] = True
 
 
-def compared(query: Floats, vectors: Floats, centre: Centre | None) -> Floats:
-    """The cosines of a query with vectors that are in no record, as those of a view are.
+def compared(wordings: Sequence[Floats], vectors: Floats, centre: Centre | None) -> Floats:
+    """The cosines of a query with vectors that are no rows of a view, as those of the view are.
 
     Args:
-        query: (d,), a unit vector.
+        wordings: of the query, at least one unit vector (d,); a vector gets its maximum over them.
         vectors: (n, d), unit vectors.
         centre: of the view.
     """
     inverse = None if centre is None else centre.inverse(vectors)
-    return _nearest(_probes([query], centre), lambda direction: dot(vectors, direction), inverse)
+    return _nearest(_probes(wordings, centre), lambda direction: dot(vectors, direction), inverse)
 
 
 Cosines = MatrixCosines | IndexedCosines
