@@ -15,7 +15,7 @@ from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
-from mnemic.recall.context import quoted, quoted_speaker
+from mnemic.recall.context import quoted, quoted_speaker, shortened
 from mnemic.recall.context.assembly import asks_for_profile
 from mnemic.types import Evidence, Hit, Mood, Receipt
 
@@ -68,7 +68,7 @@ async def find(memory: AsyncMemory, query: str, **given: Any) -> tuple[Evidence,
 
 async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
     """What ``find`` finds, as JSON values, quoted and without empty fields."""
-    return _answer(*await find(memory, query, **given))
+    return _answer(query, *await find(memory, query, **given))
 
 
 class Search:
@@ -90,7 +90,7 @@ class Search:
 
     async def __call__(self, memory: AsyncMemory, query: str, limit: int, **given: Any) -> dict[str, Any]:
         """What ``find`` finds, as ``recall`` gives it."""
-        return _answer(*await self.find(memory, query, limit, **given))
+        return _answer(query, *await self.find(memory, query, limit, **given))
 
     async def find(
         self,
@@ -149,20 +149,25 @@ def _fate(receipt: Receipt, *, dry_run: bool) -> str:
     return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
 
 
-def _answer(evidence: Evidence, hits: Sequence[Hit]) -> dict[str, Any]:
-    return {"evidence": evidence, "results": [fields(hit) for hit in hits]}
+def _answer(query: str, evidence: Evidence, hits: Sequence[Hit]) -> dict[str, Any]:
+    return {"evidence": evidence, "results": [fields(hit) for hit in shown(hits, query)]}
+
+
+def shown(hits: Sequence[Hit], query: str, most: int = MAX_TEXT) -> list[Hit]:
+    """The hits as a model is shown them: of a text of more than ``most`` characters, the passages that bear on the query."""
+    return shortened(hits, query, most)
 
 
 def fields(hit: Hit) -> dict[str, Any]:
     """A hit as JSON values, quoted and without empty fields."""
     said = hit.valid_at or hit.sent_at
-    shown = {
-        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted_speaker(hit),
+    found = {
+        "id": hit.id, "text": quoted(hit), "speaker": quoted_speaker(hit),
         "said": said and said.isoformat(timespec="minutes"),
         "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
         "ended": hit.ended,
     }  # fmt: skip
-    return {name: value for name, value in shown.items() if value}
+    return {name: value for name, value in found.items() if value}
 
 
 def is_search_answer(text: str) -> bool:

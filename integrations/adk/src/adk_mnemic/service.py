@@ -149,7 +149,7 @@ class MnemicMemoryService(BaseMemoryService):
             with recall_failures_logged():
                 thread = thread_of(handle, EVENTS.get())
                 evidence, hits = await self._search.find(handle, query, self._limit, thread=thread, **self._options)
-                found = [_entry(hit, evidence) for hit in hits]
+                found = [_entry(hit, evidence) for hit in tools.shown(hits, query)]
         return SearchMemoryResponse(memories=found)
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:

@@ -86,28 +86,27 @@ def share(count: int) -> int:
     return max(SHORTEST, ALL_TEXT // max(count, 1))
 
 
-def hit_line(hit: Hit, most: int, scale: Scale) -> Json:
-    """A hit as a line of an answer; ``cut`` says that its text goes on."""
+def hit_line(hit: Hit, shown: str, scale: Scale) -> Json:
+    """A hit as a line of an answer, with what is shown of its text; ``cut`` says that there is more."""
     return _line(
-        hit, hit.kind, hit.text, most, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
+        hit, hit.kind, hit.text, shown, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
         importance=None if hit.importance is None else scale(hit.importance), tags=hit.tags,
         replaced_by=hit.superseded_by,
     )  # fmt: skip
 
 
 def record_line(of: MemoryRecord, most: int, scale: Scale) -> Json:
-    """A memory as a line of an answer."""
+    """A memory as a line of an answer, with the beginning of a longer text."""
+    shown = of.content if len(of.content) <= most else f"{of.content[:most].rstrip()}\u2026"
     return _line(
-        of, "memory", of.content, most, date=of.said_at or of.created_at, type=of.type, importance=scale(of.importance),
+        of, "memory", of.content, shown, date=of.said_at or of.created_at, type=of.type, importance=scale(of.importance),
         tags=of.tags,
     )  # fmt: skip
 
 
-def _line(of: Hit | MemoryRecord, kind: str, text: str, most: int, **more: object) -> Json:
-    cut = len(text) > most
-    shown = f"{text[:most].rstrip()}\u2026" if cut else text
+def _line(of: Hit | MemoryRecord, kind: str, text: str, shown: str, **more: object) -> Json:
     said = {name: value for name, value in more.items() if value not in (None, (), "")}
-    return marked({"id": of.id, "kind": kind, "text": shown, **said, **({"cut": True} if cut else {})}, of)
+    return marked({"id": of.id, "kind": kind, "text": shown, **said, **({} if shown == text else {"cut": True})}, of)
 
 
 def project_line(project: Project) -> Json:

@@ -24,7 +24,7 @@ from mnemic import (
     checked_options,
 )
 from mnemic.adapters.sessions import LINE, session_start
-from mnemic.adapters.tools import find
+from mnemic.adapters.tools import find, shown
 from mnemic.types import Evidence
 from mnemic_mcp import answers
 from mnemic_mcp import arguments as args
@@ -136,8 +136,9 @@ class Tools:
             self.memory, given.query, k=given.limit, recipe=self.recipe, expand_links=given.expand_links,
             mood=given.mood or None, emotion_weight=given.emotion_weight, **given.filters(),
         )  # fmt: skip
-        most = answers.share(len(hits))
-        return {"evidence": evidence, "found": [answers.hit_line(hit, most, self._importance) for hit in hits]}
+        cut = shown(hits, given.query, answers.share(len(hits)))
+        lines = [answers.hit_line(hit, one.text, self._importance) for hit, one in zip(hits, cut, strict=True)]
+        return {"evidence": evidence, "found": lines}
 
     async def list_memories(self, given: args.ListMemories) -> Json:
         """Memories in order."""

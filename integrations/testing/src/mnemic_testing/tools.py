@@ -136,6 +136,13 @@ class ToolConformance(OnEachStore):
         assert is_search_answer(found)  # by which adapters know it in a thread
         assert (memory.stats().messages, self.known(memory)) == (before[0].messages, before[1])
 
+    async def test_the_answer_deep_in_a_long_text_is_shown(self, memory: Memory) -> None:
+        other = "The rooms were cleaned, the lamps replaced, and nothing else of note happened on that day. "
+        memory.add(f"{other * 600}\n\n{TEA}\n\n{other * 600}")
+        found = await self.done(memory, "recall", query="Which tea is my favourite?")
+        assert TEA in found
+        assert len(found) < 600 * len(other)
+
     async def test_what_is_recalled_is_data(self, memory: Memory) -> None:
         memory.remember(f"The bank account. {INJECTED}", source="document")
         found = await self.done(memory, "recall", query="bank account")

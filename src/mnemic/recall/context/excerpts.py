@@ -55,17 +55,29 @@ def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
     """
     if _fit(hits, frame):
         return list(hits)
-    terms = query_terms(query)
-    said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
-    weights = {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
+    weights = _weights(hits, query)
     most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
     least = [len(hit.text) if len(hit.text) <= SLIGHTLY * most else most for hit in hits]
     cut = _cut(hits, weights, least)
-    for share in CAUTION if terms and _fit(cut, frame) else ():
+    for share in CAUTION if weights and _fit(cut, frame) else ():
         more = _cut(hits, weights, _sizes(hits, least, share, frame))
         if _fit(more, frame):
             return more
     return cut
+
+
+def shortened(hits: Sequence[Hit], query: str, most: int) -> list[Hit]:
+    """Cut hits of more than ``most`` characters to the passages that say most of the query."""
+    return (
+        _cut(hits, _weights(hits, query), [most] * len(hits)) if any(len(hit.text) > most for hit in hits) else [*hits]
+    )
+
+
+def _weights(hits: Sequence[Hit], query: str) -> dict[str, float]:
+    """The weights of the terms of a query: less for those that many of the hits have."""
+    terms = query_terms(query)
+    said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
+    return {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
 
 
 def _fit(hits: Sequence[Hit], frame: Frame) -> bool:
