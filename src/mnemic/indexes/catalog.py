@@ -373,10 +373,16 @@ class Columns:
         return self.cached("abridged", self._abridged)
 
     def _abridged(self) -> frozenset[int]:
-        expired = self.validity.doc[self.validity.expired < FOREVER]
-        gone = np.append(self.doc[self.status == STATUSES["archived"]], expired)
+        return self.forgotten | self._sources(self.validity.doc[self.validity.expired < FOREVER])
+
+    @property
+    def forgotten(self) -> frozenset[int]:
+        """Docs of the sources of archived memories: something they say may be forgotten."""
+        return self.cached("forgotten", lambda: self._sources(self.doc[self.status == STATUSES["archived"]]))
+
+    def _sources(self, docs: NDArray[np.int64]) -> frozenset[int]:
         child, parent = self.validity.pairs[0], self.validity.pairs[1]
-        return frozenset(parent[np.isin(child, gone)].tolist())
+        return frozenset(parent[np.isin(child, docs)].tolist())
 
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters, except those that the store looks up; see ``RecordFilter.without_stored``."""

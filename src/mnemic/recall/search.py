@@ -325,9 +325,12 @@ def _nearest_passages(
 def _shown_terms(
     runtime: Runtime, user: str, read: _Reader, question: AnalysedQuery, rows: Rows, wordings: Sequence[Floats]
 ) -> dict[int, frozenset[str]]:
-    """The terms of the messages that recall shows without a sentence, by row; their cosines become those of what is shown."""
+    """The terms of the messages that recall shows without a forgotten sentence, by row; their cosines become those of the rest.
+
+    One that has only ended still counts: it leads from the question to what took its place.
+    """
     c, cosines = read.view.columns, question.cosines
-    rows = rows[np.isin(c.doc[rows], [*c.abridged])]
+    rows = rows[np.isin(c.doc[rows], [*c.forgotten])]
     docs = dict(zip(c.doc[rows].tolist(), rows.tolist(), strict=True))
     whole, shown = read([*docs]), _standing(runtime, user, read, question.query, [*docs])[0]
     texts = {
