@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from mnemic.runtime.indexer import Indexer
-from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english
+from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
 from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
@@ -257,7 +257,7 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         if not _is_person(message):
             continue
         pieces = _prose(message.content)
-        titles = headings(message.content[:READ_CHARS])
+        titles = {line for line in headings(message.content[:READ_CHARS]) if _is_title(line)}
         texts = _merge_dependent(pieces, titles)
         question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
         ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
@@ -272,6 +272,15 @@ def _opening(pieces: Sequence[str]) -> str:
     opening = next(said, "")
     introduced = _INTRODUCED.search(opening)
     return opening[: introduced.end()] if introduced and _is_own(opening[introduced.end() :]) else opening
+
+
+def _is_title(line: str) -> bool:
+    """Whether a line in English says nothing of anybody: it has no word of the first person, and no verb but a base form,
+    which may be a noun.
+    """
+    words = bare_words(line)
+    finite = any(is_verb(word) and not is_base_form(word) for word in words)
+    return is_english(line) and not finite and not in_first_person(line, words)
 
 
 def _frames(opening: str) -> bool:

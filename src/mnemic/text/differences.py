@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk
+from mnemic.text.english import BEFORE_A_VERB, MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk, is_verb
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
@@ -77,8 +77,8 @@ _PERSONS = frozenset(word for cases in _CASES for case in cases for word in case
 _MAX_ORDERED = 40
 """Most shared terms compared in order."""
 _OWNED = r"(['\u2019]s)?(?!\w)"
-_USER = re.compile(rf"\bthe user{_OWNED}", re.IGNORECASE)
-"""How a language model calls the speaker."""
+_USER = re.compile(rf"\bthe user{_OWNED}(?=\s+([\w\u2019']+)|)", re.IGNORECASE)
+"""How a language model calls the speaker, and the word that follows."""
 _CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+(?:(?:and|but|while)\s+|(?=(?:not|instead of|rather than)\s))", re.IGNORECASE)
 """Where another clause may begin, or what is denied."""
 
@@ -313,11 +313,20 @@ def of_the_speaker(statement: str, speaker: str = "") -> str:
     """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
     named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None
     told = named.sub(_first_person, statement) if named else statement
-    return _USER.sub(_first_person, told)
+    return _USER.sub(_told_of_the_user, told)
 
 
 def _first_person(found: re.Match[str]) -> str:
     return "my" if found[1] else "I"
+
+
+def _told_of_the_user(found: re.Match[str]) -> str:
+    """The first person for the user; "the user account" is somebody's account."""
+    following = (found[2] or "").lower()
+    says = (
+        following in STOP_WORDS | BEFORE_A_VERB or following.endswith(("s", "ed", "ly")) or is_verb(following, "user")
+    )
+    return _first_person(found) if found[1] or says or not following else found[0]
 
 
 def _unequal(a: Sequence[str], b: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:

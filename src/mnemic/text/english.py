@@ -37,7 +37,7 @@ _REGULAR = """accept add agree allow answer apply ask attend avoid bake boil boo
     work worry wrap""".split()
 _BASES = (frozenset(BASE_FORMS.values()) | frozenset(_REGULAR) | frozenset("cut put hit let".split())) - _NOUNS
 _PASTS = frozenset(form for form, base in BASE_FORMS.items() if base in _BASES) - _NOUNS | {"was", "were", "had", "did"}
-_BEFORE = frozenset(
+BEFORE_A_VERB = frozenset(
     "to not never always please and then i you we they who don't should must can could will would may might".split()
 )
 """Words after which a base form is a verb."""
@@ -60,7 +60,7 @@ def is_verb(word: str, before: str = "") -> bool:
     noun.
     """
     if word in _BASES:
-        return not before or before in _BEFORE
+        return not before or before in BEFORE_A_VERB
     return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
 
 

@@ -85,6 +85,24 @@ def test_a_heading_is_no_part_of_a_statement(sections: list[tuple[str, str]]) ->
     assert texts(talk(text)) == [opening, *(said for _, said in sections)]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm allergic to peanuts\n\nPlease keep that in mind when you suggest recipes.",
+        "My birthday is on 3 May\nHelp me plan a party!",
+        "Hi!\n\nI work as a nurse in Hamburg\n\nThanks!",
+        "My sister lives in Porto\n\nShe has two cats",
+        "I hate mushrooms\n\nI love olives\n\nI am vegetarian",
+        "Ich wohne in Berlin\n\nMeine Schwester hei\u00dft Clara.",
+        "\u6211\u5bf9\u82b1\u751f\u8fc7\u654f\n\n\u6211\u4f4f\u5728\u67cf\u6797\u3002",
+    ],
+)
+def test_a_statement_on_a_line_of_its_own_is_no_heading(said: str) -> None:
+    kept = " ".join(texts(talk(said)))
+    own = [line for line in said.split("\n") if line and line[-1] not in ".!"]
+    assert all(line in kept for line in own)
+
+
 def test_a_statement_of_a_document_ends_with_its_section() -> None:
     ending = "References to statutes mean these statutes as amended."
     text = f"This is the lease they sent me.\n\n\u00a7 1 Rent\n\nThe net rent is 890 euros a month.\n\n\u00a7 2 Use\n\n{ending}"

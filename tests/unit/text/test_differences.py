@@ -9,6 +9,7 @@ from mnemic.text.differences import (
     agrees,
     differs,
     has_exchanged,
+    of_the_speaker,
     restates,
     says,
     says_something,
@@ -250,3 +251,16 @@ def test_what_is_exchanged_is_one_value_of_one_subject(first, second, expected):
 def test_the_digits_of_a_name_are_no_number():
     assert "1" not in values("Our SLA for P1 tickets is 2 hours.")
     assert "100" in values("My dose is 100mg.")
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["The user lives in Rome.", "The user never eats meat.", "The user really likes tea.", "The user's sister left."],
+)
+def test_what_a_model_tells_of_the_user_is_in_the_first_person(told):
+    assert "user" not in of_the_speaker(told)
+
+
+@pytest.mark.parametrize("noun", ["account", "manual", "interface", "agent", "story"])
+def test_the_user_before_a_noun_is_not_the_speaker(noun):
+    assert of_the_speaker(f"The user {noun} of the wiki is closed.") == f"The user {noun} of the wiki is closed."
