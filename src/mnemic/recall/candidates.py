@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +115,10 @@ LEADERS = 50
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
-    """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row."""
+    """A query with its terms and periods, the corpus statistics, and the BM25 and cosine of every row.
+
+    ``hidden`` masks the terms, shape (T,), that a row has only in sentences that recall does not show.
+    """
 
     query: Query
     terms: Sequence[str]
@@ -125,6 +128,7 @@ class AnalysedQuery:
     cosines: Cosines | None
     speakers: Sequence[int]
     need: float
+    hidden: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict[int, NDArray[np.bool_]])
 
     @property
     def meaning(self) -> Floats | None:
@@ -149,6 +153,21 @@ def analyse_query(
     words = view.keyword.scores(view.columns, terms, corpus)
     periods = asked_periods(view.columns, query, terms)
     return AnalysedQuery(query, terms, periods, corpus, words, cosines, _named_speakers(view, query.text), need)
+
+
+def without_terms(
+    question: AnalysedQuery, hidden: Mapping[int, NDArray[np.bool_]], left: Mapping[int, float]
+) -> AnalysedQuery:
+    """A query for which rows have no hidden terms.
+
+    Args:
+        question: the query.
+        hidden: masks of its terms by row.
+        left: the share of its terms in each row that is not hidden; so much is left of the BM25.
+    """
+    words = question.words.copy()
+    words[[*left]] *= np.array([*left.values()], np.float32)
+    return replace(question, words=words, hidden=hidden)
 
 
 def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], size: int) -> Rows:
@@ -319,6 +338,8 @@ def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> t
             idf[t] = occurrences.idf / most
         counts[:, :, t] = occurrences.counts_at(at, buffer)
         in_session[:, t] = occurrences.conversations[group]
+    for row, mask in question.hidden.items():
+        counts[at == row] *= ~mask
     return counts, in_session, idf
 
 

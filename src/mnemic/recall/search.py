@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,6 @@ from mnemic.indexes.vector.exact import Cosines, compared
 from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
 from mnemic.recall.candidates import (
-    HERE,
     TURNS,
     AnalysedQuery,
     Pool,
@@ -25,6 +25,7 @@ from mnemic.recall.candidates import (
     build_pool,
     candidates,
     turn_weight,
+    without_terms,
 )
 from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.evidence import cap_at_weak, need, relevances
@@ -67,7 +68,7 @@ from mnemic.types import (
     Stored,
     searchable,
 )
-from mnemic.vectors import DEFAULT_MODELS, SMALLEST_NORM, Floats, Rows, ascending, dot
+from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending
 
 GRADES = ("none", "weak", "strong")
 
@@ -80,6 +81,8 @@ GRAPH_WEIGHT = 3.0
 READ_CHARS = 1_000
 """Characters read of a previous turn."""
 
+EMBEDDED = 20
+"""Messages with a forgotten sentence of which a search embeds what is shown."""
 LONG_TERMS = 60
 """Fewest content terms of a text that may have passages."""
 SEARCHED = 50
@@ -228,12 +231,24 @@ def _probability(result: SearchResult) -> float:
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     read = _Reader(runtime, view)
     with runtime.gate.turn():
-        found = _first_pool(runtime, scope, embedded_query, read)
+        match = _match(runtime, scope, embedded_query, view)
+    question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)  # it may embed
+    with runtime.gate.turn():
+        found = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
         if found is None or runtime.reranker is None:
             return SearchResult() if found is None else _result(runtime, scope, embedded_query, read, found)
     found = replace(found, first=_rerank(runtime.reranker, read, embedded_query.query.text, found.first))
     with runtime.gate.turn():
         return _result(runtime, scope, embedded_query, read, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """How the rows match a query; ``passages``: the number of the nearest passage of long texts, by row."""
+
+    allowed: NDArray[np.bool_]
+    question: AnalysedQuery
+    passages: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,27 +264,41 @@ class _FirstPool:
     model: str | None
 
 
-def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader) -> _FirstPool | None:
-    query, view = embedded_query.query, read.view
+def _match(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
+    query = embedded_query.query
     allowed = allowed_rows(runtime, scope, query.filters, view)
     cosines = _cosines(view, embedded_query.vectors, allowed)
-    if query.min_similarity is not None:
-        if cosines is None:
-            raise EmbedderUnavailable(
-                "min_similarity compares vectors, and the embedder is unavailable. Search without it, or see the "
-                "warning for how to get the embedder."
-            )
-        if view.vectors.centre is not None:
-            plain = view.vectors.cosines(embedded_query.vectors, plain=True)
-            plain.settle(allowed)
-            allowed &= plain.values >= query.min_similarity
-        else:
-            allowed &= cosines.values >= query.min_similarity
+    passages = _nearest_passages(runtime, view, allowed, cosines, embedded_query.vectors)
     question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
+    return _Match(allowed, question, passages)
+
+
+def _similar(view: View, match: _Match, vectors: Sequence[Floats]) -> NDArray[np.bool_]:
+    """The allowed rows of which the cosine is at least ``min_similarity``."""
+    least, cosines = match.question.query.min_similarity, match.question.cosines
+    if least is None:
+        return match.allowed
+    if cosines is None:
+        raise EmbedderUnavailable(
+            "min_similarity compares vectors, and the embedder is unavailable. Search without it, or see the "
+            "warning for how to get the embedder."
+        )
+    if view.vectors.centre is not None:
+        cosines = view.vectors.cosines(vectors, plain=True)
+        cosines.settle(match.allowed)
+    return match.allowed & (cosines.values >= least)
+
+
+def _first_pool(
+    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, match: _Match, view: View
+) -> _FirstPool | None:
+    question, query = match.question, match.question.query
+    allowed = _similar(view, match, embedded_query.vectors)
     visible_records = visibility(view, allowed)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
-    rows = ascending(len(view.columns), rows, provenance.rows())
+    long = [row for row in match.passages if visible_records.visible[row]]
+    rows = ascending(len(view.columns), rows, provenance.rows(), long)
     if not len(rows):
         return None
     scale = query.recipe.weights.get("dense", 1.0)
@@ -277,13 +306,9 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     if query.mood is not None or query.recipe.quality:
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
-    passages = _nearest_passages(runtime, view, question, rows, embedded_query.vectors)
-    boosted = dict(provenance.boosted)
-    for row, (_, cosine) in passages.items():
-        boosted[row] = max(boosted.get(row, -1.0), cosine - EASE)
-    shown = _shown_terms(runtime, scope.user, read, question, rows, embedded_query.vectors)
-    moods = _mood_by_row(runtime, view, query, rows, mood)
-    pool = _without_hidden(build_pool(view, question, rows, boosted=boosted, mood=moods), question.terms, shown)
+    pool = build_pool(
+        view, question, rows, boosted=provenance.boosted, mood=_mood_by_row(runtime, view, query, rows, mood)
+    )
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
@@ -292,71 +317,87 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
         )
     ):
         rows = ascending(len(view.columns), rows, list(near))
-        moods = _mood_by_row(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=moods)
-        pool = _without_hidden(pool, question.terms, shown)
+        row_moods = _mood_by_row(runtime, view, query, rows, mood)
+        pool = build_pool(view, question, rows, boosted=provenance.boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
-    first = replace(first, passages={row: number for row, (number, _) in passages.items()})
-    model = runtime.indexer.embedder.id if cosines is not None else None
+    model = runtime.indexer.embedder.id if question.cosines is not None else None
+    first = replace(first, passages=match.passages)
     return _FirstPool(allowed, question, visible_records, provenance, pool, first, model)
 
 
 def _nearest_passages(
-    runtime: Runtime, view: View, question: AnalysedQuery, rows: Rows, wordings: Sequence[Floats]
-) -> dict[int, tuple[int, float]]:
-    """The number of the nearest passage of long texts, and its cosine, by row; of the ``SEARCHED`` texts that are nearest."""
+    runtime: Runtime, view: View, allowed: NDArray[np.bool_], cosines: Cosines | None, wordings: Sequence[Floats]
+) -> dict[int, int]:
+    """The number of the nearest passage of the ``SEARCHED`` nearest long texts, by row; raises the cosines of these."""
     c = view.columns
-    if question.cosines is None:
+    if cosines is None:
         return {}
-    long = rows[(c.length[rows] >= LONG_TERMS) & ~c.agents[rows]]
+    long = np.flatnonzero(allowed & (c.length >= LONG_TERMS) & ~c.agents)
     long = long[~np.isin(c.doc[long], [*c.abridged])]  # a passage may be of what has ended
-    question.cosines.sharpen(long)
-    long = long[np.argsort(-question.cosines.values[long], kind="stable")][:SEARCHED]
+    long = long[np.argsort(-cosines.values[long], kind="stable")][:SEARCHED]
     held = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
     parts = {row: held[doc] for row, doc in zip(long.tolist(), c.doc[long].tolist(), strict=True) if doc in held}
     parts = {row: vectors for row, vectors in parts.items() if vectors.shape[1] == view.vectors.dimension}
     if not parts:
         return {}
-    cosines = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
-    own = np.split(cosines, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
-    return {row: (int(near.argmax()), float(near.max())) for row, near in zip(parts, own, strict=True)}
+    every = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
+    own = np.split(every, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
+    rows = np.array([*parts])
+    cosines.sharpen(rows)
+    cosines.values[rows] = np.maximum(cosines.values[rows], [near.max() - EASE for near in own])
+    return {row: int(near.argmax()) for row, near in zip(parts, own, strict=True)}
 
 
-def _shown_terms(
-    runtime: Runtime, user: str, read: _Reader, question: AnalysedQuery, rows: Rows, wordings: Sequence[Floats]
-) -> dict[int, frozenset[str]]:
-    """The terms of the messages that recall shows without a forgotten sentence, by row; their cosines become those of the rest.
+def _without_forgotten(
+    runtime: Runtime, user: str, read: _Reader, match: _Match, wordings: Sequence[Floats]
+) -> AnalysedQuery:
+    """The query without what messages have of it in forgotten sentences: their words, and their cosines.
 
-    One that has only ended still counts: it leads from the question to what took its place.
+    Of the ``EMBEDDED`` nearest messages the cosine becomes that of what is shown; that of another one counts if no word of
+    the query is hidden. A sentence that has only ended still leads from the question to what took its place.
     """
-    c, cosines = read.view.columns, question.cosines
-    rows = rows[np.isin(c.doc[rows], [*c.forgotten])]
-    docs = dict(zip(c.doc[rows].tolist(), rows.tolist(), strict=True))
-    whole, shown = read([*docs]), _standing(runtime, user, read, question.query, [*docs])[0]
-    texts = {
-        row: searchable(shown[doc].value).replace(CUT, "")
-        for doc, row in docs.items()
-        if doc in shown and shown[doc].value.content != whole[doc].value.content
-    }
-    if texts and cosines is not None:
-        cosines.sharpen(np.array([*texts]))
-        vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
-        held = {row: vector for row, vector in zip(texts, vectors, strict=True) if vector is not None}
+    c, question, cosines = read.view.columns, match.question, match.question.cosines
+    if not c.forgotten:
+        return question
+    key = ("left", question.query.filters.at, question.query.filters.known_at)
+    every = c.cached(key, lambda: _left_of_messages(runtime, user, read, question.query))
+    left = {row: one for row, one in every.items() if match.allowed[row]}
+    if not left:
+        return question
+    hidden = {row: np.array([term in one.hidden for term in question.terms], np.bool_) for row, one in left.items()}
+    if cosines is not None:
+        cosines.sharpen(np.array([*left]))
+        nearest = sorted(left, key=lambda row: -cosines.values[row])[:EMBEDDED]
+        vectors = runtime.indexer.shown([left[row].text for row in nearest])
+        for row, mask in hidden.items():
+            cosines.values[row] *= not mask.any()
+        held = {row: vector for row, vector in zip(nearest, vectors, strict=True) if vector is not None}
         if held:
             cosines.values[[*held]] = compared(wordings, np.stack([*held.values()]), read.view.vectors.centre)
-    return {row: frozenset(analyse(text)[0]) for row, text in texts.items()}
+    said = {row: one.said.intersection(question.terms) for row, one in left.items()}
+    shares = {row: len(said[row] - one.hidden) / max(len(said[row]), 1) for row, one in left.items()}
+    return without_terms(question, hidden, shares)
 
 
-def _without_hidden(pool: Pool, terms: Sequence[str], shown: Mapping[int, frozenset[str]]) -> Pool:
-    """A pool in which the messages in ``shown`` have no other terms than those."""
-    if not shown:
-        return pool
-    at = np.searchsorted(pool.rows, [*shown])
-    counts, bm25 = pool.counts.copy(), pool.bm25.copy()
-    before = dot(counts[at, HERE] > 0, pool.idf)
-    counts[at, HERE] *= [[term in held for term in terms] for held in shown.values()]
-    bm25[at] *= dot(counts[at, HERE] > 0, pool.idf) / np.maximum(before, np.float32(SMALLEST_NORM))
-    return replace(pool, counts=counts, bm25=bm25)
+class _Left(NamedTuple):
+    """What is left of a message without its forgotten sentences, the terms of all of it, and those that only these have."""
+
+    text: str
+    said: frozenset[str]
+    hidden: frozenset[str]
+
+
+def _left_of_messages(runtime: Runtime, user: str, read: _Reader, query: Query) -> dict[int, _Left]:
+    """What is left of each message of which a sentence is forgotten, by row."""
+    columns, found = read.view.columns, dict[int, _Left]()
+    docs = sorted(columns.forgotten)
+    whole, shown = read(docs), _standing(runtime, user, read, query, docs)[0]
+    for doc, row in zip(docs, columns.rows_of(docs).tolist(), strict=False):
+        if doc in shown and shown[doc].value.content != whole[doc].value.content:
+            text = searchable(shown[doc].value).replace(CUT, "")
+            said = frozenset(analyse(searchable(whole[doc].value))[0])
+            found[row] = _Left(text, said, said - {*analyse(text)[0]})
+    return found
 
 
 def _passage(text: str, number: int) -> str | None:

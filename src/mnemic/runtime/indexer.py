@@ -20,6 +20,9 @@ from mnemic.vectors import Floats
 
 Record = Message | Episode | MemoryRecord
 
+SHOWN = 1_000
+"""Vectors kept of what recall shows of messages."""
+
 
 class Indexer:
     """Turns records and queries into terms and vectors.
@@ -36,6 +39,7 @@ class Indexer:
     def __init__(self, embedder: Embedder, secrets: SecretPolicy, notices: Notices) -> None:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
+        self._shown: dict[tuple[str, str], Floats] = {}
 
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed."""
@@ -80,6 +84,17 @@ class Indexer:
             return []
         clean = self._secrets.redacted(body)[0]
         return [clean[begin:end] for begin, end in passages(clean)]
+
+    def shown(self, texts: Sequence[str]) -> list[Floats | None]:
+        """As ``documents``, of what recall shows of messages: the vectors are kept, since each search asks for them."""
+        missing = [text for text in dict.fromkeys(texts) if (self.embedder.id, text) not in self._shown]
+        for text, vector in zip(missing, self.documents(missing, self.embedder), strict=True):
+            if vector is not None:
+                self._shown[self.embedder.id, text] = vector
+        found = [self._shown.get((self.embedder.id, text)) for text in texts]
+        while len(self._shown) > SHOWN:
+            del self._shown[next(iter(self._shown))]
+        return found
 
     @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
