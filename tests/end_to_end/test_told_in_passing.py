@@ -106,3 +106,15 @@ def test_the_start_of_a_conversation_stands_under_the_days_it_was_said():
     text = told("I sold my car in 2018.").get_memory_context().text
     assert "Monday 6 January 2025:" in text
     assert "1 January 2018" not in text
+
+
+@pytest.mark.parametrize("courtesy", ["Noted.", "Understood.", "Thanks for telling me."])
+def test_a_courtesy_comes_after_what_says_something(courtesy):
+    with Memory(":memory:", user="kim") as memory:
+        for day, said in enumerate(
+            ("My son Jonas plays the cello.", "I stopped playing the violin and started the trumpet.")
+        ):
+            memory.add_exchange(said, courtesy, sent_at=datetime(2026, 5, 1 + 10 * day, tzinfo=UTC), session=f"s{day}")
+        hits = memory.search("Which instrument does Jonas play?")
+        assert hits[0].text == "My son Jonas plays the cello."
+        assert [hit.text for hit in hits].index(courtesy) >= 2

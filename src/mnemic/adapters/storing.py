@@ -25,12 +25,15 @@ async def last_of_session(memory: AsyncMemory) -> Sequence[Message]:
 async def turn_ids(memory: AsyncMemory, thread: Thread) -> list[str]:
     """The ids of the messages that say what the user's last turn says, in whatever session and under whatever ids.
 
+    Only of the time in which a prompt is sent again: the same words of long ago may be what is asked for.
+
     Raises:
         StoreError: the record cannot be read.
     """
-    words = thread.turn_words()
+    words, since = thread.turn_words(), datetime.now(UTC) - AGAIN
     last = await memory.messages(limit=COMPARED) if words else ()
-    return [record.id for record in last if record.id and words_of(record) in words]
+    lately = (record for record in last if record.sent_at and record.sent_at >= since)
+    return [str(record.id) for record in lately if words_of(record) in words]
 
 
 async def store_new(

@@ -181,7 +181,7 @@ def _reference(values: Sequence[Mapping[str, object]]) -> str:
     if address.startswith("data:"):
         address, data = "", address
     if address:
-        place, name = address, "" if name in address else name
+        place, name = address, "" if name and address.endswith(name) else name
     elif isinstance(data, (str, bytes)):
         place = _data_summary(_first(values, _TYPE), data)
     else:
@@ -190,7 +190,8 @@ def _reference(values: Sequence[Mapping[str, object]]) -> str:
 
 
 def _file_name(name: str) -> str:
-    """A name that fits into the brackets of a reference, on one line."""
+    """A name that fits into the brackets of a reference, on one line, without the folders of a path."""
+    name = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     name = " ".join("".join(c if c.isprintable() and c not in "[]" else " " for c in name).split())
     cut = len(name) > NAME_START + NAME_END
     return f"{name[:NAME_START]}\u2026{name[-NAME_END:]}" if cut else name

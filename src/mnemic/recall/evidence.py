@@ -129,18 +129,23 @@ def _grade_of(probability: float, weak: float = WEAK) -> Grade:
     return Grade(word, probability)
 
 
-def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
-    """The highest cosine of what may hold an answer, the length of that record, and the number of records; both as logarithms.
-
-    A repetition of a text that may need no memory holds none, nor does a courtesy: a few words of an assistant that ask, or
-    that have no name, number or time, nor a word of the query if that needs memory.
+def courtesies(pool: Pool) -> NDArray[np.bool_]:
+    """(m,) mask of courtesies: a few words of an assistant that ask, or that have no name, number or time, nor a word of the
+    query if that needs memory.
     """
     says_something = (pool.traits & _FACTUAL) > 0
     if not pool.need:
         says_something |= own_coverage(pool) > 0
     asks = (pool.traits & english.QUESTION) > 0
-    courtesy = pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
-    cosines = np.where(courtesy | pool.unanswered | (pool.echo if pool.need else False), 0, pool.dense)
+    return pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
+
+
+def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
+    """The highest cosine of what may hold an answer, the length of that record, and the number of records; both as logarithms.
+
+    A repetition of a text that may need no memory holds none, nor does a courtesy.
+    """
+    cosines = np.where(courtesies(pool) | pool.unanswered | (pool.echo if pool.need else False), 0, pool.dense)
     nearest = int(cosines.argmax())
     length = min(0.0, math.log((float(pool.words[nearest]) + 1) / _LONG))
     return float(cosines[nearest]), length, math.log(max(searched, _LEAST_SEARCHED))

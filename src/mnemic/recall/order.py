@@ -481,9 +481,7 @@ def naming_terms(text: str, terms: Sequence[str]) -> Mask:
 
 
 def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Rows:
-    """The order in which each hit comes after those on a like thing that have all its terms of the question, and a name more.
-
-    Those go before it, wherever it stands; the others keep their places.
+    """The order with each hit behind those on a like thing that have all its terms of the question, and a name more.
 
     Args:
         text: the question.
@@ -500,23 +498,20 @@ def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Row
     lacks = (has[None] & ~has[:, None]).any(axis=2)
     alike = has[:, ~naming].any(axis=1) | bool(naming.all())
     ahead: Mask = np.logical_and(named_more & ~lacks, alike)
-    return np.concatenate([first[_after_those_ahead(ahead)], order[FIRST:]])
+    return np.concatenate([first[_behind(ahead)], order[FIRST:]])
 
 
-def _after_those_ahead(ahead: Mask) -> list[int]:
-    """The places 0 to n - 1 in order, but each after those that go ahead of it.
+def _behind(ahead: Mask) -> list[int]:
+    """The places 0 to n - 1, each behind those that go ahead of it; otherwise in order.
 
     Args:
         ahead: (n, n) whether the first place goes before the second; without cycles.
     """
-    found: dict[int, None] = {}
-
-    def put(place: int) -> None:
-        for one in np.flatnonzero(ahead[:, place]).tolist():
-            if one not in found:
-                put(one)
-        found.setdefault(place)
-
-    for place in range(len(ahead)):
-        put(place)
-    return list(found)
+    left, found = list(range(len(ahead))), list[int]()
+    waits = ahead.sum(axis=0)
+    while left:
+        place = next(place for place in left if not waits[place])
+        left.remove(place)
+        found.append(place)
+        waits -= ahead[place]
+    return found

@@ -244,11 +244,13 @@ def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """How the rows match a query; ``passages``: the number of the nearest passage of long texts, by row."""
+    """How the rows match a query; ``passages``: by row the number of the nearest passage of a long text, and its cosine less
+    ``EASE``.
+    """
 
     allowed: NDArray[np.bool_]
     question: AnalysedQuery
-    passages: Mapping[int, int]
+    passages: Mapping[int, tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,9 @@ def _similar(view: View, match: _Match, vectors: Sequence[Floats]) -> NDArray[np
     if view.vectors.centre is not None:
         cosines = view.vectors.cosines(vectors, plain=True)
         cosines.settle(match.allowed)
-    return match.allowed & (cosines.values >= least)
+    similar = cosines.values >= least
+    similar[[row for row, (_, cosine) in match.passages.items() if cosine >= least]] = True
+    return match.allowed & similar
 
 
 def _first_pool(
@@ -306,9 +310,10 @@ def _first_pool(
     if query.mood is not None or query.recipe.quality:
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
-    pool = build_pool(
-        view, question, rows, boosted=provenance.boosted, mood=_mood_by_row(runtime, view, query, rows, mood)
-    )
+    boosted = dict(provenance.boosted)
+    for row, (_, cosine) in match.passages.items():
+        boosted[row] = max(boosted.get(row, -1.0), cosine)
+    pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
@@ -318,17 +323,17 @@ def _first_pool(
     ):
         rows = ascending(len(view.columns), rows, list(near))
         row_moods = _mood_by_row(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=provenance.boosted, graph=near, mood=row_moods)
+        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
-    first = replace(first, passages=match.passages)
+    first = replace(first, passages={row: number for row, (number, _) in match.passages.items()})
     return _FirstPool(allowed, question, visible_records, provenance, pool, first, model)
 
 
 def _nearest_passages(
     runtime: Runtime, view: View, allowed: NDArray[np.bool_], cosines: Cosines | None, wordings: Sequence[Floats]
-) -> dict[int, int]:
-    """The number of the nearest passage of the ``SEARCHED`` nearest long texts, by row; raises the cosines of these."""
+) -> dict[int, tuple[int, float]]:
+    """The nearest passage of the ``SEARCHED`` nearest long texts, as in ``_Match``."""
     c = view.columns
     if cosines is None:
         return {}
@@ -342,10 +347,7 @@ def _nearest_passages(
         return {}
     every = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
     own = np.split(every, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
-    rows = np.array([*parts])
-    cosines.sharpen(rows)
-    cosines.values[rows] = np.maximum(cosines.values[rows], [near.max() - EASE for near in own])
-    return {row: int(near.argmax()) for row, near in zip(parts, own, strict=True)}
+    return {row: (int(near.argmax()), float(near.max()) - EASE) for row, near in zip(parts, own, strict=True)}
 
 
 def _without_forgotten(
@@ -421,6 +423,7 @@ def _result(
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     order = named_first(query.text, found.question.terms, pool, first.order)
+    order = order[np.argsort(evidence.courtesies(pool)[order], kind="stable")]
     first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
     left_out = 0
     if query.min_best:  # a context

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mnemic import errors
+from mnemic.text.sentences import LONG
 
 OLDEST, LATEST = 6, 12
 """The first schema that can be brought up to date, and that of a new record; earlier ones belong to unreleased versions."""
@@ -420,9 +421,9 @@ def migration(version: int, engine: Engine) -> Iterator[str]:
         added = _column(VECTORS.columns[-1], engine)
         yield from (f"ALTER TABLE {table.name} ADD COLUMN {added}" for table in (VECTORS, VECTORS_NEXT))
         # Long texts have passages after the next idle time or flush().
-        yield """INSERT INTO pending(task, doc, user_id, since)
+        yield f"""INSERT INTO pending(task, doc, user_id, since)
             SELECT 'embed', r.doc, r.user_id, r.created_at FROM records r JOIN vectors v ON v.doc = r.doc
-            WHERE length(r.content) > 1000 AND (r.role = 'user' OR r.kind = 'memory') ON CONFLICT DO NOTHING"""
+            WHERE length(r.content) > {LONG} AND (r.role = 'user' OR r.kind = 'memory') ON CONFLICT DO NOTHING"""
 
 
 _MOVED = """SELECT k.*, CASE WHEN s.doc IS NULL THEN k.source ELSE p.doc END AS new_source,

@@ -14,7 +14,7 @@ Span = tuple[int, int]
 READ = 100_000
 """Characters of a text whose passages are told apart."""
 LONG, PASSAGE, PASSAGES = 1_000, 300, 64
-"""Longest text without passages, characters of a passage, and passages of a text, of which some may be shorter."""
+"""Longest text without passages, characters of a passage, and the share of a very long text that one may have."""
 
 _FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(

@@ -315,3 +315,12 @@ async def test_the_records_of_the_last_turn_are_found_by_their_words(turn, sessi
     words = {(said[at].role, said[at].text) for at in range(stored.last_turn(), len(said))}
     others = [at for at, one in enumerate(said) if (one.role, one.text) not in words]
     assert found.isdisjoint(record.id for record in stored.records(others))
+
+
+async def test_the_same_words_of_long_ago_are_not_of_the_turn():
+    asked = thread(ThreadMessage(role="user", text="My locker code is 4417."), session="today")
+    async with AsyncMemory(":memory:", user="ana", embedder="hashing") as memory:
+        await memory.add("My locker code is 4417.", sent_at=datetime(2026, 1, 5, tzinfo=UTC), session="january")
+        assert await turn_ids(memory, asked) == []
+        (now,) = await memory.add("My locker code is 4417.", session="today")
+        assert await turn_ids(memory, asked) == [now.id]

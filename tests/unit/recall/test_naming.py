@@ -38,13 +38,6 @@ def test_none_that_lacks_a_name_stands_before_a_like_one_that_has_it(has):
 
 
 @given(MASKS)
-def test_what_has_no_word_of_the_question_passes_nothing(has):
-    order = named_first(QUESTION, TERMS, pool_of(has), np.arange(len(has))).tolist()
-    for row in (row for row, held in enumerate(has) if not any(held)):
-        assert {*range(row)} <= {*order[: order.index(row)]}
-
-
-@given(MASKS)
 def test_what_differs_in_no_name_keeps_its_order(has):
     has = [[mark and not named for mark, named in zip(row, naming_terms(QUESTION, TERMS), strict=True)] for row in has]
     assert named_first(QUESTION, TERMS, pool_of(has), np.arange(len(has))).tolist() == list(range(len(has)))

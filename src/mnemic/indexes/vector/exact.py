@@ -336,7 +336,7 @@ class IndexedCosines:
 
 
 def compared(wordings: Sequence[Floats], vectors: Floats, centre: Centre | None) -> Floats:
-    """The cosines of a query with vectors that are no rows of a view, as those of the view are.
+    """The cosines of a query with vectors that are no rows of a view, on the same scale as those of the rows.
 
     Args:
         wordings: of the query, at least one unit vector (d,); a vector gets its maximum over them.
