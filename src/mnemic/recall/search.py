@@ -289,7 +289,8 @@ def _similar(view: View, match: _Match, vectors: Sequence[Floats]) -> NDArray[np
         cosines = view.vectors.cosines(vectors, plain=True)
         cosines.settle(match.allowed)
     similar = cosines.values >= least
-    similar[[row for row, (_, cosine) in match.passages.items() if cosine >= least]] = True
+    if view.vectors.centre is None:  # else the cosines of passages are of another scale
+        similar[[row for row, (_, cosine) in match.passages.items() if cosine >= least]] = True
     return match.allowed & similar
 
 
@@ -361,7 +362,8 @@ def _without_forgotten(
     c, question, cosines = read.view.columns, match.question, match.question.cosines
     if not c.forgotten:
         return question
-    key = ("left", question.query.filters.at, question.query.filters.known_at)
+    filters = question.query.filters
+    key = ("left", filters.at, filters.known_at, filters.expired)
     every = c.cached(key, lambda: _left_of_messages(runtime, user, read, question.query))
     left = {row: one for row, one in every.items() if match.allowed[row]}
     if not left:
@@ -392,9 +394,10 @@ class _Left(NamedTuple):
 def _left_of_messages(runtime: Runtime, user: str, read: _Reader, query: Query) -> dict[int, _Left]:
     """What is left of each message of which a sentence is forgotten, by row."""
     columns, found = read.view.columns, dict[int, _Left]()
-    docs = sorted(columns.forgotten)
+    rows = columns.rows_of(runtime.store.relations.with_forgotten(sorted(columns.forgotten)))
+    docs: list[int] = columns.doc[rows].tolist()
     whole, shown = read(docs), _standing(runtime, user, read, query, docs)[0]
-    for doc, row in zip(docs, columns.rows_of(docs).tolist(), strict=False):
+    for doc, row in zip(docs, rows.tolist(), strict=True):
         if doc in shown and shown[doc].value.content != whole[doc].value.content:
             text = searchable(shown[doc].value).replace(CUT, "")
             said = frozenset(analyse(searchable(whole[doc].value))[0])

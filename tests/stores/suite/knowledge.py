@@ -150,6 +150,15 @@ class EpisodePromises:
         assert first.vector.tolist() == [0.0, 1.0]
         assert second.vector is None
 
+    def test_a_message_is_known_by_what_was_forgotten_of_it(self, store: Store) -> None:
+        store.apply("ana", [add_message(text) for text in "abc"])
+        derived = [add_memory(f"r{text}", source_ids=(text,), said_at=MOMENT) for text in "abc"]
+        store.apply("ana", [*derived, Archive(id="ra", everywhere=True), Archive(id="rb")])
+        docs = store.docs_of("ana", ["a", "b", "c"])
+        assert store.relations.with_forgotten([*docs.values()]) == [docs["a"]]
+        store.apply("ana", [Restore(id="ra")])
+        assert store.relations.with_forgotten([*docs.values()]) == []
+
     def test_an_episode_comes_back_as_it_was(self, store: Store) -> None:
         said = [add_message(text, project="p", session="s") for text in "abc"]
         change = add_episode("e", ["a", "b", "c"], project="p", session="s", title="Three letters", trust=0.25,

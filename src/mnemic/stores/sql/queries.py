@@ -890,6 +890,13 @@ class Relations(Reader[Database]):
         sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
         return self._column(user, sql, moment)
 
+    def with_forgotten(self, docs: Sequence[int]) -> list[int]:
+        """Those of some messages of which a sentence was forgotten, wherever it was said."""
+        sql = f"""SELECT DISTINCT l.parent FROM lineage l JOIN records r ON r.doc = l.child WHERE l.parent IN {AMONG}
+            AND r.status = 'archived' AND EXISTS (SELECT 1 FROM events e WHERE e.doc = r.doc AND e.operation = 'archive'
+            AND e.detail LIKE '%"everywhere"%') ORDER BY 1"""
+        return [doc for (doc,) in self._all(sql, docs)]
+
     def ids(self, user: int, docs: Sequence[int], *, archived: bool = False) -> dict[int, str]:
         """Ids of live memories and episodes, by doc; those of archived ones too with ``archived``."""
         live = "1 = 1" if archived else LIVE
