@@ -17,7 +17,7 @@ from adk_mnemic.events import EVENTS, text_of, thread_messages, thread_of
 from adk_mnemic.scopes import Caller, as_named, caller_of, here
 from mnemic import AsyncMemory, Hit, InvalidInput, Memory, Mood, ScopeSource
 from mnemic.adapters import Thread, as_async, checked_filters, log_rejected, recall_failures_logged, sent_at, tools
-from mnemic.types import Evidence
+from mnemic.types.literals import Evidence
 
 
 class MnemicMemoryService(BaseMemoryService):
