@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 
@@ -39,7 +40,7 @@ class Indexer:
     def __init__(self, embedder: Embedder, secrets: SecretPolicy, notices: Notices) -> None:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
-        self._shown: dict[tuple[str, str], Floats] = {}
+        self._shown: dict[tuple[str, bytes], Floats] = {}
 
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed."""
@@ -87,13 +88,14 @@ class Indexer:
 
     def shown(self, texts: Sequence[str]) -> list[Floats | None]:
         """As ``documents``, of what recall shows of messages: the vectors are kept, since each search asks for them."""
-        missing = [text for text in dict.fromkeys(texts) if (self.embedder.id, text) not in self._shown]
-        for text, vector in zip(missing, self.documents(missing, self.embedder), strict=True):
+        keys = [(self.embedder.id, hashlib.blake2b(text.encode(errors="replace")).digest()) for text in texts]
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._shown}
+        for key, vector in zip(missing, self.documents([*missing.values()], self.embedder), strict=True):
             if vector is not None:
-                self._shown[self.embedder.id, text] = vector
-        found = [self._shown.get((self.embedder.id, text)) for text in texts]
+                self._shown[key] = vector
+        found = [self._shown.get(key) for key in keys]
         while len(self._shown) > SHOWN:
-            del self._shown[next(iter(self._shown))]
+            self._shown.pop(next(iter(self._shown)), None)  # another thread may have taken it
         return found
 
     @traced("embeddings")
