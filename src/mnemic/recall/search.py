@@ -40,6 +40,7 @@ from mnemic.recall.results import (
     Provenance,
     Visibility,
     as_relevant,
+    courtesies_last,
     current_first,
     descending_scores,
     hit_from,
@@ -426,7 +427,7 @@ def _result(
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     order = named_first(query.text, found.question.terms, pool, first.order)
-    order = order[np.argsort(evidence.courtesies(pool)[order], kind="stable")]
+    order = courtesies_last(order, evidence.courtesies(pool), first.relevance)
     first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
     left_out = 0
     if query.min_best:  # a context

@@ -2,10 +2,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mnemic import Memory, Message
 from mnemic.recall import order
 from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, log_odds_of_update, ordered, phrases
+from mnemic.recall.results import courtesies_last
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
@@ -195,3 +198,13 @@ class TestUpdates:
             "My alarm code is 4711.": 9,
             "The alarm code of the office is 17.": 0,
         }
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
+def test_a_courtesy_comes_after_what_is_more_relevant(pool):
+    polite, relevance = np.array([one for one, _ in pool]), np.array([one for _, one in pool], np.float32)
+    found = courtesies_last(np.arange(len(pool)), polite, relevance)
+    assert sorted(found.tolist()) == list(range(len(pool)))
+    assert found[~polite[found]].tolist() == np.flatnonzero(~polite).tolist()
+    for place, row in enumerate(found):
+        assert not polite[row] or not (~polite[found[place:]] & (relevance[found[place:]] > relevance[row])).any()
