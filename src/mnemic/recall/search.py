@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import EmbedderUnavailable
+from mnemic.indexes.catalog import STATUSES
 from mnemic.indexes.vector.exact import Cosines, compared
 from mnemic.protocols import Reranker
 from mnemic.recall import evidence, recipes
@@ -395,8 +396,10 @@ class _Left(NamedTuple):
 def _left_of_messages(runtime: Runtime, user: str, read: _Reader, query: Query) -> dict[int, _Left]:
     """What is left of each message of which a sentence is forgotten, by row."""
     columns, found = read.view.columns, dict[int, _Left]()
-    rows = columns.rows_of(runtime.store.relations.with_forgotten(sorted(columns.forgotten)))
-    docs: list[int] = columns.doc[rows].tolist()
+    sources = columns.rows_of(sorted(columns.forgotten))
+    live = columns.doc[sources[columns.status[sources] != STATUSES["archived"]]]
+    docs = runtime.store.relations.with_forgotten(live.tolist())
+    rows = columns.rows_of(docs)
     whole, shown = read(docs), _standing(runtime, user, read, query, docs)[0]
     for doc, row in zip(docs, rows.tolist(), strict=True):
         if doc in shown and shown[doc].value.content != whole[doc].value.content:
