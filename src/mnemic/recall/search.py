@@ -374,7 +374,7 @@ def _without_forgotten(
     if cosines is not None:
         cosines.sharpen(np.array([*left]))
         nearest = sorted(left, key=lambda row: -cosines.values[row])[:EMBEDDED]
-        vectors = runtime.indexer.shown([left[row].text for row in nearest])
+        vectors = runtime.indexer.documents([left[row].text for row in nearest], runtime.indexer.keeping)
         for row, mask in hidden.items():
             cosines.values[row] *= not mask.any()
         held = {row: vector for row, vector in zip(nearest, vectors, strict=True) if vector is not None}

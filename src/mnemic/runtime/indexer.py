@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Sequence
 
-from mnemic.embedders import checked
+from mnemic.embedders import CachedEmbedder, checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
 from mnemic.runtime.notices import Notices
@@ -21,8 +20,8 @@ from mnemic.vectors import Floats
 
 Record = Message | Episode | MemoryRecord
 
-SHOWN = 1_000
-"""Vectors kept of what recall shows of messages."""
+KEPT = 1_000
+"""Vectors in the cache of ``Indexer.keeping``."""
 
 
 class Indexer:
@@ -40,7 +39,7 @@ class Indexer:
     def __init__(self, embedder: Embedder, secrets: SecretPolicy, notices: Notices) -> None:
         self.embedder = embedder
         self._secrets, self._notices = secrets, notices
-        self._shown: dict[tuple[str, bytes], Floats] = {}
+        self._keeping: CachedEmbedder | None = None
 
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed."""
@@ -86,17 +85,12 @@ class Indexer:
         clean = self._secrets.redacted(body)[0]
         return [clean[begin:end] for begin, end in passages(clean)]
 
-    def shown(self, texts: Sequence[str]) -> list[Floats | None]:
-        """As ``documents``, of what recall shows of messages: the vectors are kept, since each search asks for them."""
-        keys = [(self.embedder.id, hashlib.blake2b(text.encode(errors="replace")).digest()) for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._shown}
-        for key, vector in zip(missing, self.documents([*missing.values()], self.embedder), strict=True):
-            if vector is not None:
-                self._shown[key] = vector
-        found = [self._shown.get(key) for key in keys]
-        while len(self._shown) > SHOWN:
-            self._shown.pop(next(iter(self._shown)), None)  # another thread may have taken it
-        return found
+    @property
+    def keeping(self) -> Embedder:
+        """The embedder with a cache: for what recall shows of messages, which search after search asks for."""
+        if self._keeping is None or self._keeping.inner is not self.embedder:
+            self._keeping = CachedEmbedder(self.embedder, max_items=KEPT, kinds=("document",))
+        return self._keeping
 
     @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:

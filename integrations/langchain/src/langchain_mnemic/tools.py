@@ -155,15 +155,13 @@ def mnemic_tools(
     def made(name: str, about: str, schema: type[BaseModel], call: Callable[..., Coroutine[Any, Any, Any]]) -> BaseTool:
         def run(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(memory, scope, runtime)
-            if call is found:
-                arguments["thread"] = _thread(handle, runtime)
+            arguments |= {"thread": _thread(handle, runtime)} if call is found else {}
             with _readable():
                 return blocking(handle, lambda memory: call(memory, **arguments))
 
         async def arun(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(face, scope, runtime)
-            if call is found:
-                arguments["thread"] = _thread(handle, runtime)
+            arguments |= {"thread": _thread(handle, runtime)} if call is found else {}
             with _readable():
                 return await call(handle, **arguments)
 

@@ -68,9 +68,9 @@ def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
 
 def shortened(hits: Sequence[Hit], query: str, most: int) -> list[Hit]:
     """Cut hits of more than ``most`` characters to the passages that say most of the query."""
-    return (
-        _cut(hits, _weights(hits, query), [most] * len(hits)) if any(len(hit.text) > most for hit in hits) else [*hits]
-    )
+    if all(len(hit.text) <= most for hit in hits):
+        return list(hits)
+    return _cut(hits, _weights(hits, query), [most] * len(hits))
 
 
 def _weights(hits: Sequence[Hit], query: str) -> dict[str, float]:
