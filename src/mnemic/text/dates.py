@@ -65,73 +65,73 @@ def length(words: re.Match[str]) -> tuple[int, int, int]:
     return (int(count) if count.isdigit() else _COUNTS[count]) * unit, unit, unit * (count in _LOOSE)
 
 
-def _ago(words: re.Match[str], said: int) -> Period:
+def _ago(words: re.Match[str], reference: int) -> Period:
     days, unit, more = length(words)
     spread = unit // 2 + more
-    return said - days - spread, said - days + spread
+    return reference - days - spread, reference - days + spread
 
 
-def _lasting(words: re.Match[str], said: int) -> Period:
+def _lasting(words: re.Match[str], reference: int) -> Period:
     days, _, more = length(words)
-    return said - days - more, said
+    return reference - days - more, reference
 
 
-def _past_unit(words: re.Match[str], said: int) -> Period:
-    return said - UNITS[words[1]], said
+def _past_unit(words: re.Match[str], reference: int) -> Period:
+    return reference - UNITS[words[1]], reference
 
 
-def _word(words: re.Match[str], said: int) -> Period:
-    day = said + _WORDS[words[1]]
+def _word(words: re.Match[str], reference: int) -> Period:
+    day = reference + _WORDS[words[1]]
     return day, day
 
 
-def _lately(_: re.Match[str], said: int) -> Period:
-    return said - RECENT, said
+def _lately(_: re.Match[str], reference: int) -> Period:
+    return reference - RECENT, reference
 
 
-def _shifted(words: re.Match[str], said: int) -> Period:
-    return _calendar(words[2], _STEPS[words[1]], said)
+def _shifted(words: re.Match[str], reference: int) -> Period:
+    return _calendar(words[2], _STEPS[words[1]], reference)
 
 
-def _before_last(words: re.Match[str], said: int) -> Period:
-    return _calendar(words[1], -2, said)
+def _before_last(words: re.Match[str], reference: int) -> Period:
+    return _calendar(words[1], -2, reference)
 
 
-def _calendar(unit: str, step: int, said: int) -> Period:
+def _calendar(unit: str, step: int, reference: int) -> Period:
     """The unit of the calendar so many steps from the one that holds a day.
 
     Raises:
         ValueError: it is beyond the calendar.
     """
     if unit in _HOURS:
-        return said + step, said + step
-    monday = said - (said - 1) % 7
+        return reference + step, reference + step
+    monday = reference - (reference - 1) % 7
     if unit in WEEKDAYS:  # last: before the day, next: after it
         day = monday + WEEKDAYS.index(unit)
-        day += 7 * (step + (step < 0 and day < said) - (step > 0 and day > said))
+        day += 7 * (step + (step < 0 and day < reference) - (step > 0 and day > reference))
         return day, day
     if unit in ("week", "weekend"):
         return monday + 7 * step + 5 * (unit == "weekend"), monday + 7 * step + 6
-    day = date.fromordinal(said)
+    day = date.fromordinal(reference)
     if unit == "year":
         return date(day.year + step, 1, 1).toordinal(), date(day.year + step, 12, 31).toordinal()
     year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
     return month_of(year, month + 1)
 
 
-def _weekend(_: re.Match[str], said: int) -> Period:
-    return said - 3, said + 7
+def _weekend(_: re.Match[str], reference: int) -> Period:
+    return reference - 3, reference + 7
 
 
-def _past_weekend(_: re.Match[str], said: int) -> Period:
-    return _calendar("weekend", 0 if said % 7 in (6, 0) else -1, said)
+def _past_weekend(_: re.Match[str], reference: int) -> Period:
+    return _calendar("weekend", 0 if reference % 7 in (6, 0) else -1, reference)
 
 
-def _weekday(words: re.Match[str], said: int) -> Period:
-    return _calendar(words[1], -1, said)
+def _weekday(words: re.Match[str], reference: int) -> Period:
+    return _calendar(words[1], -1, reference)
 
 
-def _day_of_month(words: re.Match[str], said: int) -> Period:
+def _day_of_month(words: re.Match[str], reference: int) -> Period:
     """The last such day before a day.
 
     Raises:
@@ -140,14 +140,14 @@ def _day_of_month(words: re.Match[str], said: int) -> Period:
     if words[2] and words[2] not in STOP_WORDS:
         raise ValueError(words[0])
     for step in range(3):  # of three months in a row one has 31 days
-        first, last = _calendar("month", -step, said)
+        first, last = _calendar("month", -step, reference)
         day = first + int(words[1]) - 1
-        if first <= day <= last and day < said:
+        if first <= day <= last and day < reference:
             return day, day
     raise ValueError(words[0])
 
 
-# Patterns and how they are read. Earlier patterns take their text from later ones; ``at`` is where the name of a day begins.
+# Patterns and how they are read. Earlier patterns take their text from later ones; ``day`` is where the name of a day begins.
 _PHRASES = (
     (rf"\b{COUNTED} (?:ago|back)\b", _ago),
     (rf"\b(?:last|past|previous) {COUNTED}\b", _lasting),
@@ -162,39 +162,39 @@ def _compiled(*phrases: tuple[str, Reading]) -> tuple[tuple[re.Pattern[str], Rea
     return tuple((re.compile(pattern), reading) for pattern, reading in phrases)
 
 
-_STATED = _compiled(*_PHRASES, (r"\bweekend", _weekend))
-_ASKED = _compiled(
+_IN_STATEMENTS = _compiled(*_PHRASES, (r"\bweekend", _weekend))
+_IN_QUESTIONS = _compiled(
     *_PHRASES,
     (rf"\b{LATELY}\b", _lately),
     (r"\bweekend\b", _past_weekend),
-    (rf"\b{_BEFORE_A_DAY} (?P<at>{_WEEKDAY})\b", _weekday),
+    (rf"\b{_BEFORE_A_DAY} (?P<day>{_WEEKDAY})\b", _weekday),
     (rf"\b({_WEEKDAY})(?=['\u2019]s\b)", _weekday),
-    (rf"\b{_BEFORE_A_DAY} the (?P<at>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),
+    (rf"\b{_BEFORE_A_DAY} the (?P<day>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),
 )
 
 
-def relative_mentions(text: str, said: int, *, asked: bool = False) -> tuple[list[Mention], str]:
+def relative_mentions(text: str, reference: int, *, is_question: bool = False) -> tuple[list[Mention], str]:
     """The phrases of a lower-case text that count from a day, and the text without them.
 
     Args:
         text: the text.
-        said: ordinal of the day it was said.
-        asked: it is a question, about the past: its weekdays, weekend and days of a month are the last ones. A statement may
-            mean the next ones as well; in it, weekdays and days of a month alone name nothing.
+        reference: ordinal of the day it was said.
+        is_question: whether it asks about the past: its weekdays, weekend and days of a month are the last ones. A statement
+            may mean the next ones as well; in it, weekdays and days of a month alone name nothing.
     """
-    found: list[Mention] = []
-    for pattern, reading in _ASKED if asked else _STATED:
+    mentions: list[Mention] = []
+    for pattern, reading in _IN_QUESTIONS if is_question else _IN_STATEMENTS:
 
         def take(words: re.Match[str], reading: Reading = reading) -> str:
-            start = words.start("at") if "at" in words.re.groupindex else words.start()
+            start = words.start("day") if "day" in words.re.groupindex else words.start()
             try:
-                found.append(Mention(start, words.end(), [reading(words, said)]))
+                mentions.append(Mention(start, words.end(), [reading(words, reference)]))
             except ValueError:  # beyond the calendar, or no day
                 return words[0]
             return " " * len(words[0])
 
         text = pattern.sub(take, text)
-    return found, text
+    return mentions, text
 
 
 MOST_PERIODS = 20
@@ -273,19 +273,19 @@ class _Date(NamedTuple):
     day: int
 
 
-def _read(text: str) -> tuple[list[_Date], str]:
+def _extract_dates(text: str) -> tuple[list[_Date], str]:
     """Every date in a lower-case text, and the text without them, of the same length."""
-    found: list[_Date] = []
+    dates: list[_Date] = []
     for pattern, groups in _DATES:
 
         def take(match: re.Match[str], groups: tuple[int, int, int] = groups) -> str:
             parts = [match[group] or "0" if group else "0" for group in groups]
             year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
-            found.append(_Date(match.start(1), match.end(), year, month, day))
+            dates.append(_Date(match.start(1), match.end(), year, month, day))
             return " " * len(match[0])
 
         text = pattern.sub(take, text)
-    return found, text
+    return dates, text
 
 
 def _spelled_out(text: str) -> str:
@@ -298,7 +298,7 @@ def _spelled_out(text: str) -> str:
 
 def without_dates(text: str) -> str:
     """A text in lower case without the dates in it; words such as "yesterday" stay."""
-    return _read(_spelled_out(text))[1]
+    return _extract_dates(_spelled_out(text))[1]
 
 
 NEAR = 15
@@ -309,58 +309,58 @@ def without_days_near(text: str, days: Collection[int]) -> str:
     """A text in lower case without the dates of days that are at most 15 days from one of ``days`` (ordinals)."""
     text = text.lower()
     years = {date.fromordinal(day).year for day in days}
-    for start, end, year, month, day in _read(text)[0]:
-        meant = [first for first, last in _periods(year, month, day, years) if first == last]
-        if any(abs(first - near) <= NEAR for first in meant for near in days):
+    for start, end, year, month, day in _extract_dates(text)[0]:
+        single_days = [first for first, last in _periods(year, month, day, years) if first == last]
+        if any(abs(first - near) <= NEAR for first in single_days for near in days):
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 
 
-def without_periods(query: str, asked: int) -> str:
+def without_periods(query: str, today: int) -> str:
     """A question in lower case without the dates in it and the words that count from the day it is asked (ordinal)."""
-    return relative_mentions(without_dates(query), asked, asked=True)[1]
+    return relative_mentions(without_dates(query), today, is_question=True)[1]
 
 
 def _periods(year: int, month: int, day: int, years: Iterable[int] = ()) -> list[Period]:
     """The periods a partial date can mean: a missing year is each of ``years``."""
-    found: list[Period] = []
+    periods: list[Period] = []
     for y in [year] if year else years:
         try:
             if month and day:
-                found.append((date(y, month, day).toordinal(), date(y, month, day).toordinal()))
+                periods.append((date(y, month, day).toordinal(), date(y, month, day).toordinal()))
             elif month:
-                found.append(month_of(y, month))
+                periods.append(month_of(y, month))
             else:
-                found.append((date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()))
+                periods.append((date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()))
         except ValueError:
             continue  # no such day, such as 31 June
-    return found
+    return periods
 
 
-def relative_periods(text: str, said: int) -> list[Period]:
+def relative_periods(text: str, reference: int) -> list[Period]:
     """The periods of phrases such as "last week" in a statement, relative to the day it was said (ordinal)."""
-    return [period for mention in relative_mentions(text.lower(), said)[0] for period in mention.periods]
+    return [period for mention in relative_mentions(text.lower(), reference)[0] for period in mention.periods]
 
 
-def mentioned_periods(text: str, said: int) -> list[Period]:
+def mentioned_periods(text: str, reference: int) -> list[Period]:
     """The periods a message mentions, relative to the day it was said.
 
     Args:
         text: the message.
-        said: ordinal of its day.
+        reference: ordinal of its day.
 
     Returns:
         Periods for "yesterday", "two months ago", "in May" and similar phrases; a month without a year is in the year
         of the message. Years alone are ignored: too wide to distinguish messages.
     """
     lowered = _spelled_out(text)
-    found = [period for period in _foreign_periods(text, said) if period[1] - period[0] < UNITS["year"] - 1]
+    periods = [period for period in _foreign_periods(text, reference) if period[1] - period[0] < UNITS["year"] - 1]
     if _HINT.search(lowered):
-        found += relative_periods(lowered, said)
-        for named in _read(lowered)[0]:
-            if named.month:
-                found += _periods(named.year or date.fromordinal(said).year, named.month, named.day)
-    return _first(found)
+        periods += relative_periods(lowered, reference)
+        for date_ in _extract_dates(lowered)[0]:
+            if date_.month:
+                periods += _periods(date_.year or date.fromordinal(reference).year, date_.month, date_.day)
+    return _distinct(periods)
 
 
 def of_one_time(first: str, first_said: int, second: str, second_said: int) -> bool:
@@ -373,68 +373,68 @@ def of_one_time(first: str, first_said: int, second: str, second_said: int) -> b
 
 def may_name_a_date(query: str) -> bool:
     """Whether a question names a date, possibly without a year."""
-    return bool(_read(query.lower())[0])
+    return bool(_extract_dates(query.lower())[0])
 
 
-def named_periods(query: str, asked: int, years: Sequence[int], *, loosely: bool = False) -> list[Period]:
+def named_periods(query: str, today: int, years: Sequence[int], *, loosely: bool = False) -> list[Period]:
     """The periods a question asks about.
 
     Args:
         query: the question.
-        asked: ordinal of the day it is asked; "last month" counts from it, and "since May" lasts to it.
+        today: ordinal of the day it is asked; "last month" counts from it, and "since May" lasts to it.
         years: candidates for the year of a month without one: the years of the records.
         loosely: "lately" and "recently" name the last weeks; between people they are often said of no time in particular.
     """
     lowered = _spelled_out(query)
-    named = sorted(_mentions(lowered, asked, years))
+    mentions = sorted(_mentions(lowered, today, years))
     if not loosely:
-        named = [one for one in named if not _LATELY.match(lowered, one.start)]
-    return _first(_joined(lowered, named, asked)) if named else _foreign_periods(query, asked)
+        mentions = [mention for mention in mentions if not _LATELY.match(lowered, mention.start)]
+    return _distinct(_joined(lowered, mentions, today)) if mentions else _foreign_periods(query, today)
 
 
-def _mentions(lowered: str, asked: int, years: Sequence[int]) -> list[Mention]:
+def _mentions(lowered: str, today: int, years: Sequence[int]) -> list[Mention]:
     """The dates that a question names, or else its words that count from the day it is asked."""
-    dates, _ = _read(lowered)
+    dates, _ = _extract_dates(lowered)
     if dates:
-        found: dict[int, Mention] = {}
+        by_start: dict[int, Mention] = {}
         for start, end, year, month, day in dates[:MOST_PERIODS]:
-            other = found.get(start, Mention(start, end, []))
-            found[start] = Mention(start, max(end, other.end), other.periods + _periods(year, month, day, years))
-        return list(found.values())
-    return relative_mentions(lowered, asked, asked=True)[0][:MOST_PERIODS]
+            other = by_start.get(start, Mention(start, end, []))
+            by_start[start] = Mention(start, max(end, other.end), other.periods + _periods(year, month, day, years))
+        return list(by_start.values())
+    return relative_mentions(lowered, today, is_question=True)[0][:MOST_PERIODS]
 
 
-def _joined(text: str, named: Sequence[Mention], asked: int) -> Iterator[Period]:
+def _joined(text: str, mentions: Sequence[Mention], today: int) -> Iterator[Period]:
     """The periods of a text whose times are named in this order, with those that one begins and another ends as one."""
-    place = 0
-    while place < len(named):
-        start, end, periods = named[place]
-        place += 1
+    index = 0
+    while index < len(mentions):
+        start, end, periods = mentions[index]
+        index += 1
         opening = None if text.startswith("'s", end) else _OPENING.search(text[max(start - _READ_BEFORE, 0) : start])
         spans = opening is not None and opening[4] in ("between", "from")
-        link = _AND.fullmatch(text, end, named[place].start) if place < len(named) else None
+        link = _AND.fullmatch(text, end, mentions[index].start) if index < len(mentions) else None
         if periods and link and (spans or link[1] != "and"):
-            yield from _spanned(periods, named[place].periods, asked)
-            place += 1
+            yield from _spanned(periods, mentions[index].periods, today)
+            index += 1
         elif opening is None or spans or not periods:
             yield from periods
         else:
-            yield _bounded(opening, periods, asked)
+            yield _bounded(opening, periods, today)
 
 
-def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], asked: int) -> Iterator[Period]:
+def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], today: int) -> Iterator[Period]:
     """From the latest first day to each last day after one; to the day it is asked where there is none yet."""
     starts, ends = [start for start, _ in firsts], [end for _, end in lasts]
     if starts and ends and min(starts) > max(ends):
-        ends = [max(asked, *starts)]
+        ends = [max(today, *starts)]
     for end in ends:
         if begun := [start for start in starts if start <= end]:
             yield max(begun), end
 
 
-def _bounded(opening: re.Match[str], periods: Sequence[Period], asked: int) -> Period:
+def _bounded(opening: re.Match[str], periods: Sequence[Period], today: int) -> Period:
     """What lasts from or to the latest of the periods that has begun, or is so long before or after it."""
-    start, end = max((one for one in periods if one[0] <= asked), default=periods[0])
+    start, end = max((period for period in periods if period[0] <= today), default=periods[0])
     before = opening[4] == "before"
     if opening[4] in ("before", "after") and opening[1]:
         days, unit, more = length(opening)
@@ -445,24 +445,24 @@ def _bounded(opening: re.Match[str], periods: Sequence[Period], asked: int) -> P
         return (start - unit, start - 1) if before else (end + 1, end + unit)
     if opening[4] in ("since", "after"):
         begins = start if opening[4] == "since" else end + 1
-        return begins, max(asked, begins)
+        return begins, max(today, begins)
     return EARLIEST, max(start - 1 if before else end, EARLIEST)
 
 
-def _first(periods: Iterable[Period]) -> list[Period]:
+def _distinct(periods: Iterable[Period]) -> list[Period]:
     """Each period once, and no more than MOST_PERIODS."""
     return list(dict.fromkeys(periods))[:MOST_PERIODS]
 
 
-def _foreign_periods(text: str, said: int) -> list[Period]:
+def _foreign_periods(text: str, reference: int) -> list[Period]:
     """The periods that a text names in another language than English."""
-    found: list[Period] = []
-    for day, period in _foreign_dates(text, said):
+    periods: list[Period] = []
+    for day, period in _foreign_dates(text, reference):
         if period == "week":
-            found.append((day.toordinal() - 3, day.toordinal() + 3))
+            periods.append((day.toordinal() - 3, day.toordinal() + 3))
         else:
-            found += _periods(day.year, day.month * (period != "year"), day.day * (period == "day"))
-    return found
+            periods += _periods(day.year, day.month * (period != "year"), day.day * (period == "day"))
+    return periods
 
 
 _IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
@@ -497,13 +497,13 @@ def _in_words(text: str, now: datetime) -> datetime:
     """
     if text == "now":
         return now
-    if found := _HOURS_AGO.fullmatch(text):
-        return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
+    if match := _HOURS_AGO.fullmatch(text):
+        return now - timedelta(**{f"{match[2]}s": int(match[1]) if match[1].isdigit() else 1})
     today = now.date().toordinal()
     starts: list[int] = []
     if _IN_WORDS.fullmatch(text):
-        named = _mentions(text, today, (now.year - 1, now.year))
-        starts = [start for mention in named for start, _ in mention.periods]
+        mentions = _mentions(text, today, (now.year - 1, now.year))
+        starts = [start for mention in mentions for start, _ in mention.periods]
         starts = starts or [start for start, _ in _foreign_periods(text, today)]
     day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
     return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
@@ -516,21 +516,21 @@ _TELLING = re.compile(r"\d|[^\W\d_]{4,}|[^\W_\u0000-\u024f]")
 ``mi`` and ``mit``, which are short for Wednesday as well."""
 
 
-def _foreign_dates(text: str, said: int) -> list[tuple[date, str]]:
+def _foreign_dates(text: str, reference: int) -> list[tuple[date, str]]:
     """The dates of a text, each with its period: ``day``, ``week``, ``month`` or ``year``.
 
     Args:
         text: in any language; none are found in an English one, or without the library.
-        said: ordinal of the day from which "yesterday" counts, in any language.
+        reference: ordinal of the day from which "yesterday" counts, in any language.
     """
     if not _installed() or (language := language_of(text)) is None:
         return []
-    base = datetime.fromordinal(said)
+    base = datetime.fromordinal(reference)
     try:
-        found = _searched(text[:READ], languages=[language], settings={"RELATIVE_BASE": base}, add_period=True)
+        matches = _search_dates(text[:READ], languages=[language], settings={"RELATIVE_BASE": base}, add_period=True)
     except (ValueError, OverflowError):  # it does not know the language, or the date is beyond the calendar
         return []
-    return [(moment.date(), period) for words, moment, period in found or () if _TELLING.search(words)]
+    return [(moment.date(), period) for words, moment, period in matches or () if _TELLING.search(words)]
 
 
 @cache
@@ -538,7 +538,7 @@ def _installed() -> bool:
     return find_spec("dateparser") is not None
 
 
-def _searched(text: str, **options: Any) -> Any:  # the package need not be installed
+def _search_dates(text: str, **options: Any) -> Any:  # the package need not be installed
     from dateparser import search
 
     return cast("Any", search).search_dates(text, **options)

@@ -85,16 +85,16 @@ _CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s+(?:(?:and|but|while)\s+|(?=(?:not|inst
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
     """Numbers in digits, those up to twenty also where they are words, with the half of the day of a time."""
-    numerals = {found.replace(" ", "") for found in _NUMERALS.findall(text.lower())}
+    numerals = {numeral.replace(" ", "") for numeral in _NUMERALS.findall(text.lower())}
     return frozenset(numerals) | {_DIGITS.get(word, word) for word in words if word in _NUMBER_WORDS}
 
 
-def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) -> frozenset[str]:
+def _names(text: str, lowered: set[str], known_names: frozenset[str] = frozenset()) -> frozenset[str]:
     """Capitalised words; at a sentence start only those that are no stop word and nowhere in lower case.
 
-    The first word of a text counts only if it is ``known`` as a name.
+    The first word of a text counts only if it is in ``known_names``.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for match in WORDS.finditer(text):
         word = match[0].removesuffix("'s").removesuffix("\u2019s")
         if not word[:1].isupper() or _times({word.lower()}) or word.replace("\u2019", "'").partition("'")[0] == "I":
@@ -102,10 +102,10 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in ".!?:\n\"'\u201c-\u2022"
         unsure = word.lower() in STOP_WORDS or word.lower() in lowered or len(before) == 0
-        if begins and unsure and word.casefold() not in known:
+        if begins and unsure and word.casefold() not in known_names:
             continue
-        found.add(word.casefold())
-    return frozenset(found)
+        names.add(word.casefold())
+    return frozenset(names)
 
 
 def _negations(words: list[str]) -> int:
@@ -120,13 +120,15 @@ def _times(words: set[str]) -> set[str]:
 
 def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
     """Whether the subjects differ: "my sister" in one only, or two different names."""
-    openings = [(found[0].casefold() if (found := WORDS.match(text)) else "").partition("'")[0] for text in texts]
+    openings = [(match[0].casefold() if (match := WORDS.match(text)) else "").partition("'")[0] for text in texts]
     if len(set(openings) & names) == 2 and not all(_JOINED & set(text.split()[1:3]) for text in texts):
         return True
-    for text, other, held in ((*texts, terms[1]), (*reversed(texts), terms[0])):
+    for text, other, other_terms in ((*texts, terms[1]), (*reversed(texts), terms[0])):
         if opening := _OPENING.match(text.lower()):
-            own = content_terms(opening[1])
-            if (own and own[0] not in held) or ("-" in opening[1] and opening[1] not in other.lower()):
+            noun_terms = content_terms(opening[1])
+            if (noun_terms and noun_terms[0] not in other_terms) or (
+                "-" in opening[1] and opening[1] not in other.lower()
+            ):
                 return True
     return False
 
@@ -137,17 +139,20 @@ def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
     A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") do not count.
     """
     counts = [Counter(side) for side in terms]
-    one, other = (
-        {term: place for place, term in enumerate(side) if count[term] == 1}
+    first, second = (
+        {term: index for index, term in enumerate(side) if count[term] == 1}
         for side, count in zip(terms, counts, strict=True)
     )
-    shared = [term for term in one if term in other][:_MAX_ORDERED]
+    shared = [term for term in first if term in second][:_MAX_ORDERED]
     for a, b in combinations(shared, 2):
-        if (one[a] < one[b]) == (other[a] < other[b]):
+        if (first[a] < first[b]) == (second[a] < second[b]):
             continue
         for c in shared:
-            kept = [(at[c] > min(at[a], at[b])) + (at[c] > max(at[a], at[b])) for at in (one, other)]
-            if c not in (a, b) and kept[0] == kept[1] and not any(_is_enumerated(a, b, text) for text in texts):
+            ranks = [
+                (positions[c] > min(positions[a], positions[b])) + (positions[c] > max(positions[a], positions[b]))
+                for positions in (first, second)
+            ]
+            if c not in (a, b) and ranks[0] == ranks[1] and not any(_is_enumerated(a, b, text) for text in texts):
                 return True
     return False
 
@@ -161,13 +166,13 @@ def _is_enumerated(first: str, second: str, text: str) -> bool:
     return end - start == 1 or not _JOINED.isdisjoint(words[start:end])
 
 
-def _swaps_roles(one: set[str], other: set[str], cases: Sequence[tuple[str, str]]) -> bool:
+def _swaps_roles(first: set[str], second: set[str], cases: Sequence[tuple[str, str]]) -> bool:
     """Whether a pronoun has the first of two cases in one statement and the second in the other."""
-    bare = [{word.partition("'")[0] for word in words} for words in (one, other)]
+    bare = [{word.partition("'")[0] for word in words} for words in (first, second)]
     for subject, object_ in cases:
-        acts = [not words.isdisjoint(subject.split()) for words in bare]
-        bears = [not words.isdisjoint(object_.split()) for words in bare]
-        if acts[0] != acts[1] and any(bears[place] and not acts[place] for place in (0, 1)):
+        is_subject = [not words.isdisjoint(subject.split()) for words in bare]
+        is_object = [not words.isdisjoint(object_.split()) for words in bare]
+        if is_subject[0] != is_subject[1] and any(is_object[side] and not is_subject[side] for side in (0, 1)):
             return True
     return False
 
@@ -182,8 +187,8 @@ def _replaces_words(a: Sequence[str], b: Sequence[str]) -> bool:
     if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
         return False
     for kind, i1, i2, j1, j2 in matcher.get_opcodes():
-        left, right = (sum(term not in other for term in own) for own, other in ((a[i1:i2], b), (b[j1:j2], a)))
-        shorter, longer = sorted((left, right))
+        removed, added = (sum(term not in other for term in part) for part, other in ((a[i1:i2], b), (b[j1:j2], a)))
+        shorter, longer = sorted((removed, added))
         if kind == "replace" and shorter and longer <= max(_MAX_REPLACED, 2 * shorter):
             return True
     return False
@@ -203,7 +208,7 @@ def differs(first: str, second: str) -> Difference | None:
     """
     first, second = sorted((first, second))
     words = [WORDS.findall(text.lower().replace("\u2019", "'")) for text in (first, second)]
-    sets = [set(found) for found in words]
+    sets = [set(side) for side in words]
     if _numbers(words[0], first) != _numbers(words[1], second):
         return "number"
     if _times(sets[0]) != _times(sets[1]):
@@ -211,9 +216,9 @@ def differs(first: str, second: str) -> Difference | None:
     if _negations(words[0]) % 2 != _negations(words[1]) % 2:
         return "polarity"
     lower = {w for text in (first, second) for w in WORDS.findall(text) if w.islower()}
-    known = _names(first, lower) | _names(second, lower)
-    names = _names(first, lower, known)
-    if names != _names(second, lower, known):
+    known_names = _names(first, lower) | _names(second, lower)
+    names = _names(first, lower, known_names)
+    if names != _names(second, lower, known_names):
         return "name"
     terms = [[_SYNONYMS.get(term, term) for term in content_terms(text)] for text in (first, second)]
     if _subjects_differ((first, second), terms, names):
@@ -223,7 +228,7 @@ def differs(first: str, second: str) -> Difference | None:
     if (names or same_terms) and _swaps_roles(sets[0], sets[1], cases):
         return "role"
     ordered = [
-        [term for word in found for term in ((word,) if word in _BETWEEN else content_terms(word))] for found in words
+        [term for word in side for term in ((word,) if word in _BETWEEN else content_terms(word))] for side in words
     ]
     if _is_reordered(ordered, (first, second)):
         return "role"
@@ -240,7 +245,7 @@ def values(text: str) -> frozenset[str]:
 
 def kinds(text: str) -> frozenset[str]:
     """The kinds of values that a text has: ``name``, ``number``, ``date``."""
-    return frozenset(kind for kind, found in _values(text).items() if found)
+    return frozenset(kind for kind, terms in _values(text).items() if terms)
 
 
 def _values(text: str) -> dict[Difference, AbstractSet[str]]:
@@ -271,20 +276,20 @@ def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") ->
         speaker: the name of whoever says the text, which a statement has in place of "I".
     """
     statement = of_the_speaker(statement, speaker)
-    about, said = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
-    about = frozenset[str]() if said <= about else about
-    wanted = values(statement) - about
-    own = wanted or said - about
-    units = _units(text, wanted | about)
+    matter_terms, statement_terms = values(matter) | {*content_terms(matter)}, {*content_terms(statement)}
+    matter_terms = frozenset[str]() if statement_terms <= matter_terms else matter_terms
+    statement_values = values(statement) - matter_terms
+    required = statement_values or statement_terms - matter_terms
+    units = _units(text, statement_values | matter_terms)
     return any(
         _is_denied(unit) == _is_denied(statement)
         and (
             len(units) == 1
-            or not (terms := {*content_terms(unit)} - own - _EMPTY)
-            or not terms.isdisjoint(said | about)
+            or not (terms := {*content_terms(unit)} - required - _EMPTY)
+            or not terms.isdisjoint(statement_terms | matter_terms)
         )
-        and _has(unit, own, statement if not wanted else None)
-        and not _exchanges_words(unit, statement, about)
+        and _has_terms(unit, required, statement if not statement_values else None)
+        and not _exchanges_words(unit, statement, matter_terms)
         for unit in units
     )
 
@@ -297,7 +302,7 @@ def has_exchanged(first: str, second: str) -> bool:
     sides = [index_terms(of_the_speaker(text)) for text in (first, second)]
     if max(map(len, sides)) > _MAX_ALIGNED or sides[0][:1] != sides[1][:1] or differs(first, second) == "role":
         return False
-    parts = _unequal(*sides)
+    parts = _differing_parts(*sides)
     replaced = [part for part in parts if all(part)]
     others = {word for part in parts if not all(part) for side in part for word in side}
     return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
@@ -311,86 +316,88 @@ def has_other_value(first: str, second: str) -> bool:
 
 def of_the_speaker(statement: str, speaker: str = "") -> str:
     """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
-    named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None
-    told = named.sub(_first_person, statement) if named else statement
-    return _USER.sub(_told_of_the_user, told)
+    if speaker:
+        statement = re.sub(rf"\b{re.escape(speaker)}{_OWNED}", _first_person, statement, flags=re.IGNORECASE)
+    return _USER.sub(_user_in_first_person, statement)
 
 
-def _first_person(found: re.Match[str]) -> str:
-    return "my" if found[1] else "I"
+def _first_person(match: re.Match[str]) -> str:
+    return "my" if match[1] else "I"
 
 
-def _told_of_the_user(found: re.Match[str]) -> str:
+def _user_in_first_person(match: re.Match[str]) -> str:
     """The first person for the user; "the user account" is somebody's account."""
-    following = (found[2] or "").lower()
-    says = (
+    following = (match[2] or "").lower()
+    verb_follows = (
         following in STOP_WORDS | BEFORE_A_VERB or following.endswith(("s", "ed", "ly")) or is_verb(following, "user")
     )
-    return _first_person(found) if found[1] or says or not following else found[0]
+    return _first_person(match) if match[1] or verb_follows or not following else match[0]
 
 
-def _unequal(a: Sequence[str], b: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:
+def _differing_parts(a: Sequence[str], b: Sequence[str]) -> list[tuple[Sequence[str], Sequence[str]]]:
     """The parts of two sequences between those that they share, in order."""
     codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     return [(a[i1:i2], b[j1:j2]) for kind, i1, i2, j1, j2 in codes if kind != "equal"]
 
 
-def _exchanges_words(unit: str, statement: str, about: AbstractSet[str]) -> bool:
+def _exchanges_words(unit: str, statement: str, matter_terms: AbstractSet[str]) -> bool:
     """Whether a clause has another word where a statement has one of its own.
 
     Words for a change, and values that the clause has beside those of the statement, stand for none: "raised from 50 to 100".
     """
-    left_out = about | _CHANGED | (values(unit) - values(statement))
-    one, other = (
-        [_SYNONYMS.get(term, term) for term in content_terms(text) if term not in left_out]
-        for text in (unit, statement)
+    ignored = matter_terms | _CHANGED | (values(unit) - values(statement))
+    unit_terms, statement_terms = (
+        [_SYNONYMS.get(term, term) for term in content_terms(text) if term not in ignored] for text in (unit, statement)
     )
-    if max(len(one), len(other)) > _MAX_ALIGNED:
+    if max(len(unit_terms), len(statement_terms)) > _MAX_ALIGNED:
         return True
-    return any({*left} - {*other} and {*right} - {*one} for left, right in _unequal(one, other))
+    return any(
+        {*part} - {*statement_terms} and {*counterpart} - {*unit_terms}
+        for part, counterpart in _differing_parts(unit_terms, statement_terms)
+    )
 
 
-def _units(text: str, known: AbstractSet[str]) -> list[str]:
+def _units(text: str, ignored: AbstractSet[str]) -> list[str]:
     """The clauses of a text, and its sentences that have values in one clause only, or none but those known."""
-    found: dict[str, None] = {}
+    units: dict[str, None] = {}
     for sentence in sentences(text) or [text]:
         clauses = _CLAUSE.split(sentence)
-        whole = sum(map(bool, map(values, clauses))) <= 1 or values(sentence) <= known
-        found |= dict.fromkeys([*clauses, *([sentence] if whole else [])])
-    return list(found)
+        whole = sum(map(bool, map(values, clauses))) <= 1 or values(sentence) <= ignored
+        units |= dict.fromkeys([*clauses, *([sentence] if whole else [])])
+    return list(units)
 
 
 def _is_denied(text: str) -> bool:
     return _negations(WORDS.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
 
 
-def _has(unit: str, own: AbstractSet[str], statement: str | None) -> bool:
+def _has_terms(unit: str, required: AbstractSet[str], statement: str | None) -> bool:
     """Whether a clause has all words of its own that a statement has, or half of them and no other in place of the rest."""
-    shared = own & (values(unit) | {*content_terms(unit)})
-    if shared == own or statement is None:
-        return shared == own
-    return 2 * len(shared) >= len(own) and differs(unit, statement) is None
+    shared = required & (values(unit) | {*content_terms(unit)})
+    if shared == required or statement is None:
+        return shared == required
+    return 2 * len(shared) >= len(required) and differs(unit, statement) is None
 
 
 def restates(first: str, second: str) -> bool:
     """Whether two texts say the same and neither adds anything: no difference, and the same words but for fillers."""
-    return _counted(first) == _counted(second) and differs(first, second) is None
+    return _terms_without_fillers(first) == _terms_without_fillers(second) and differs(first, second) is None
 
 
 def says(text: str, statement: str) -> bool:
     """Whether a text says a statement: no sentence of it differs from one of the text, or has a word that this one has not."""
-    said = sentences(text)
-    with_word: dict[str, set[int]] = {}
-    for place, sentence in enumerate(said):
-        for word in _counted(sentence):
-            with_word.setdefault(word, set()).add(place)
-    wanted = [(sentence, words) for sentence in sentences(statement) if (words := _counted(sentence))]
-    return bool(wanted) and all(
+    text_sentences = sentences(text)
+    indexes_by_term: dict[str, set[int]] = {}
+    for index, sentence in enumerate(text_sentences):
+        for word in _terms_without_fillers(sentence):
+            indexes_by_term.setdefault(word, set()).add(index)
+    required = [(sentence, words) for sentence in sentences(statement) if (words := _terms_without_fillers(sentence))]
+    return bool(required) and all(
         any(
-            differs(sentence, said[place]) is None
-            for place in set[int].intersection(*(with_word.get(word, set()) for word in words))
+            differs(sentence, text_sentences[index]) is None
+            for index in set[int].intersection(*(indexes_by_term.get(word, set()) for word in words))
         )
-        for sentence, words in wanted
+        for sentence, words in required
     )
 
 
@@ -401,30 +408,31 @@ CUT = "[...]"
 def says_something(text: str) -> bool:
     """Whether a sentence of a text says something: it has a content word and is no small talk."""
     return any(
-        any(map(str.isalpha, one)) and content_terms(one) and not is_small_talk(one)
-        for one in sentences(text.replace(CUT, "\n\n"))
+        any(map(str.isalpha, sentence)) and content_terms(sentence) and not is_small_talk(sentence)
+        for sentence in sentences(text.replace(CUT, "\n\n"))
     )
 
 
-def without_sentences(text: str, said: Sequence[str]) -> str:
-    """The text without the sentences that restate one of those ``said``; empty if the rest says nothing."""
-    gone = [*said, *(sentence for one in said for sentence in sentences(one))]  # alone, "1. one" is an item of a list
+def without_sentences(text: str, statements: Sequence[str]) -> str:
+    """The text without the sentences that restate one of ``statements``; empty if the rest says nothing."""
+    # alone, "1. one" is an item of a list
+    excluded = [*statements, *(sentence for statement in statements for sentence in sentences(statement))]
     parts: list[str] = []
-    at = seen = 0
+    start = end = 0
     for sentence in sentences(text) or [text]:
-        place = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, seen)
-        assert place is not None, "a sentence stands in its text"
-        seen = place.end()
-        if any(restates(sentence, other) for other in gone):
-            parts += [text[at : place.start()], CUT]
-            at = seen
-    if not at:
+        match = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, end)
+        assert match is not None, "a sentence stands in its text"
+        end = match.end()
+        if any(restates(sentence, other) for other in excluded):
+            parts += [text[start : match.start()], CUT]
+            start = end
+    if not start:
         return text
-    left = "".join((*parts, text[at:]))
-    return left if says_something(left) else ""
+    rest = "".join((*parts, text[start:]))
+    return rest if says_something(rest) else ""
 
 
-def _counted(text: str) -> list[str]:
+def _terms_without_fillers(text: str) -> list[str]:
     """The words of a text that count, by their term, in any order: what swaps roles differs."""
     words = (word for word in WORDS.findall(text.lower()) if word not in _FILLERS)
     return sorted(_SYNONYMS.get(term, term) for word in words for term in content_terms(word) or (word,))

@@ -44,7 +44,7 @@ BEFORE_A_VERB = frozenset(
 
 
 @lru_cache(maxsize=1)
-def _stems() -> frozenset[str]:
+def _verb_stems() -> frozenset[str]:
     return frozenset(term for base in _BASES for term in content_terms(base))
 
 
@@ -61,7 +61,7 @@ def is_verb(word: str, before: str = "") -> bool:
     """
     if word in _BASES:
         return not before or before in BEFORE_A_VERB
-    return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
+    return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _has_verb_stem(word))
 
 
 def is_base_form(word: str) -> bool:
@@ -71,7 +71,7 @@ def is_base_form(word: str) -> bool:
 
 def may_be_a_verb(word: str) -> bool:
     """Whether a lower-case word is or may be a form of a verb, one in -ing among them."""
-    return is_past(word) or _known(word)
+    return is_past(word) or _has_verb_stem(word)
 
 
 _RECORDS = frozenset(
@@ -96,8 +96,8 @@ def is_particular(word: str) -> bool:
     return _record_stems().isdisjoint(content_terms(word))
 
 
-def _known(word: str) -> bool:
-    return any(term in _stems() for term in content_terms(word))
+def _has_verb_stem(word: str) -> bool:
+    return any(term in _verb_stems() for term in content_terms(word))
 
 
 EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
@@ -166,24 +166,24 @@ def names(text: str) -> list[str]:
     all-capitals text do not.
     """
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(text)]
-    found = [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(text) if _is_title(match[1])]
-    quoted = [(at, at + len(title)) for at, title in found]
+    matches = [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(text) if _is_title(match[1])]
+    quotations = [(offset, offset + len(title)) for offset, title in matches]
     shouted = _is_shouted(text)
-    inside = {word for word, at in tokens if word[:1].isupper() and not _is_sentence_start(text, at)}
-    place = 0
-    while place < len(tokens):
-        word, at = tokens[place]
-        free = not any(start <= at < end for start, end in quoted)
-        if free and (_is_marked(word) if shouted else _starts_name(tokens, place, text, inside)):
-            end = _end(tokens, place, text)
+    capitalised = {word for word, offset in tokens if word[:1].isupper() and not _is_sentence_start(text, offset)}
+    index = 0
+    while index < len(tokens):
+        word, offset = tokens[index]
+        free = not any(start <= offset < end for start, end in quotations)
+        if free and (_is_marked(word) if shouted else _starts_name(tokens, index, text, capitalised)):
+            end = _end(tokens, index, text)
             last, start = tokens[end - 1]
-            name = _unpossessed(text[at : start + len(last)])
-            if end - place > 1 or name.lower() not in TITLES:
-                found.append((at, name))
-            place = end
+            name = _unpossessed(text[offset : start + len(last)])
+            if end - index > 1 or name.lower() not in TITLES:
+                matches.append((offset, name))
+            index = end
         else:
-            place += 1
-    return list(dict.fromkeys(name for _, name in sorted(found)))
+            index += 1
+    return list(dict.fromkeys(name for _, name in sorted(matches)))
 
 
 def _is_shouted(text: str) -> bool:
@@ -209,9 +209,9 @@ def _is_capital(word: str) -> bool:
     return not contracted and (bare.isalnum() or "'" not in bare.replace("\u2019", "'") or bare[2:3].isupper())
 
 
-def _starts_name(tokens: Sequence[tuple[str, int]], place: int, text: str, inside: set[str]) -> bool:
+def _starts_name(tokens: Sequence[tuple[str, int]], index: int, text: str, capitalised: set[str]) -> bool:
     """Whether a name starts at this token."""
-    word, at = tokens[place]
+    word, offset = tokens[index]
     if _is_marked(word):
         return True
     if not _is_capital(word):
@@ -219,25 +219,25 @@ def _starts_name(tokens: Sequence[tuple[str, int]], place: int, text: str, insid
     bare = _unpossessed(word).lower()
     if bare in STOP_WORDS and not word.isupper():
         return False
-    if not _is_sentence_start(text, at):
+    if not _is_sentence_start(text, offset):
         return True
     if bare in STOP_WORDS or bare in _ORDINARY:
         return False
-    if bare in TITLES or word in inside or bare != word.lower():
+    if bare in TITLES or word in capitalised or bare != word.lower():
         return True
-    if bare.endswith(_NOUN_ENDINGS) or is_verb(bare) or place + 1 == len(tokens):
+    if bare.endswith(_NOUN_ENDINGS) or is_verb(bare) or index + 1 == len(tokens):
         return False
-    following, start = tokens[place + 1]
-    if text[at + len(word) : start] != " ":
+    following, start = tokens[index + 1]
+    if text[offset + len(word) : start] != " ":
         return False
     if _is_capital(following):
         return True
     return following in _AUXILIARY or (following.islower() and following != "are" and is_verb(following, bare))
 
 
-def _is_sentence_start(text: str, at: int) -> bool:
+def _is_sentence_start(text: str, offset: int) -> bool:
     """Whether this position starts a sentence, a quotation or a list item."""
-    before = text[max(at - 80, 0) : at]
+    before = text[max(offset - 80, 0) : offset]
     bare = before.rstrip(" \t")
     if not bare or bare[-1] in '\n!?:;"*>(' or not (bare[-1].isascii() or bare[-1].isalnum()):
         return True
@@ -247,12 +247,12 @@ def _is_sentence_start(text: str, at: int) -> bool:
     return bare[-1] == "-" and before[-1] in " \t"
 
 
-def _end(tokens: Sequence[tuple[str, int]], place: int, text: str) -> int:
+def _end(tokens: Sequence[tuple[str, int]], index: int, text: str) -> int:
     """The index after the last token of a name."""
-    end, ahead = place + 1, place + 1
+    end, ahead = index + 1, index + 1
     while ahead < len(tokens):
-        (last, at), (word, start) = tokens[ahead - 1], tokens[ahead]
-        gap = text[at + len(last) : start]
+        (last, offset), (word, start) = tokens[ahead - 1], tokens[ahead]
+        gap = text[offset + len(last) : start]
         if word == "." and not gap and (last.lower() in TITLES or (len(last) == 1 and last.isupper())):
             end = ahead + 1
         elif gap != " " or (ahead == end and _unpossessed(last) != last):
@@ -319,11 +319,11 @@ _ASKS_FOR_REPLY = re.compile(
 def traits(text: str) -> int:
     """The bits of a text; a final note in brackets, such as a caption, is ignored."""
     lowered = text.lower()
-    said = text.rstrip()
-    if said.endswith("]"):
-        said = said[: max(said.rfind("["), 0)].rstrip()
+    body = text.rstrip()
+    if body.endswith("]"):
+        body = body[: max(body.rfind("["), 0)].rstrip()
     return (
-        (QUESTION if said.endswith(("?", "\uff1f")) else 0)
+        (QUESTION if body.endswith(("?", "\uff1f")) else 0)
         | (ASKS if "?" in text or "\uff1f" in text else 0)
         | (TIME if _TIME.search(lowered) else 0)
         | (NUMBER if _NUMBER.search(lowered) else 0)
@@ -380,9 +380,9 @@ def _shows_english(text: str) -> bool:
     It spares most English texts the library, whose model takes half a second and 84 MB once.
     """
     words = {*_LETTERS.findall(text.lower())}
-    known = words & STOP_WORDS
-    longer = [word for word in known if len(word) >= _SHORT]
-    return len(longer) >= max(_FEWEST, _SHARE * len(words)) or len(known) >= max(_FEWEST, _MOST * len(words))
+    function_words = words & STOP_WORDS
+    longer = [word for word in function_words if len(word) >= _SHORT]
+    return len(longer) >= max(_FEWEST, _SHARE * len(words)) or len(function_words) >= max(_FEWEST, _MOST * len(words))
 
 
 @cache

@@ -129,5 +129,5 @@ def is_unverified(text: str) -> bool:
 
 def _marks(text: str) -> Iterator[str]:
     """What may be the mark; of one in other scripts nothing says so."""
-    for found in _BENT.finditer(text):
-        yield found["mark"] or found["word"] or found["origin"]
+    for match in _BENT.finditer(text):
+        yield match["mark"] or match["word"] or match["origin"]

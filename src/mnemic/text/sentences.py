@@ -71,13 +71,13 @@ def sentences(text: str) -> list[str]:
     Abbreviations, initials, decimals, versions and ellipses do not end a sentence; emoji belong to the sentence before
     them.
     """
-    found: list[str] = []
+    parts: list[str] = []
     start = 0
     for block in _FENCE.finditer(text):
-        found += _prose_sentences(text[start : block.start()])
-        found.append(block[0].strip())
+        parts += _prose_sentences(text[start : block.start()])
+        parts.append(block[0].strip())
         start = block.end()
-    return found + _prose_sentences(text[start:])
+    return parts + _prose_sentences(text[start:])
 
 
 def spans(text: str, most: int) -> Iterator[Span]:
@@ -85,10 +85,10 @@ def spans(text: str, most: int) -> Iterator[Span]:
     begin = 0
     for line in text.splitlines(keepends=True):
         for part in sentences(line):
-            found = text.find(part, begin)
-            if found < 0:  # joined from several lines
+            position = text.find(part, begin)
+            if position < 0:  # joined from several lines
                 continue
-            begin, end = found, found + len(part)
+            begin, end = position, position + len(part)
             while end - begin > most:
                 space = text.rfind(" ", begin + 1, begin + most)
                 cut = space + 1 if space > 0 else begin + most
@@ -107,29 +107,29 @@ def passages(text: str) -> list[Span]:
     """
     if len(text) <= LONG:
         return []
-    read = text[:READ]
-    most, found = max(PASSAGE, len(read) // PASSAGES), list[Span]()
-    for begin, end in _blocks(read):
+    head = text[:READ]
+    most, merged = max(PASSAGE, len(head) // PASSAGES), list[Span]()
+    for begin, end in _blocks(head):
         whole = end - begin <= most
-        parts = [(0, end - begin)] if whole else spans(read[begin:end], most)
+        parts = [(0, end - begin)] if whole else spans(head[begin:end], most)
         for start, stop in parts:
-            if found and begin + stop - found[-1][0] <= most:
-                found[-1] = (found[-1][0], begin + stop)
+            if merged and begin + stop - merged[-1][0] <= most:
+                merged[-1] = (merged[-1][0], begin + stop)
             else:
-                found.append((begin + start, begin + stop))
-    return found
+                merged.append((begin + start, begin + stop))
+    return merged
 
 
 def _blocks(text: str) -> Iterator[Span]:
     """The runs of lines between blank ones."""
-    begin, end, at = -1, 0, 0
+    begin, end, offset = -1, 0, 0
     for line in text.splitlines(keepends=True):
         if bare := line.rstrip():
-            begin, end = at if begin < 0 else begin, at + len(bare)
+            begin, end = offset if begin < 0 else begin, offset + len(bare)
         elif begin >= 0:
             yield begin, end
             begin = -1
-        at += len(line)
+        offset += len(line)
     if begin >= 0:
         yield begin, end
 
@@ -140,7 +140,7 @@ def _prose_sentences(text: str) -> list[str]:
 
 def _paragraphs(text: str) -> list[str]:
     """Paragraphs: lines with wrapped ones joined."""
-    found: list[list[str]] = []
+    paragraphs: list[list[str]] = []
     goes_on = False
     for line in text.splitlines():
         bare = line.strip()
@@ -148,12 +148,12 @@ def _paragraphs(text: str) -> list[str]:
             goes_on = False
             continue
         bullet = _BULLET.match(line)
-        if goes_on and not bullet and (_is_wrapped(found[-1][-1]) or bare[0].islower()):
-            found[-1].append(bare)
+        if goes_on and not bullet and (_is_wrapped(paragraphs[-1][-1]) or bare[0].islower()):
+            paragraphs[-1].append(bare)
         else:
-            found.append([line[bullet.end() :].strip() if bullet else bare])
+            paragraphs.append([line[bullet.end() :].strip() if bullet else bare])
         goes_on = not _FINISHED.search(bare)
-    return [joined for lines in found if (joined := " ".join(part for part in lines if part))]
+    return [joined for lines in paragraphs if (joined := " ".join(part for part in lines if part))]
 
 
 def headings(text: str) -> set[str]:
@@ -161,23 +161,23 @@ def headings(text: str) -> set[str]:
 
     A heading follows a blank line or a finished sentence. Items of a list, and lines after a colon, are none.
     """
-    found: set[str] = set()
+    titles: set[str] = set()
     lines = [line.strip() for line in text.splitlines()]
-    told = [at for at, line in enumerate(lines) if line]
-    for before, at, after in zip([None, *told], told, told[1:], strict=False):
-        line, above = lines[at], "" if before is None else lines[before]
+    indexes = [index for index, line in enumerate(lines) if line]
+    for previous, index, following in zip([None, *indexes], indexes, indexes[1:], strict=False):
+        line, above = lines[index], "" if previous is None else lines[previous]
         if len(line) >= _WRAPPED or _FINISHED.search(line) or above.endswith((":", "\uff1a")):
             continue
-        bullet, apart = _BULLET.match(line), before is None or at - before > 1
+        bullet, apart = _BULLET.match(line), previous is None or index - previous > 1
         if line.startswith("#"):
             is_heading = bullet is not None
         elif bullet:
-            is_heading = apart and not (_BULLET.match(above) or _BULLET.match(lines[after]))
+            is_heading = apart and not (_BULLET.match(above) or _BULLET.match(lines[following]))
         else:
             is_heading = not line[0].islower() and (apart or bool(_FINISHED.search(above)))
         if is_heading:
-            found.add(" ".join(line[bullet.end() if bullet else 0 :].split()))
-    return found
+            titles.add(" ".join(line[bullet.end() if bullet else 0 :].split()))
+    return titles
 
 
 def _is_wrapped(line: str) -> bool:
@@ -186,23 +186,23 @@ def _is_wrapped(line: str) -> bool:
 
 
 def _split(line: str) -> list[str]:
-    found: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(line):
         if match.end() == len(line) or _ends(line, start, match):
-            _put(found, line, start, match.end())
+            _append(pieces, line, start, match.end())
             start = match.end()
-    _put(found, line, start, len(line))
-    return [line[start:end].strip() for start, end in found]
+    _append(pieces, line, start, len(line))
+    return [line[start:end].strip() for start, end in pieces]
 
 
-def _put(found: list[tuple[int, int]], line: str, start: int, end: int) -> None:
+def _append(pieces: list[tuple[int, int]], line: str, start: int, end: int) -> None:
     """Add a sentence; what has neither a letter nor a digit, such as an emoji, belongs to the one before it."""
     piece = line[start:end]
-    if found and not any(c.isalnum() for c in piece):
-        found[-1] = (found[-1][0], end)
+    if pieces and not any(c.isalnum() for c in piece):
+        pieces[-1] = (pieces[-1][0], end)
     elif piece.strip():
-        found.append((start, end))
+        pieces.append((start, end))
 
 
 def _ends(line: str, start: int, match: re.Match[str]) -> bool:
@@ -222,26 +222,26 @@ def _ends(line: str, start: int, match: re.Match[str]) -> bool:
     casual = line[start].islower()  # text without capitals has sentences too
     if _DAY_OF.match(line, match.end()) and line[match.start() - 1].isdigit():
         return False
-    return not _abbreviated(line[start : match.start()], following) and (casual or not following.islower())
+    return not _is_abbreviation(line[start : match.start()], following) and (casual or not following.islower())
 
 
-def _abbreviated(before: str, following: str) -> bool:
-    found = _LAST_WORD.search(before[-20:])
-    if not found:
+def _is_abbreviation(before: str, following: str) -> bool:
+    match = _LAST_WORD.search(before[-20:])
+    if not match:
         return False
-    word = found[1].lower()
+    word = match[1].lower()
     if word in _NUMBERED or _is_street(word):
         return following.isdigit()
-    if _is_shortened(found[1]) and word not in _UTTERED | _MAY_END:
+    if _is_shortened(match[1]) and word not in _UTTERED | _MAY_END:
         return following.isupper()
     if word in _ABBREVIATIONS:
         return word not in _MAY_END or not following.isupper()
     if all(len(part) == 1 and part.isalpha() for part in word.split(".")) and word != "i":
-        earlier = (before[: -len(found[1])].split() or [""])[-1]
-        return found[1].isupper() and (
+        earlier = (before[: -len(match[1])].split() or [""])[-1]
+        return match[1].isupper() and (
             not earlier.islower() or earlier in STOP_WORDS
         )  # by J. Smith, but "vitamin D. Then"
-    return word.isdigit() and found.start() == 0 and len(before.strip()) <= 3  # 1. of a list within a line
+    return word.isdigit() and match.start() == 0 and len(before.strip()) <= 3  # 1. of a list within a line
 
 
 def _is_street(word: str) -> bool:
@@ -292,15 +292,15 @@ def without_output(text: str) -> str:
     lines = text.splitlines()
     printed = [_is_printed(line) for line in lines]
     last: int | None = None
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if not line.strip():
             last = None
-        elif printed[at]:
-            if last is not None and at - last <= GAP + 1:
-                printed[last:at] = [True] * (at - last)
-            last = at
-        elif last == at - 1 and line[0].isspace():
-            printed[at], last = True, at
+        elif printed[index]:
+            if last is not None and index - last <= GAP + 1:
+                printed[last:index] = [True] * (index - last)
+            last = index
+        elif last == index - 1 and line[0].isspace():
+            printed[index], last = True, index
     return "\n".join("" if out else line for line, out in zip(lines, printed, strict=True))
 
 

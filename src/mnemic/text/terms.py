@@ -84,18 +84,18 @@ def _stem(word: str) -> str:
 class _Stemmers(threading.local):
     """One stemmer per thread, because a stemmer is stateful."""
 
-    held: Any = None  # the package is untyped
+    stemmer: Any = None  # the package is untyped
 
 
 _stemmers = _Stemmers()
 
 
 def _stemmer() -> Any:
-    if _stemmers.held is None:
+    if _stemmers.stemmer is None:
         import snowballstemmer
 
-        _stemmers.held = cast("Any", snowballstemmer).stemmer("english")
-    return _stemmers.held
+        _stemmers.stemmer = cast("Any", snowballstemmer).stemmer("english")
+    return _stemmers.stemmer
 
 
 @lru_cache(maxsize=65_536)
@@ -155,16 +155,16 @@ def analyse(text: str) -> tuple[tuple[str, ...], int]:
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms without stop words, in order and with repeats; their number is the length of a text."""
     if len(text) <= WORD:
-        return _of_word(text)
-    return _of_sentence(text) if len(text) <= SENTENCE else _content(text)
+        return _cached_word_terms(text)
+    return _cached_sentence_terms(text) if len(text) <= SENTENCE else _content_terms(text)
 
 
-def _content(text: str) -> tuple[str, ...]:
+def _content_terms(text: str) -> tuple[str, ...]:
     return tuple([_stem(word) for word in _words(text) if word not in STOP_WORDS])
 
 
-_of_word = lru_cache(maxsize=32_768)(_content)
-_of_sentence = lru_cache(maxsize=4_096)(_content)
+_cached_word_terms = lru_cache(maxsize=32_768)(_content_terms)
+_cached_sentence_terms = lru_cache(maxsize=4_096)(_content_terms)
 
 
 def query_terms(text: str) -> tuple[str, ...]:

@@ -40,24 +40,24 @@ def approximate_tokens(text: str) -> int:
     by the tables, Chinese about twice.
     """
     total = 0
-    for piece in _PIECES.finditer(text):
-        found = piece.group()
-        if piece["word"]:
-            total += _word(found)
-        elif piece["other"]:
-            total += 1 + len(found) // 8
+    for match in _PIECES.finditer(text):
+        piece = match.group()
+        if match["word"]:
+            total += _word_tokens(piece)
+        elif match["other"]:
+            total += 1 + len(piece) // 8
         else:  # letters beside a digit, or a character beyond ASCII
-            total += 1 if found in _SINGLE else len(found.encode(errors="surrogatepass"))
+            total += 1 if piece in _SINGLE else len(piece.encode(errors="surrogatepass"))
     return total
 
 
 @lru_cache(maxsize=8192)
-def _word(word: str) -> int:
+def _word_tokens(word: str) -> int:
     cases: list[str] = _CASES.findall(word)
-    return sum(_letters(part, alone=len(cases) == 1) for part in cases)
+    return sum(_letter_tokens(part, alone=len(cases) == 1) for part in cases)
 
 
-def _letters(part: str, *, alone: bool) -> int:
+def _letter_tokens(part: str, *, alone: bool) -> int:
     """Most tokens of letters of one case, of a word of their own or of one in several cases."""
     size, vowels = len(part), len(_VOWELS.findall(part))
     if size < 4:

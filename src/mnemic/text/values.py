@@ -123,20 +123,20 @@ def from_micros(value: int, offset: int = 0) -> datetime:
         return moment
 
 
-def local(at: datetime, zone: tzinfo) -> datetime:
+def local(moment: datetime, zone: tzinfo) -> datetime:
     """A time in a zone; as it is at the ends of time."""
     try:
-        return at.astimezone(zone)
+        return moment.astimezone(zone)
     except OverflowError:
-        return at
+        return moment
 
 
-def later(at: datetime, by: timedelta) -> datetime:
+def later(moment: datetime, by: timedelta) -> datetime:
     """A later time; the same at the end of time."""
     try:
-        return at + by
+        return moment + by
     except OverflowError:
-        return at
+        return moment
 
 
 _HOURS = (1, 3, 6, 12, 24, 48, 168, 336, 720, 2_184, 8_760)
