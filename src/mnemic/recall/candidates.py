@@ -149,24 +149,24 @@ def analyse_query(
         need: log odds that it needs memory, at most 0.
     """
     corpus = corpus_of(view.columns, query.filters.kinds)
-    terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
+    terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _query_terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
     periods = asked_periods(view.columns, query, terms)
     return AnalysedQuery(query, terms, periods, corpus, words, cosines, _named_speakers(view, query.text), need)
 
 
 def without_terms(
-    question: AnalysedQuery, hidden: Mapping[int, NDArray[np.bool_]], left: Mapping[int, float]
+    question: AnalysedQuery, hidden: Mapping[int, NDArray[np.bool_]], shares: Mapping[int, float]
 ) -> AnalysedQuery:
     """A query for which rows have no hidden terms.
 
     Args:
         question: the query.
         hidden: masks of its terms by row.
-        left: the share of its terms in each row that is not hidden; so much is left of the BM25.
+        shares: the share of its terms in each row that is not hidden; so much is left of the BM25.
     """
     words = question.words.copy()
-    words[[*left]] *= np.array([*left.values()], np.float32)
+    words[[*shares]] *= np.array([*shares.values()], np.float32)
     return replace(question, words=words, hidden=hidden)
 
 
@@ -209,15 +209,15 @@ def build_pool(
     """
     query, corpus, speakers = question.query, question.corpus, question.speakers
     c = view.columns
-    at = neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
+    around = neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
     if question.cosines is not None:
-        beside = at[:, [HERE - 1, HERE + 1]].ravel()
-        question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
-    counts, in_session, idf = _term_counts(view, question, rows, at)
-    named = particulars(view, question.terms, corpus, question.periods, idf)
+        adjacent = around[:, [HERE - 1, HERE + 1]].ravel()
+        question.cosines.sharpen(np.concatenate([rows, adjacent[adjacent >= 0]]))
+    counts, in_session, idf = _term_counts(view, question, rows, around)
+    particular_idf = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
-    cosines = _turn_cosines(c, question, rows, at, echo)
+    cosines = _turn_cosines(c, question, rows, around, echo)
     return Pool(
         rows=rows,
         dense=np.maximum(cosines.own, _scatter(rows, boosted, -1.0)),
@@ -227,10 +227,10 @@ def build_pool(
         agent=agent,
         assisted=assisted,
         echo=echo,
-        unanswered=_unanswered(c, rows, at, counts[:, HERE]),
+        unanswered=_unanswered(c, rows, around, counts[:, HERE]),
         bm25=question.words[rows],
         counts=counts,
-        lengths=c.padded("length")[at],
+        lengths=c.padded("length")[around],
         in_session=in_session,
         idf=idf,
         mean_length=corpus.mean_length,
@@ -239,7 +239,7 @@ def build_pool(
         query_traits=english.expected_traits(query.text),
         need=question.need,
         days=c.day[rows],
-        periods=period_answers(view, question.periods, rows, counts[:, HERE] > 0, named, idf),
+        periods=period_answers(view, question.periods, rows, counts[:, HERE] > 0, particular_idf, idf),
         names_speaker=len(speakers) > 0,
         words=c.length[rows],
         times=c.time[rows],
@@ -261,14 +261,16 @@ class _TurnCosines(NamedTuple):
     reply: Floats
 
 
-def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, at: Rows, echo: NDArray[np.bool_]) -> _TurnCosines:
+def _turn_cosines(
+    c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: NDArray[np.bool_]
+) -> _TurnCosines:
     """The cosines that the signals read; turns that only echo the query lend theirs to no other."""
     meaning = question.meaning
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     own = dense[rows]
     dense[rows[echo]] = 0.0
-    before, agent = at[:, HERE - 1], c.agents[rows]
-    other = np.where(agent, before, at[:, HERE + 1])
+    before, agent = around[:, HERE - 1], c.agents[rows]
+    other = np.where(agent, before, around[:, HERE + 1])
     asks = (c.padded("traits")[before] & english.ASKS) > 0
     return _TurnCosines(
         own=own,
@@ -295,20 +297,20 @@ def _echoes(
         questions: leave out other turns. A text that may need no memory, such as "thanks", is said again and again.
         extra: how many words a question may add: the name of its speaker counts as one.
     """
-    asks, more = (columns.traits[rows] & english.QUESTION) > 0, columns.length[rows] - shared
-    repeats = asks & (more <= extra)
-    return (shared > 0) & (repeats if questions else repeats | (more <= 0))
+    asks, added = (columns.traits[rows] & english.QUESTION) > 0, columns.length[rows] - shared
+    repeats = asks & (added <= extra)
+    return (shared > 0) & (repeats if questions else repeats | (added <= 0))
 
 
-def _unanswered(columns: Columns, rows: Rows, at: Rows, counts: Floats) -> NDArray[np.bool_]:
+def _unanswered(columns: Columns, rows: Rows, around: Rows, counts: Floats) -> NDArray[np.bool_]:
     """Mask of the questions that have all words of the query and no others, after which nobody else says anything."""
     repeats = _echoes(columns, rows, counts.sum(axis=1), questions=True, extra=columns.speaker[rows] > 0)
-    return repeats & (counts > 0).all(axis=1) & ~_went_on(columns, rows, at)
+    return repeats & (counts > 0).all(axis=1) & ~_followed_by_others(columns, rows, around)
 
 
-def _went_on(columns: Columns, rows: Rows, at: Rows) -> NDArray[np.bool_]:
+def _followed_by_others(columns: Columns, rows: Rows, around: Rows) -> NDArray[np.bool_]:
     """Mask of the turns after which somebody else says something, soon; true of what is no turn."""
-    after = at[:, HERE + 1 :]
+    after = around[:, HERE + 1 :]
     speakers, agents = columns.padded("speaker")[after], columns.agents[after]
     others = (speakers != columns.speaker[rows, None]) | (agents != columns.agents[rows, None])
     return ((after >= 0) & others).any(axis=1) | (columns.kind[rows] != KINDS["message"])
@@ -316,19 +318,21 @@ def _went_on(columns: Columns, rows: Rows, at: Rows) -> NDArray[np.bool_]:
 
 def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:
     """Values by row as an array over ``rows``."""
-    found = np.full(len(rows), default, np.float32)
+    array = np.full(len(rows), default, np.float32)
     if values:
-        at = np.fromiter(values, np.intp, len(values))
-        places = np.minimum(np.searchsorted(rows, at), len(rows) - 1)
-        here = rows[places] == at
-        found[places[here]] = np.fromiter(values.values(), np.float32, len(values))[here]
-    return found
+        keys = np.fromiter(values, np.intp, len(values))
+        positions = np.minimum(np.searchsorted(rows, keys), len(rows) - 1)
+        present = rows[positions] == keys
+        array[positions[present]] = np.fromiter(values.values(), np.float32, len(values))[present]
+    return array
 
 
-def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def _term_counts(
+    view: View, question: AnalysedQuery, rows: Rows, around: Rows
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
     c, terms = view.columns, question.terms
-    counts = np.zeros((*at.shape, len(terms)), np.float32)
+    counts = np.zeros((*around.shape, len(terms)), np.float32)
     in_session = np.zeros((len(rows), len(terms)), np.bool_)
     idf = np.zeros(len(terms), np.float32)
     buffer, group, most = np.zeros(len(c) + 1, np.float32), c.group[rows], keyword.idf(question.corpus.size, 0)
@@ -336,20 +340,20 @@ def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> t
         occurrences: Occurrences = view.keyword.occurrences(c, term, question.corpus)
         if not question.periods.role_terms[t]:  # the word is in what others say of that role, rarely in its own turns
             idf[t] = occurrences.idf / most
-        counts[:, :, t] = occurrences.counts_at(at, buffer)
+        counts[:, :, t] = occurrences.counts_at(around, buffer)
         in_session[:, t] = occurrences.conversations[group]
     for row, mask in question.hidden.items():
-        counts[at == row] *= ~mask
+        counts[around == row] *= ~mask
     return counts, in_session, idf
 
 
 def _session_cosines(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows: Rows) -> Floats:
     """The highest cosine of a live record in the conversation of each row; its own outside of a conversation."""
     group = c.group[rows]
-    wanted = np.zeros(c.groups, np.bool_)
-    wanted[group] = True
-    wanted[0] = False  # no conversation
-    members = np.flatnonzero(wanted.take(c.group) & corpus)
+    in_pool = np.zeros(c.groups, np.bool_)
+    in_pool[group] = True
+    in_pool[0] = False  # no conversation
+    members = np.flatnonzero(in_pool.take(c.group) & corpus)
     best = np.full(c.groups, -1.0, np.float32)
     np.maximum.at(best, c.group[members], dense[members])
     return np.where(group > 0, best[group], dense[rows])
@@ -375,7 +379,7 @@ def _named_speakers(view: View, text: str) -> list[int]:
     ]
 
 
-def _terms(view: View, text: str) -> tuple[str, ...]:
+def _query_terms(view: View, text: str) -> tuple[str, ...]:
     """The terms of the query without names of speakers, which have their own signal."""
     terms = query_terms(text)
     names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}

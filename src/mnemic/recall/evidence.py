@@ -89,11 +89,11 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         searched: number of rows visible to the query, without pieces of documents.
     """
     if model not in DEFAULT_MODELS or not len(pool):
-        found = own_coverage(pool)
+        probabilities = own_coverage(pool)
     else:
-        found = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    found = np.where(pool.unanswered, 0, found)
-    return np.maximum(found, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
+        probabilities = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
+    probabilities = np.where(pool.unanswered, 0, probabilities)
+    return np.maximum(probabilities, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
 def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Floats]:
@@ -103,20 +103,20 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     the query, the logarithm of the number of records searched, whether it is talk with an assistant, and the log odds that
     the query needs memory.
     """
-    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))
+    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))
     if pool.assisted.any():
-        merit = np.where(pool.assisted, _merit(pool, _without(CONVERSATION.assisted, _APART)), merit)
+        merit = np.where(pool.assisted, _merit(pool, _weights_without(CONVERSATION.assisted, _APART)), merit)
     rank = np.empty(len(pool), np.float32)
     rank[order] = np.log1p(np.arange(len(order)))
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
-    found = {
+    values = {
         "merit": merit, "best": merit.max(), "rank": rank, "rarest": rarest, "searched": math.log(max(searched, 1)),
         "assisted": pool.assisted, "need": pool.need, "bias": 1.0,
     }  # fmt: skip
-    return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in found.items()}
+    return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in values.items()}
 
 
-def _without(weights: Mapping[str, float], names: AbstractSet[str]) -> Mapping[str, float]:
+def _weights_without(weights: Mapping[str, float], names: AbstractSet[str]) -> Mapping[str, float]:
     return {name: weight for name, weight in weights.items() if name not in names}
 
 
@@ -198,7 +198,7 @@ def _with_need(probability: float, pool: Pool) -> float:
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     """The probability for conversations between people."""
-    merit = _merit(pool, _without(CONVERSATION.weights, _PRIORS | _APART))[order]
+    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))[order]
     first = order[:3]
     sum_ = (
         _INTERCEPT

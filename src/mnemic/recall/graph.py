@@ -91,7 +91,7 @@ def proximities(
 def _edges(runtime: Runtime, view: View, docs: Sequence[int], depth: int, now: int) -> dict[int, dict[int, float]]:
     """The links within ``depth`` steps of some records, in both directions, with their decayed strength."""
     edges: dict[int, dict[int, float]] = {}
-    known, frontier = set(docs), list(docs)
+    visited, frontier = set(docs), list(docs)
     for _ in range(depth):
         if not frontier:
             break
@@ -100,13 +100,13 @@ def _edges(runtime: Runtime, view: View, docs: Sequence[int], depth: int, now: i
             idle = timedelta(
                 days=max(now - used, 0) // DAY
             )  # whole days, so that a repeated query gives the same result
-            worth = link_strength(strength, idle)
+            decayed = link_strength(strength, idle)
             for here, there in ((source, target), (target, source)):
-                held = edges.setdefault(here, {})
-                held[there] = max(held.get(there, 0.0), worth)
+                neighbours = edges.setdefault(here, {})
+                neighbours[there] = max(neighbours.get(there, 0.0), decayed)
                 further.add(there)
-        frontier = sorted(further - known)
-        known |= further
+        frontier = sorted(further - visited)
+        visited |= further
     return edges
 
 
@@ -127,10 +127,10 @@ def _reach_from(seed: int, edges: Mapping[int, Mapping[int, float]], depth: int)
 
 
 def _visible_rows(view: View, visible_records: Visibility, reached: Mapping[int, float]) -> dict[int, float]:
-    found: dict[int, float] = {}
+    by_row: dict[int, float] = {}
     for doc, near in reached.items():
         rows: NDArray[np.intp] = view.columns.rows_of([doc])
         for row in rows.tolist():
             for evidence_row in visible_records.evidence_rows(view, row):
-                found[evidence_row] = max(found.get(evidence_row, 0.0), near)
-    return found
+                by_row[evidence_row] = max(by_row.get(evidence_row, 0.0), near)
+    return by_row

@@ -97,12 +97,12 @@ def mood_proximities(
         mood: the mood to compare with.
         judge: compute missing emotions now; else these records are left out.
     """
-    known = runtime.store.relations.emotions(view.user, docs.tolist())
-    missing = [int(doc) for doc in docs if int(doc) not in known] if judge else []
+    emotions = runtime.store.relations.emotions(view.user, docs.tolist())
+    missing = [int(doc) for doc in docs if int(doc) not in emotions] if judge else []
     stored = runtime.store.fetch(view.user, missing) if missing else {}
     if stored:
         rows = view.columns.rows_of(sorted(stored))
         vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
-        known |= dict(zip(sorted(stored), emotions_of(texts, vectors, view.model or ""), strict=True))
-    return {doc: emotion.similarity(mood, own) for doc, own in known.items()}
+        emotions |= dict(zip(sorted(stored), emotions_of(texts, vectors, view.model or ""), strict=True))
+    return {doc: emotion.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}

@@ -107,7 +107,7 @@ class FirstHits:
         texts: the content of each hit.
         times: (n,) rank in time; of two hits of one moment the later row ranks higher.
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
-        terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
+        terms: the terms of the question; ``has_terms``: (n, T) whether a text has them; ``idf``: (T,).
         people: (n,) true for a turn of a conversation among people, without an assistant.
         updates: (n,) log odds that what was said corrects, ends or changes what was said before, rather than adding to it.
         relevance: (n,) the probability that a hit is evidence; the same for all where it is not calibrated.
@@ -118,7 +118,7 @@ class FirstHits:
     cosines: Floats
     alike: Floats
     terms: Sequence[str]
-    held: Mask
+    has_terms: Mask
     idf: Floats
     people: Mask
     updates: Floats
@@ -135,7 +135,7 @@ class _Reading:
     begins: frozenset[str]
     event: bool
     passing: bool
-    own: bool
+    first_person: bool
 
 
 def asks(text: str) -> bool:
@@ -147,23 +147,23 @@ def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
     return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
 
 
-def latest_first(question: str, said: FirstHits, *, at_a_time: bool = False) -> list[int]:
+def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> list[int]:
     """The order of the hits after each later one has moved before the first hit that it supersedes.
 
     Args:
         question: what is asked.
-        said: the first hits.
+        hits: the first hits.
         at_a_time: the question is asked as of a moment, so that its past tense does not matter. Otherwise a question about the
             past keeps the order.
     """
     if _asks_of_the_past(question, at_a_time=at_a_time):
-        return list(range(len(said.texts)))
-    return ordered(len(said.texts), _superseding(question, said, at_a_time=at_a_time))
+        return list(range(len(hits.texts)))
+    return ordered(len(hits.texts), _superseding(question, hits, at_a_time=at_a_time))
 
 
-def _superseding(question: str, said: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
+def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
     """The pairs (earlier, later) of hits of which the later one moves before the earlier one."""
-    pairs, values = features(question, said, at_a_time=at_a_time)
+    pairs, values = features(question, hits, at_a_time=at_a_time)
     weights = np.array([WEIGHTS[name] for name in values], np.float32)
     sums = dot(np.stack([*values.values()], axis=1), weights)
     return [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0]
@@ -177,41 +177,41 @@ def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     for middle in range(count):  # what goes before a later one goes before the earlier one as well
         later |= later[:, [middle]] & later[[middle]]
     order: list[int] = []
-    for place in range(count):
-        at = next((n for n, other in enumerate(order) if later[place, other]), len(order))
-        order.insert(at, place)
+    for index in range(count):
+        position = next((n for n, other in enumerate(order) if later[index, other]), len(order))
+        order.insert(position, index)
     return order
 
 
 def features(
-    question: str, said: FirstHits, *, at_a_time: bool = False
+    question: str, hits: FirstHits, *, at_a_time: bool = False
 ) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
     """The pairs (earlier, later) of hits with different texts, and their features: by name, shape (pairs,)."""
-    places = range(len(said.texts))
+    indexes = range(len(hits.texts))
     pairs = [
         (old, new)
-        for old in places
-        for new in places
-        if said.times[old] < said.times[new] and said.texts[old] != said.texts[new]
+        for old in indexes
+        for new in indexes
+        if hits.times[old] < hits.times[new] and hits.texts[old] != hits.texts[new]
     ]
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    alike, text = said.alike[old, new], _text_features(question, said, pairs)
+    alike, text = hits.alike[old, new], _text_features(question, hits, pairs)
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
-    mass = said.idf / (said.idf.sum() + np.float32(1e-9))
-    shared = dot(said.held[old] & said.held[new], mass)
-    odds = _log_odds(said.relevance)
-    cosines = np.maximum(said.cosines, 0)
+    mass = hits.idf / (hits.idf.sum() + np.float32(1e-9))
+    shared = dot(hits.has_terms[old] & hits.has_terms[new], mass)
+    odds = _log_odds(hits.relevance)
+    cosines = np.maximum(hits.cosines, 0)
     floor = _floor(cosines)
     prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
-    found = {
+    values = {
         "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
         "common": text["common"], "far": np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0),
         "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "numbers": text["numbers"], "update": said.updates[new], "event": text["event"], "passing": text["passing"],
+        "numbers": text["numbers"], "update": hits.updates[new], "event": text["event"], "passing": text["passing"],
         "past": np.full(len(pairs), past, np.float32),
-        "people": said.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
+        "people": hits.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
-    return pairs, found
+    return pairs, values
 
 
 def _log_odds(probability: Floats) -> Floats:
@@ -228,42 +228,43 @@ def _floor(cosines: Floats) -> np.float32:
 _TEXT_FEATURES = ("common", "numbers", "event", "another", "stranger", "passing")
 
 
-def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+def _text_features(question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
     """Features of the words of each pair, by name, shape (pairs,)."""
-    weights = dict(zip(said.terms, said.idf.tolist(), strict=True))
-    asked = frozenset(content_terms(question))
-    own, who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
-    read = [_read(text, weights) for text in said.texts]
+    weights = dict(zip(hits.terms, hits.idf.tolist(), strict=True))
+    question_terms = frozenset(content_terms(question))
+    first_person, asks_who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
+    readings = [_reading_of(text, weights) for text in hits.texts]
     rows = np.zeros((len(pairs), len(_TEXT_FEATURES)), np.float32)
     for row, (old, new) in enumerate(pairs):
-        a, b = read[old], read[new]
-        known = asked | a.terms
-        said_a, said_b = a.terms - asked, b.terms - asked
+        a, b = readings[old], readings[new]
+        mentioned = question_terms | a.terms
+        extra_a, extra_b = a.terms - question_terms, b.terms - question_terms
         rows[row] = (
-            len(said_a & said_b) / max(min(len(said_a), len(said_b)), 1),
+            len(extra_a & extra_b) / max(min(len(extra_a), len(extra_b)), 1),
             bool(a.numbers and b.numbers - a.numbers),
             b.event,
-            _about_another(b.part, known) or bool((b.begins & _KIN) - known),
-            (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
+            _about_another(b.part, mentioned) or bool((b.begins & _KIN) - mentioned),
+            (first_person and a.first_person and not b.first_person)
+            or _another_subject(b.part, mentioned, asks_who=asks_who),
             b.passing,
         )
     return dict(zip(_TEXT_FEATURES, rows.T, strict=True))
 
 
-def _read(text: str, weights: dict[str, float]) -> _Reading:
+def _reading_of(text: str, weights: dict[str, float]) -> _Reading:
     long = len(text) > _SHORT
     part = _part(text, weights) if long else text
     words, terms = index_terms(part), content_terms(part)
-    said = frozenset(words)
-    asks = not long and text.rstrip().endswith("?")
+    word_set = frozenset(words)
+    is_question = not long and text.rstrip().endswith("?")
     return _Reading(
         part=part,
         terms=frozenset(terms),
         numbers=frozenset(_NUMBER.findall(part)),
         begins=frozenset(words[:3]),
         event=_EVENT.search(part) is not None,
-        passing=asks or bool(said & _PASSING),
-        own=bool(said & _SELF),
+        passing=is_question or bool(word_set & _PASSING),
+        first_person=bool(word_set & _SELF),
     )
 
 
@@ -274,20 +275,20 @@ def _part(text: str, weights: dict[str, float]) -> str:
     return best[: 3 * _SHORT]
 
 
-def _about_another(part: str, known: frozenset[str]) -> bool:
+def _about_another(part: str, mentioned: frozenset[str]) -> bool:
     """Whether a sentence is about something of an owner not mentioned before: Ben's dentist, my boss."""
-    owners = [one or other for one, other in _OWNER.findall(part)]
-    if own := _OWN.match(part):
-        owners.append(own[1])
-    return any(terms and not known & {*terms} for terms in map(content_terms, owners))
+    owners = [singular or plural for singular, plural in _OWNER.findall(part)]
+    if match := _OWN.match(part):
+        owners.append(match[1])
+    return any(terms and not mentioned & {*terms} for terms in map(content_terms, owners))
 
 
-def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
+def _another_subject(part: str, mentioned: frozenset[str], *, asks_who: bool) -> bool:
     """Whether a sentence begins with he or she, or with a name not mentioned before and not asked for."""
     if (subject := _SUBJECT.match(part)) is None:
         return False
     terms = content_terms(subject[1])
-    return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
+    return not asks_who and not mentioned & {*terms} if terms else subject[1] in _PRONOUNS
 
 
 def by_recency(
@@ -316,19 +317,19 @@ def by_recency(
         relevance: (m,) of the candidates, where it is calibrated.
     """
     kinds = view.columns.kind[pool.rows]
-    places = np.arange(min(LOOKED_AT, len(order)))
-    asked = pool.periods.within
-    heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"])) & (asked == asked.max())
-    places = places[heard[order[places]]]
-    if len(places) < 2 or not asks(query.text):  # keywords keep their order
+    ranks = np.arange(min(LOOKED_AT, len(order)))
+    within = pool.periods.within
+    eligible = ~(pool.agent | pool.echo | (kinds == KINDS["episode"])) & (within == within.max())
+    ranks = ranks[eligible[order[ranks]]]
+    if len(ranks) < 2 or not asks(query.text):  # keywords keep their order
         return order
-    first = order[places]
-    said = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
-    if said is None:
+    first = order[ranks]
+    hits = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
+    if hits is None:
         return order
-    again = latest_first(query.text, said, at_a_time=query.filters.at is not None)
+    permutation = latest_first(query.text, hits, at_a_time=query.filters.at is not None)
     order = order.copy()
-    order[places] = first[again]
+    order[ranks] = first[permutation]
     return order
 
 
@@ -345,19 +346,19 @@ def _first_hits(
     docs = view.columns.doc[pool.rows[first]].tolist()
     stored = read(docs)
     values = [stored[doc].value for doc in docs if doc in stored]
-    said = [value for value in values if not isinstance(value, Episode)]
-    if len(said) < len(docs):
+    records = [value for value in values if not isinstance(value, Episode)]
+    if len(records) < len(docs):
         return None
     return FirstHits(
-        texts=[value.content for value in said],
+        texts=[value.content for value in records],
         times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
         cosines=_eased(pool.dense[first], _base(view)),
         alike=_alike(view, vectors),
         terms=terms,
-        held=pool.counts[first, HERE] > 0,
+        has_terms=pool.counts[first, HERE] > 0,
         idf=pool.idf,
         people=_among_people(view, pool)[first],
-        updates=_updates(said, vectors, view.model),
+        updates=_updates(records, vectors, view.model),
         relevance=relevance,
     )
 
@@ -365,7 +366,7 @@ def _first_hits(
 def latest_statements(
     texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats, most: int
 ) -> list[int]:
-    """The places of the first statements, each after the later ones that update it.
+    """The indexes of the first statements, each after the later ones that update it.
 
     A statement is read as a question: a later one that answers it has a new value.
 
@@ -377,27 +378,29 @@ def latest_statements(
         most: how many of the first are wanted; those that update them are added.
     """
     first = range(min(most, len(texts)))
-    pairs = [(old, new) for old in first for new in _later(old, texts, times, alike, updates)]
-    places = sorted({*first, *(new for _, new in pairs)})
-    at = {place: n for n, place in enumerate(places)}
-    return [places[n] for n in ordered(len(places), [(at[old], at[new]) for old, new in pairs])]
+    pairs = [(old, new) for old in first for new in _later_updates(old, texts, times, alike, updates)]
+    indexes = sorted({*first, *(new for _, new in pairs)})
+    positions = {index: n for n, index in enumerate(indexes)}
+    return [indexes[n] for n in ordered(len(indexes), [(positions[old], positions[new]) for old, new in pairs])]
 
 
-def _later(place: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats) -> list[int]:
+def _later_updates(
+    index: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats
+) -> list[int]:
     """The later statements that update one."""
-    near = np.argsort(-alike[place], kind="stable")
-    near = near[(times[near] > times[place]) & (alike[place, near] >= ALIKE)][: LOOKED_AT - 1]
+    near = np.argsort(-alike[index], kind="stable")
+    near = near[(times[near] > times[index]) & (alike[index, near] >= ALIKE)][: LOOKED_AT - 1]
     if not len(near):
         return []
-    first = [place, *near.tolist()]
-    read, terms = [texts[n] for n in first], tuple(dict.fromkeys(content_terms(texts[place])))
-    held = [[term in spoken for term in terms] for spoken in ({*content_terms(text)} for text in read)]
-    said = FirstHits(
-        texts=read, times=times[first], cosines=alike[place, first], alike=alike[np.ix_(first, first)], terms=terms,
-        held=np.array(held, np.bool_), idf=np.ones(len(terms), np.float32), people=np.zeros(len(first), np.bool_),
+    first = [index, *near.tolist()]
+    statements, terms = [texts[n] for n in first], tuple(dict.fromkeys(content_terms(texts[index])))
+    has_terms = [[term in words for term in terms] for words in ({*content_terms(text)} for text in statements)]
+    hits = FirstHits(
+        texts=statements, times=times[first], cosines=alike[index, first], alike=alike[np.ix_(first, first)], terms=terms,
+        has_terms=np.array(has_terms, np.bool_), idf=np.ones(len(terms), np.float32), people=np.zeros(len(first), np.bool_),
         updates=updates[first], relevance=np.ones(len(first), np.float32),
     )  # fmt: skip
-    return [first[new] for old, new in _superseding(read[0], said, at_a_time=True) if old == 0]
+    return [first[new] for old, new in _superseding(statements[0], hits, at_a_time=True) if old == 0]
 
 
 def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[Floats, Floats]:
@@ -409,8 +412,8 @@ def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[F
 
 def _updates(records: Sequence[Message | MemoryRecord], vectors: Floats, model: str | None) -> Floats:
     """(n,) as in ``FirstHits``; 0 for statements that were remembered: their words do not tell what they update."""
-    spoken = [isinstance(one, Message) or one.said_at is not None for one in records]
-    return log_odds_of_update([one.content for one in records], vectors, model) * np.array(spoken, np.float32)
+    spoken = [isinstance(record, Message) or record.said_at is not None for record in records]
+    return log_odds_of_update([record.content for record in records], vectors, model) * np.array(spoken, np.float32)
 
 
 def log_odds_of_update(texts: Sequence[str], vectors: Floats, model: str | None) -> Floats:
@@ -428,7 +431,9 @@ def log_odds_of_update(texts: Sequence[str], vectors: Floats, model: str | None)
     probe, weights = _update_weights()
     odds = probe.log_odds(vectors, model)
     if model in DEFAULT_MODELS:
-        odds = odds + np.array([sum(weights.get(one, 0.0) for one in phrases(text)) for text in texts], np.float32)
+        odds = odds + np.array(
+            [sum(weights.get(phrase, 0.0) for phrase in phrases(text)) for text in texts], np.float32
+        )
     return odds
 
 
@@ -441,8 +446,8 @@ def phrases(text: str) -> frozenset[str]:
 @cache
 def _update_weights() -> tuple[LinearProbe, Mapping[str, float]]:
     """The weights of the vector and the intercept, and those of phrases that at least seven authors wrote."""
-    held = json.loads(files("mnemic.recall").joinpath("updates.json").read_text(encoding="utf-8"))
-    return LinearProbe(held["vector"]), held["phrases"]
+    weights = json.loads(files("mnemic.recall").joinpath("updates.json").read_text(encoding="utf-8"))
+    return LinearProbe(weights["vector"]), weights["phrases"]
 
 
 def _alike(view: View, vectors: Floats) -> Floats:
@@ -472,12 +477,12 @@ FIRST = 100
 
 def naming_terms(text: str, terms: Sequence[str]) -> Mask:
     """(T,) which terms of a question name something: those with a digit, and those of proper names, but for dates."""
-    named = {term for name in names(text) for term in content_terms(name)}
-    found = [term in named or any(map(str.isdigit, term)) for term in terms]
-    if any(found):
+    name_terms = {term for name in names(text) for term in content_terms(name)}
+    naming = [term in name_terms or any(map(str.isdigit, term)) for term in terms]
+    if any(naming):
         undated = {*content_terms(without_dates(text))}
-        found = [mark and term in undated for term, mark in zip(terms, found, strict=True)]
-    return np.array(found, np.bool_)
+        naming = [mark and term in undated for term, mark in zip(terms, naming, strict=True)]
+    return np.array(naming, np.bool_)
 
 
 def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Rows:
@@ -502,16 +507,16 @@ def named_first(text: str, terms: Sequence[str], pool: Pool, order: Rows) -> Row
 
 
 def _behind(ahead: Mask) -> list[int]:
-    """The places 0 to n - 1, each behind those that go ahead of it; otherwise in order.
+    """The indexes 0 to n - 1, each behind those that go ahead of it; otherwise in order.
 
     Args:
-        ahead: (n, n) whether the first place goes before the second; without cycles.
+        ahead: (n, n) whether the first index goes before the second; without cycles.
     """
-    left, found = list(range(len(ahead))), list[int]()
+    remaining, order = list(range(len(ahead))), list[int]()
     waits = ahead.sum(axis=0)
-    while left:
-        place = next(place for place in left if not waits[place])
-        left.remove(place)
-        found.append(place)
-        waits -= ahead[place]
-    return found
+    while remaining:
+        index = next(index for index in remaining if not waits[index])
+        remaining.remove(index)
+        order.append(index)
+        waits -= ahead[index]
+    return order

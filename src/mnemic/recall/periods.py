@@ -87,18 +87,18 @@ def _today(query: Query) -> int:
 
 def _roles(words: Sequence[str]) -> dict[str, str]:
     """The words that name a role of a conversation, each with its role; "which model" asks for a thing."""
-    found = {
+    roles = {
         word: role_of(word.removesuffix("s"))
-        for before, word in pairwise(("", *words))
-        if before not in ("which", "what")
+        for previous, word in pairwise(("", *words))
+        if previous not in ("which", "what")
     }
-    return {word: role for word, role in found.items() if role in ("user", *ASSISTANTS)}
+    return {word: role for word, role in roles.items() if role in ("user", *ASSISTANTS)}
 
 
 def _has_term(terms: Sequence[str], words: Iterable[str]) -> Mask:
     """(T,) which terms of a query are of these words."""
-    wanted = {term for word in words for term in content_terms(word)}
-    return np.array([term in wanted for term in terms], np.bool_)
+    included = {term for word in words for term in content_terms(word)}
+    return np.array([term in included for term in terms], np.bool_)
 
 
 def said_within(c: Columns, periods: Sequence[Period]) -> Mask:
@@ -110,50 +110,51 @@ def said_within(c: Columns, periods: Sequence[Period]) -> Mask:
 
 
 def period_answers(
-    view: View, asked: AskedPeriods, rows: Rows, spoken: Mask, named: Floats, idf: Floats
+    view: View, periods: AskedPeriods, rows: Rows, has_terms: Mask, particular_idf: Floats, idf: Floats
 ) -> PeriodAnswers:
     """How candidates answer by the time that they are of.
 
     Args:
         view: the user's records.
-        asked: what the query asks for.
+        periods: what the query asks for.
         rows: (m,) the candidates.
-        spoken: (m, T) which terms of the query each has.
-        named: (n,) the idf of the particular terms in each record.
+        has_terms: (m, T) which terms of the query each has.
+        particular_idf: (n,) the idf of the particular terms in each record.
         idf: (T,) of the terms.
     """
     c, nothing = view.columns, np.zeros(len(rows), np.float32)
-    if not asked.asked:
+    if not periods.asked:
         return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0)
-    mass = float(dot(asked.particular, idf)) + 1e-9
+    mass = float(dot(periods.particular, idf)) + 1e-9
     mentioned = [c.periods(doc) for doc in c.doc[rows].tolist()]
-    tells = [any(start <= a and b <= end for a, b in own for start, end in asked.asked) for own in mentioned]
-    said, own = said_within(c, asked.asked), named[rows]
-    inside, elsewhere = (float(named.max(initial=0.0, where=where)) for where in (said, ~said))
-    of_it = said[rows] | np.array(tells, np.bool_)
-    if not asked.named and inside > 0:  # "lately" is said of what else the question names
-        of_it &= own > 0
-    more = elsewhere - np.maximum(own, np.float32(inside))
-    kept = np.clip(1 - more * np.float32(elsewhere / mass), 0, 1)
-    another = ~(spoken[:, asked.role_terms].any(axis=1) | _of_role(c, rows, asked.roles))
-    within = (of_it * kept * np.where(another, _ANOTHER_ROLE, 1.0)).astype(np.float32)
+    tells = [any(start <= a and b <= end for a, b in each for start, end in periods.asked) for each in mentioned]
+    in_period, candidate_idf = said_within(c, periods.asked), particular_idf[rows]
+    inside, elsewhere = (float(particular_idf.max(initial=0.0, where=where)) for where in (in_period, ~in_period))
+    of_period = in_period[rows] | np.array(tells, np.bool_)
+    if not periods.named and inside > 0:  # "lately" is said of what else the question names
+        of_period &= candidate_idf > 0
+    more = elsewhere - np.maximum(candidate_idf, np.float32(inside))
+    factor = np.clip(1 - more * np.float32(elsewhere / mass), 0, 1)
+    another = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
+    within = (of_period * factor * np.where(another, _ANOTHER_ROLE, 1.0)).astype(np.float32)
+    answering = within * (candidate_idf / np.float32(mass)).astype(np.float32) if periods.particular.any() else within
     return PeriodAnswers(
-        named=asked.named,
+        named=periods.named,
         mentioned=mentioned,
         within=within,
-        answering=within * (own / np.float32(mass)).astype(np.float32) if asked.particular.any() else within,
+        answering=answering,
         beside=max(inside, elsewhere) ** 2 / mass,
     )
 
 
-def particulars(view: View, terms: Sequence[str], corpus: Corpus, asked: AskedPeriods, idf: Floats) -> Floats:
+def particulars(view: View, terms: Sequence[str], corpus: Corpus, periods: AskedPeriods, idf: Floats) -> Floats:
     """(n,) the idf of what a query names beside its periods in each record."""
-    c, held = view.columns, np.zeros(len(view.columns), np.float32)
-    if asked.particular.any():
+    c, particular_idf = view.columns, np.zeros(len(view.columns), np.float32)
+    if periods.particular.any():
         buffer, every = np.zeros(len(c) + 1, np.float32), np.arange(len(c))
-        for t in np.flatnonzero(asked.particular).tolist():
-            held += idf[t] * (view.keyword.occurrences(c, terms[t], corpus).counts_at(every, buffer) > 0)
-    return held
+        for t in np.flatnonzero(periods.particular).tolist():
+            particular_idf += idf[t] * (view.keyword.occurrences(c, terms[t], corpus).counts_at(every, buffer) > 0)
+    return particular_idf
 
 
 def _of_role(c: Columns, rows: Rows, roles: Collection[str]) -> Mask:

@@ -66,9 +66,9 @@ def outcome_of(uses: Sequence[ToolUse]) -> Outcome | None:
 
 def steps_of(uses: Sequence[ToolUse]) -> Steps:
     """The names of the tools, without errors that were got over; a step that follows itself counts once."""
-    last = max((at for at, use in enumerate(uses) if use.outcome == "ok"), default=-1)
-    kept = [use.name for at, use in enumerate(uses) if use.outcome != "error" or at > last]
-    return tuple(name for name, _ in groupby(kept))
+    last = max((index for index, use in enumerate(uses) if use.outcome == "ok"), default=-1)
+    names = [use.name for index, use in enumerate(uses) if use.outcome != "error" or index > last]
+    return tuple(name for name, _ in groupby(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Run:
 
     request: Hit
     uses: Sequence[ToolUse]
-    at: datetime
+    answered_at: datetime
 
 
 def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedure]:
@@ -90,13 +90,13 @@ def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedu
     """
     filters = replace(query.filters, kinds=("message",), role=query.filters.role or "user")
     with uncounted():
-        found = search(runtime, scope, replace(query, k=REQUESTS, filters=filters, recipe=RECIPE, mood=None))
+        hits = search(runtime, scope, replace(query, k=REQUESTS, filters=filters, recipe=RECIPE, mood=None))
     by_steps: dict[Steps, list[Run]] = {}
-    for run in _runs(runtime, scope, filters, sorted(found, key=likeness, reverse=True)):
+    for run in _runs(runtime, scope, filters, sorted(hits, key=likeness, reverse=True)):
         by_steps.setdefault(steps_of(run.uses), []).append(run)
     now = query.now if filters.at is None else min(query.now, filters.at)
     ranked = [_procedure(steps, runs, now) for steps, runs in by_steps.items()]
-    ranked.sort(key=lambda one: (one.successes > 0, one.score, one.last_used), reverse=True)
+    ranked.sort(key=lambda procedure: (procedure.successes > 0, procedure.score, procedure.last_used), reverse=True)
     return ranked[: query.k]
 
 
@@ -107,15 +107,15 @@ def likeness(request: Hit) -> float:
 
 def _procedure(steps: Steps, runs: Sequence[Run], now: int) -> Procedure:
     """The procedure of runs with the same steps, the most alike request first."""
-    ages = [max(now - to_micros(run.at), 0) / DAY for run in runs]
+    ages = [max(now - to_micros(run.answered_at), 0) / DAY for run in runs]
     outcomes = [(outcome_of(run.uses), 0.5 ** (age / HALF_LIFE_DAYS)) for run, age in zip(runs, ages, strict=True)]
-    worked, failed = (sum(weight for one, weight in outcomes if one == word) for word in ("ok", "error"))
+    worked, failed = (sum(weight for outcome, weight in outcomes if outcome == kind) for kind in ("ok", "error"))
     return Procedure(
         steps=steps,
         requests=tuple({run.request.id: run.request for run in runs}.values()),
         successes=sum(outcome == "ok" for outcome, _ in outcomes),
         failures=sum(outcome == "error" for outcome, _ in outcomes),
-        last_used=max(run.at for run in runs),
+        last_used=max(run.answered_at for run in runs),
         score=likeness(runs[0].request) * (worked + PRIOR) / (worked + failed + 2 * PRIOR),
     )
 
@@ -132,23 +132,27 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
     docs = runtime.store.docs_of(scope.user, [*hits])
     visible = allowed_rows(runtime, scope, replace(filters, role="assistant", speaker=None), view)
     answers = _answers(view, docs.values(), visible)
-    trusted = _trusted(runtime, view, {*answers, *(doc for found in answers.values() for doc in found)})
+    trusted = _trusted(runtime, view, {*answers, *(doc for answer_docs in answers.values() for doc in answer_docs)})
     answered = [
         (hit, answers[docs[id_]]) for id_, hit in hits.items() if docs.get(id_) in trusted and answers[docs[id_]]
     ]
     least = LIKE * likeness(answered[0][0]) if answered else 0.0
     taken: set[int] = set()
-    for hit, said in answered:
-        usable = [trusted[doc] for doc in said if doc in trusted and doc not in taken] if likeness(hit) >= least else []
-        taken.update(said)
+    for hit, answer_docs in answered:
+        alike = likeness(hit) >= least
+        usable = [trusted[doc] for doc in answer_docs if alike and doc in trusted and doc not in taken]
+        taken.update(answer_docs)
         if uses := [use for message in usable for use in tools_used(message.metadata)]:
             yield Run(hit, uses, max(message.sent_at for message in usable if message.sent_at))
 
 
 def _trusted(runtime: Runtime, view: View, docs: Iterable[int]) -> dict[int, Message]:
     """The trusted messages among docs."""
-    found = {doc: one.value for doc, one in runtime.store.fetch(view.user, sorted(docs)).items()}
-    return {doc: one for doc, one in found.items() if isinstance(one, Message) and is_trusted(one.trust)}
+    return {
+        doc: message
+        for doc, stored in runtime.store.fetch(view.user, sorted(docs)).items()
+        if isinstance(message := stored.value, Message) and is_trusted(message.trust)
+    }
 
 
 def _answers(view: View, docs: Iterable[int], visible: Mask) -> dict[int, list[int]]:
@@ -161,14 +165,14 @@ def _answers(view: View, docs: Iterable[int], visible: Mask) -> dict[int, list[i
     turns = np.flatnonzero((c.kind == KINDS["message"]) & np.isin(c.group, c.group[rows]))
     turns = turns[np.lexsort((turns, c.time[turns], c.group[turns]))]
     answer, asker = c.names.label.get("assistant"), c.label[rows[0]] if len(rows) else -1
-    found: dict[int, list[int]] = {}
-    for place in np.flatnonzero(np.isin(turns, rows)).tolist():
-        said = found[int(c.doc[turns[place]])] = list[int]()
+    answers: dict[int, list[int]] = {}
+    for index in np.flatnonzero(np.isin(turns, rows)).tolist():
+        visible_docs = answers[int(c.doc[turns[index]])] = list[int]()
         answered = False
-        for row in turns[place + 1 :]:
-            if c.group[row] != c.group[turns[place]] or (answered and c.label[row] == asker):
+        for row in turns[index + 1 :]:
+            if c.group[row] != c.group[turns[index]] or (answered and c.label[row] == asker):
                 break
             answered |= bool(c.label[row] == answer)
             if visible[row]:
-                said.append(int(c.doc[row]))
-    return found
+                visible_docs.append(int(c.doc[row]))
+    return answers

@@ -53,85 +53,89 @@ def _stored_value(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def categories(value: object, held: Callable[[], Collection[str]]) -> tuple[str, ...] | None:
+def categories(value: object, existing: Callable[[], Collection[str]]) -> tuple[str, ...] | None:
     """The categories to filter by.
 
     Args:
         value: one category, or several.
-        held: gives the categories of the user's memories; called only if one is none of Mnemic's.
+        existing: gives the categories of the user's memories; called only if one is none of Mnemic's.
 
     Raises:
         InvalidInput: no memory has one of them.
     """
-    found = tuple(filter(None, map(validation.category, validation.words_or_none("category", value) or ())))
-    others = [word for word in found if word not in (*CATEGORIES, SESSION_SUMMARY)]
-    if others and (missing := sorted({*others} - {*(known := held())})):
+    chosen = tuple(filter(None, map(validation.category, validation.words_or_none("category", value) or ())))
+    others = [word for word in chosen if word not in (*CATEGORIES, SESSION_SUMMARY)]
+    if others and (missing := sorted({*others} - {*(known := existing())})):
         names = ", ".join(sorted({*CATEGORIES, *known}))
         raise InvalidInput(f"No memory has the category {shown(missing[0])}; known are {names}.")
-    return None if value is None else found
+    return None if value is None else chosen
 
 
-def _share(given: Mapping[str, Any], name: str) -> float | None:
-    value = given.get(name)
+def _share(filters: Mapping[str, Any], name: str) -> float | None:
+    value = filters.get(name)
     return None if value is None else validation.number(name, value)
 
 
-def as_stored(runtime: Runtime, scope: Scope, given: Mapping[str, Any]) -> dict[str, Any]:
+def as_stored(runtime: Runtime, scope: Scope, filters: Mapping[str, Any]) -> dict[str, Any]:
     """Filters with the session and the categories as they are stored.
 
     Raises:
         InvalidInput: no memory has the category.
     """
-    found = {**given}
-    if isinstance(session := given.get("session"), str):
-        found["session"] = runtime.secrets.name(session)
-    if (category := given.get("category")) is not None:
-        found["category"] = categories(category, lambda: runtime.store.statistics.stats(scope.user).categories)
-    return found
+    stored = {**filters}
+    if isinstance(session := filters.get("session"), str):
+        stored["session"] = runtime.secrets.name(session)
+    if (category := filters.get("category")) is not None:
+        stored["category"] = categories(category, lambda: runtime.store.statistics.stats(scope.user).categories)
+    return stored
 
 
-def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: Sequence[Kind]) -> RecordFilter:
+def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds: Sequence[Kind]) -> RecordFilter:
     """Checked filters; the user is not among them, because no argument can change it.
 
     Args:
         scope: of the handle.
         zone: of naive times.
-        given: the fields of ``SearchFilters``.
-        kinds: of the records to read, unless ``given`` names some.
+        filters: the fields of ``SearchFilters``.
+        kinds: of the records to read, unless ``filters`` names some.
 
     Raises:
         InvalidInput: a value is of the wrong type or not a known word.
     """
-    reach = validation.one_of("reach", given.get("reach", "project+global"), get_args(Reach))
+    reach = validation.one_of("reach", filters.get("reach", "project+global"), get_args(Reach))
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
-    metadata = given.get("metadata")
+    metadata = filters.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
-    wanted = {clean(str(key)): _stored_value(v) for key, v in cast("Mapping[object, object]", metadata or {}).items()}
-    wanted |= {AGENT: agent} if (agent := validation.optional("agent", given.get("agent"))) is not None else {}
+    stored_metadata = {
+        clean(str(key)): _stored_value(v) for key, v in cast("Mapping[object, object]", metadata or {}).items()
+    }
+    stored_metadata |= (
+        {AGENT: agent} if (agent := validation.optional("agent", filters.get("agent"))) is not None else {}
+    )
     return RecordFilter(
-        kinds=cast("tuple[Kind, ...]", validation.choice("kinds", given.get("kinds", kinds), get_args(Kind)) or ()),
+        kinds=cast("tuple[Kind, ...]", validation.choice("kinds", filters.get("kinds", kinds), get_args(Kind)) or ()),
         reach=reach,
         project=scope.project,
         session=scope.session,
-        in_session=validation.optional("session", given.get("session")),
-        types=validation.choice("types", given.get("types"), get_args(MemoryType)),
-        category=validation.words_or_none("category", given.get("category")),
-        tags=validation.words_or_none("tags", given.get("tags")),
-        metadata=wanted or None,
-        status=validation.choice("status", given.get("status"), get_args(Status)),
-        role=validation.optional("role", given.get("role")),
-        speaker=validation.optional("speaker", given.get("speaker")),
-        exclude=validation.words_or_none("exclude", given.get("exclude")) or (),
-        expired=bool(given.get("include_expired")),
-        since=validation.micros("since", given.get("since"), zone),
-        until=validation.micros("until", given.get("until"), zone),
-        at=validation.micros("at", given.get("at"), zone),
-        known_at=validation.micros("known_at", given.get("known_at"), zone),
-        min_trust=_share(given, "min_trust"),
-        min_importance=_share(given, "min_importance"),
+        in_session=validation.optional("session", filters.get("session")),
+        types=validation.choice("types", filters.get("types"), get_args(MemoryType)),
+        category=validation.words_or_none("category", filters.get("category")),
+        tags=validation.words_or_none("tags", filters.get("tags")),
+        metadata=stored_metadata or None,
+        status=validation.choice("status", filters.get("status"), get_args(Status)),
+        role=validation.optional("role", filters.get("role")),
+        speaker=validation.optional("speaker", filters.get("speaker")),
+        exclude=validation.words_or_none("exclude", filters.get("exclude")) or (),
+        expired=bool(filters.get("include_expired")),
+        since=validation.micros("since", filters.get("since"), zone),
+        until=validation.micros("until", filters.get("until"), zone),
+        at=validation.micros("at", filters.get("at"), zone),
+        known_at=validation.micros("known_at", filters.get("known_at"), zone),
+        min_trust=_share(filters, "min_trust"),
+        min_importance=_share(filters, "min_importance"),
     )
 
 
@@ -167,9 +171,11 @@ def query(
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if "quarantined" in (validation.words_or_none("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
-    given = filters.get("min_relevance")
-    least, best = relevance_limits if given is None else (validation.number("min_relevance", given), 0.0)
-    moment, lowest = validation.micros("now", now, zone), filters.get("min_similarity")
+    min_relevance = filters.get("min_relevance")
+    least, best = (
+        relevance_limits if min_relevance is None else (validation.number("min_relevance", min_relevance), 0.0)
+    )
+    moment, min_similarity = validation.micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,
         k=validation.whole("k", k, 1, MAX_HITS),
@@ -186,5 +192,5 @@ def query(
         expand_links=validation.whole("expand_links", expand_links, 0, MAX_DEPTH),
         min_relevance=least,
         min_best=best,
-        min_similarity=None if lowest is None else validation.number("min_similarity", lowest, -1),
+        min_similarity=None if min_similarity is None else validation.number("min_similarity", min_similarity, -1),
     )

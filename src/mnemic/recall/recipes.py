@@ -59,8 +59,8 @@ def coverage(pool: Pool) -> Floats:
     A term has credit 1 in the turn itself, less in turns before and after, least elsewhere in the conversation. Terms
     that occur nowhere count in the mass.
     """
-    said = (pool.counts > 0) * _CREDITS[None, :, None]
-    credit = np.maximum(said.max(axis=1), _IN_SESSION * pool.in_session)
+    term_credits = (pool.counts > 0) * _CREDITS[None, :, None]
+    credit = np.maximum(term_credits.max(axis=1), _IN_SESSION * pool.in_session)
     return dot(credit, pool.idf) / np.sqrt(pool.idf.sum() + 1e-9)
 
 
@@ -200,10 +200,10 @@ def weighted(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict
 
 def total(parts: Mapping[str, Floats]) -> Floats:
     """The sum of what each signal adds."""
-    found = np.zeros(len(next(iter(parts.values()))), np.float32)
+    sum_ = np.zeros(len(next(iter(parts.values()))), np.float32)
     for part in parts.values():
-        found += part
-    return found
+        sum_ += part
+    return sum_
 
 
 def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
@@ -291,25 +291,25 @@ class Recipe:
     fitted: str = "set by hand"
 
     def __post_init__(self) -> None:
-        given = (self.weights, self.assisted, self.quality)
-        if not all(isinstance(one, Mapping) for one in given):  # pyright: ignore[reportUnnecessaryIsInstance]
+        mappings = (self.weights, self.assisted, self.quality)
+        if not all(isinstance(mapping, Mapping) for mapping in mappings):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput("weights, assisted and quality of a recipe must be mappings from signals to numbers.")
-        unknown = sorted({name for one in given for name in one} - set(SIGNALS))
+        unknown = sorted({name for mapping in mappings for name in mapping} - set(SIGNALS))
         if unknown or not self.weights:
             raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; it cannot weigh {unknown or 'nothing'}.")
         if self.fusion not in get_args(Fusion):
             raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {shown(self.fusion)}.")
         if self.assisted and self.fusion != "sum":
             raise InvalidInput(f'Weights for assisted conversations need fusion="sum", not {self.fusion!r}.')
-        numbers = (*(value for one in given for value in one.values()), self.spread, self.rrf_k)
+        numbers = (*(value for mapping in mappings for value in mapping.values()), self.spread, self.rrf_k)
         if not all(isinstance(n, (int, float)) and abs(n) <= LARGEST for n in numbers) or self.rrf_k <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(
                 "Weights, spread and rrf_k of a recipe must be numbers up to a million, and rrf_k above 0."
             )
         if not isinstance(self.candidates, int) or isinstance(self.candidates, bool) or self.candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"candidates must be a whole number from 1, not {shown(self.candidates)}.")
-        for name, one in zip(("weights", "assisted", "quality"), given, strict=True):
-            object.__setattr__(self, name, MappingProxyType(dict(one)))
+        for name, mapping in zip(("weights", "assisted", "quality"), mappings, strict=True):
+            object.__setattr__(self, name, MappingProxyType(dict(mapping)))
 
 
 CONVERSATION = Recipe(

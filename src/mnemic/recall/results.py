@@ -128,13 +128,13 @@ class FoldedHits:
 
     def _store_vector(self, vector: NDArray[np.float32]) -> None:
         """Append the vector of the next hit; the matrix doubles as it grows."""
-        held = len(self.hits)
-        if held == len(self._vectors):
-            grown = np.empty((max(64, 2 * held), len(vector)), np.float32)
-            if held:
-                grown[:held] = self._vectors
+        count = len(self.hits)
+        if count == len(self._vectors):
+            grown = np.empty((max(64, 2 * count), len(vector)), np.float32)
+            if count:
+                grown[:count] = self._vectors
             self._vectors = grown
-        self._vectors[held] = vector
+        self._vectors[count] = vector
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
@@ -215,11 +215,11 @@ class Visibility:
     def _evidence(self, view: View, rows: Rows) -> dict[int, list[int]]:
         """The visible evidence rows of derived memories."""
         child, parent = view.columns.derived()
-        wanted = np.flatnonzero(np.isin(child, rows) & self.visible[parent])
-        found: dict[int, list[int]] = {}
-        for pair in wanted.tolist():
-            found.setdefault(int(child[pair]), []).append(int(parent[pair]))
-        return found
+        pairs = np.flatnonzero(np.isin(child, rows) & self.visible[parent])
+        evidence: dict[int, list[int]] = {}
+        for pair in pairs.tolist():
+            evidence.setdefault(int(child[pair]), []).append(int(parent[pair]))
+        return evidence
 
     def _superseded(
         self, view: View, question: AnalysedQuery, rows: Rows
@@ -232,18 +232,18 @@ class Visibility:
             return superseding, successors
         for row in rows.tolist():
             doc = int(columns.doc[row])
-            own = [doc, *validity.saying(doc)]
-            if validity.successors.keys().isdisjoint(own):
+            docs = [doc, *validity.saying(doc)]
+            if validity.successors.keys().isdisjoint(docs):
                 continue
-            memory = self._most_relevant(view, question, own)
+            memory = self._most_relevant(view, question, docs)
             filters = question.query.filters
             if later := validity.superseding(doc, filters.at, filters.known_at):
                 superseding[row] = later
             successor = None if memory is None else validity.successor(memory, filters.at, filters.known_at)
             if memory is None or successor is None or not self._is_relevant(view, question, row, memory):
                 continue
-            for at in columns.rows_of([successor]).tolist():
-                successors[row] = [other for other in self.evidence_rows(view, at) if other != row]
+            for successor_row in columns.rows_of([successor]).tolist():
+                successors[row] = [other for other in self.evidence_rows(view, successor_row) if other != row]
         return superseding, successors
 
     def evidence_rows(self, view: View, row: int) -> list[int]:
@@ -252,12 +252,12 @@ class Visibility:
 
     def _is_relevant(self, view: View, question: AnalysedQuery, row: int, doc: int) -> bool:
         """Whether the query is about this memory, rather than about something else in its message."""
-        at = view.columns.rows_of([doc])
-        if question.cosines is None or not len(at) or int(at[0]) == row:
+        memory_rows = view.columns.rows_of([doc])
+        if question.cosines is None or not len(memory_rows) or int(memory_rows[0]) == row:
             return True
-        question.cosines.sharpen(np.array([row, at[0]], np.intp))
-        own, memory = question.cosines.values[[row, at[0]]].tolist()
-        return memory >= min(MIN_RELEVANCE, own - RELEVANCE_MARGIN)
+        question.cosines.sharpen(np.array([row, memory_rows[0]], np.intp))
+        row_cosine, memory_cosine = question.cosines.values[[row, memory_rows[0]]].tolist()
+        return memory_cosine >= min(MIN_RELEVANCE, row_cosine - RELEVANCE_MARGIN)
 
     def _most_relevant(self, view: View, question: AnalysedQuery, docs: Sequence[int]) -> int | None:
         """The memory most relevant to the query, of a record and the memories derived from it."""
@@ -289,11 +289,11 @@ def courtesies_last(order: Rows, courtesies: NDArray[np.bool_], relevance: Float
         courtesies: (m,) mask of the pool.
         relevance: (m,) of the pool.
     """
-    places, values, polite = np.arange(len(order), dtype=np.float64), relevance[order], courtesies[order]
-    for place in np.flatnonzero(polite).tolist():
-        above = np.flatnonzero(~polite & (values > values[place]))
-        places[place] = max(place, above[-1] + 0.5) if len(above) else place
-    return order[np.argsort(places, kind="stable")]
+    ranks, values, polite = np.arange(len(order), dtype=np.float64), relevance[order], courtesies[order]
+    for rank in np.flatnonzero(polite).tolist():
+        above = np.flatnonzero(~polite & (values > values[rank]))
+        ranks[rank] = max(rank, above[-1] + 0.5) if len(above) else rank
+    return order[np.argsort(ranks, kind="stable")]
 
 
 def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
@@ -305,10 +305,10 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
     """
     if not successors:
         return order
-    found: dict[int, None] = {}
+    ordered: dict[int, None] = {}
     for position in order.tolist():
-        _append_after_successors(position, successors, found, set())
-    return np.array(list(found), np.intp)
+        _append_after_successors(position, successors, ordered, set())
+    return np.array(list(ordered), np.intp)
 
 
 def as_relevant(relevance: Floats, successors: Mapping[int, Sequence[int]]) -> Floats:
@@ -320,19 +320,19 @@ def as_relevant(relevance: Floats, successors: Mapping[int, Sequence[int]]) -> F
         relevance: (m,) of the positions in a pool, 0 to 1.
         successors: positions of the successors of superseded positions.
     """
-    found = relevance.copy()
+    raised = relevance.copy()
     for position, later in successors.items():
-        found[later] = np.maximum(found[later], relevance[position])
-    return found
+        raised[later] = np.maximum(raised[later], relevance[position])
+    return raised
 
 
 def _append_after_successors(
-    position: int, successors: Mapping[int, Iterable[int]], found: dict[int, None], open_: set[int]
+    position: int, successors: Mapping[int, Iterable[int]], ordered: dict[int, None], open_: set[int]
 ) -> None:
     """Append a position after its successors; ``open_`` guards against cycles."""
-    if position in found or position in open_:
+    if position in ordered or position in open_:
         return
     open_.add(position)
     for other in successors.get(position, ()):
-        _append_after_successors(other, successors, found, open_)
-    found.setdefault(position, None)
+        _append_after_successors(other, successors, ordered, open_)
+    ordered.setdefault(position, None)

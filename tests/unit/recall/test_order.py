@@ -23,7 +23,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, people=False, updates=(), rele
         cosines=np.array([cosine - n / 50 for n in range(count)], np.float32),
         alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
         terms=terms,
-        held=np.array([[term in content_terms(line) for term in terms] for line in lines]),
+        has_terms=np.array([[term in content_terms(line) for term in terms] for line in lines]),
         idf=np.ones(len(terms), np.float32),
         people=np.full(count, people),
         updates=np.array(updates or [0.0] * count, np.float32),

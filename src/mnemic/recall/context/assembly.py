@@ -78,12 +78,12 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
     """
     if "memory" not in filters.kinds:
         return SearchResult()
-    found = preferences(runtime, scope, filters)
+    candidates = preferences(runtime, scope, filters)
     if filters.category is None:
-        found += most_important(runtime, scope, replace(filters, category=("preference",)), most)
-    found += most_important(runtime, scope, filters, max(READ, most))
-    ranked = [(_rank(record, scope.user), -record.importance, record) for record in found]
-    ranked.sort(key=lambda one: one[:2])
+        candidates += most_important(runtime, scope, replace(filters, category=("preference",)), most)
+    candidates += most_important(runtime, scope, filters, max(READ, most))
+    ranked = [(_rank(record, scope.user), -record.importance, record) for record in candidates]
+    ranked.sort(key=lambda entry: entry[:2])
     records = {record.id: record for *_, record in ranked if record.id not in filters.exclude}
     if not records:
         return SearchResult()
@@ -108,17 +108,17 @@ def most_important(
     view = runtime.views.of(scope.user)
     if view is None:
         return []
-    c, held = view.columns, replace(filters.without_stored(), kinds=("memory",))
-    rows = np.flatnonzero(allowed_rows(runtime, scope, held, view))
+    c, memory_filters = view.columns, replace(filters.without_stored(), kinds=("memory",))
+    rows = np.flatnonzero(allowed_rows(runtime, scope, memory_filters, view))
     worth = importances(c.salience[rows], c.boost[rows], c.last_use[rows], to_micros(now()))
     docs: list[int] = c.doc[rows[np.lexsort((-rows, -worth))]].tolist()
-    found: list[int] = []
+    selected: list[int] = []
     start, size = 0, most + skip
-    while len(found) < most + skip and start < len(docs):
-        among = set(runtime.store.matching(view.user, filters, page := docs[start : start + size]))
-        found += [doc for doc in page if doc in among]
+    while len(selected) < most + skip and start < len(docs):
+        matches = set(runtime.store.matching(view.user, filters, page := docs[start : start + size]))
+        selected += [doc for doc in page if doc in matches]
         start, size = start + size, 4 * size
-    chosen = found[skip : skip + most]
+    chosen = selected[skip : skip + most]
     stored = runtime.store.fetch(view.user, chosen)
     return [value for doc in chosen if doc in stored and isinstance(value := stored[doc].value, MemoryRecord)]
 
@@ -133,11 +133,11 @@ def _rank(record: MemoryRecord, user: str) -> int:
     if record.category == SESSION_SUMMARY:
         return _SUMMARY
     name, speaker = user.casefold(), record.speaker and record.speaker.casefold()
-    own = speaker in (None, name)
-    if own and record.category == "preference":
+    by_user = speaker in (None, name)
+    if by_user and record.category == "preference":
         return _PREFERENCE
     words = bare_words(record.content)
-    about = name in words or "user" in words[:2] or (own and in_first_person(record.content, words))
+    about = name in words or "user" in words[:2] or (by_user and in_first_person(record.content, words))
     return _ABOUT if about else _OTHER
 
 
@@ -179,7 +179,7 @@ def build_context(
     preference gets its value first. All other preferences stand before the evidence, and so do ``procedures``, each within a
     share of the budget.
     """
-    standing: list[Hit] = []
+    preference_hits: list[Hit] = []
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     frame = Frame(max_tokens, runtime.count_tokens, runtime.fence)
     if query is None:
@@ -188,31 +188,36 @@ def build_context(
     elif asks_for_profile(query.text):
         result = _profile(runtime, scope, trusted, frame, query.min_evidence)
     else:
-        result, standing = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
-        frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in standing))
-    texts = [procedure_text(one, frame) for one in procedures]
+        result, preference_hits = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
+        frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in preference_hits))
+    texts = [procedure_text(procedure, frame) for procedure in procedures]
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
     hits = _cut(result.hits, query, frame)
     packed = context.pack(hits, frame)
-    found = packed.context
+    packed_context = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
-    if query is not None and not found.truncated and query.k <= len(result.hits) + len(standing) and query.k < more:
+    if (
+        query is not None
+        and not packed_context.truncated
+        and query.k <= len(result.hits) + len(preference_hits)
+        and query.k < more
+    ):
         return build_context(
             runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens, procedures=procedures
         )
     original = {hit.id: hit for hit in result.hits}
-    shown = (*(original[hit.id] for hit in found.hits), *standing)
+    shown = (*(original[hit.id] for hit in packed_context.hits), *preference_hits)
     if is_counted():
         runtime.delivered.note(scope, [hit.id for hit in shown])
-    background = _background(runtime, scope, found.hits, filters.known_at)
-    prompt = context.annotate(packed.lines, background, frame) if found.hits else ""
-    cut = any(hit.text != original[hit.id].text for hit in found.hits)
+    background = _background(runtime, scope, packed_context.hits, filters.known_at)
+    prompt = context.annotate(packed.lines, background, frame) if packed_context.hits else ""
+    cut = any(hit.text != original[hit.id].text for hit in packed_context.hits)
     return replace(
-        found, truncated=found.truncated or cut, hits=shown, found=result,
-        memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
-        left_out=result.left_out + len(result.hits) - len(found.hits), prompt=prompt,
+        packed_context, truncated=packed_context.truncated or cut, hits=shown, found=result,
+        memories=(*packed_context.memories, *map(summary_of, preference_hits)), evidence=result.evidence,
+        left_out=result.left_out + len(result.hits) - len(packed_context.hits), prompt=prompt,
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 
@@ -221,17 +226,17 @@ def _with_preferences(
     runtime: Runtime, scope: Scope, query: Query, result: SearchResult, frame: Frame
 ) -> tuple[SearchResult, list[Hit]]:
     """The result with preferences that the query names first, and the preferences that stand before the evidence."""
-    held = preferences(runtime, scope, query.filters)
-    if not held:
+    stored = preferences(runtime, scope, query.filters)
+    if not stored:
         return result, []
-    current = _current(held, scope.project)
+    current = _current(stored, scope.project)
     named, others = _preferences_for(query, current)
     texts = [preference_text(record, frame) for record in others]
-    standing = memory_hits(_fitting(others, texts, frame, PREFERENCE_SHARE))
-    overridden = {record.id for record in held if record.project is None and record not in current}
-    apart = overridden | {hit.id for hit in standing}
-    found = _distinct((*memory_hits(named), *result.hits), query.filters)
-    return replace(result, hits=tuple(hit for hit in found if hit.id not in apart)), standing
+    preference_hits = memory_hits(_fitting(others, texts, frame, PREFERENCE_SHARE))
+    overridden = {record.id for record in stored if record.project is None and record not in current}
+    excluded = overridden | {hit.id for hit in preference_hits}
+    hits = _distinct((*memory_hits(named), *result.hits), query.filters)
+    return replace(result, hits=tuple(hit for hit in hits if hit.id not in excluded)), preference_hits
 
 
 def _preferences_for(
@@ -248,9 +253,9 @@ def _preferences_for(
 
 def _current(preferences: Iterable[MemoryRecord], project: str | None) -> list[MemoryRecord]:
     """The preferences in force, the newest first: a project's replace the user's; those of other projects are left out."""
-    own = [record for record in preferences if record.project in (project, None)]
+    in_scope = [record for record in preferences if record.project in (project, None)]
     by_key: dict[str, MemoryRecord] = {}
-    for record in sorted(own, key=lambda record: (record.project is None, -record.created_at.timestamp())):
+    for record in sorted(in_scope, key=lambda record: (record.project is None, -record.created_at.timestamp())):
         by_key.setdefault(record.metadata[KEY], record)
     return [*by_key.values()]
 
@@ -270,10 +275,10 @@ def _profile(
     runtime: Runtime, scope: Scope, filters: RecordFilter, frame: Frame, min_evidence: Evidence
 ) -> SearchResult:
     """The profile; without memories the start of a session, which is weak evidence at most."""
-    found = profile(runtime, scope, filters, max(10, frame.max_tokens // 20))
-    if not found.hits and (hits := _session_start(runtime, scope, filters, frame)):
-        found = SearchResult(hits, "weak", 0.5)
-    return found if GRADES.index(found.evidence) >= GRADES.index(min_evidence) else replace(found, hits=())
+    result = profile(runtime, scope, filters, max(10, frame.max_tokens // 20))
+    if not result.hits and (hits := _session_start(runtime, scope, filters, frame)):
+        result = SearchResult(hits, "weak", 0.5)
+    return result if GRADES.index(result.evidence) >= GRADES.index(min_evidence) else replace(result, hits=())
 
 
 def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
@@ -283,11 +288,11 @@ def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
 def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit], known_at: int | None) -> Background:
     """The episodes and memories that the hits refer to, without ends that became known later."""
     memories = {id_ for hit in hits for id_ in hit.superseded_by} | {hit.id for hit in hits if hit.kind == "memory"}
-    wanted = memories | {hit.episode for hit in hits if hit.episode}
-    if not wanted:
+    ids = memories | {hit.episode for hit in hits if hit.episode}
+    if not ids:
         return Background()
-    found = runtime.store.knowledge.records(scope.user, sorted(wanted)).values()
-    live = [record for record in found if not isinstance(record, Message) and record.status != "archived"]
+    records = runtime.store.knowledge.records(scope.user, sorted(ids)).values()
+    live = [record for record in records if not isinstance(record, Message) and record.status != "archived"]
     return Background(
         {record.id: record for record in live if isinstance(record, Episode)},
         {record.id: _as_known(record, known_at) for record in live if isinstance(record, MemoryRecord)},
@@ -310,25 +315,25 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
     most = max(10, frame.max_tokens // 20)
     memories, messages = list[Hit](), list[Hit]()
     if "memory" in filters.kinds:
-        held = most_important(runtime, scope, filters, max(READ, most))
+        important = most_important(runtime, scope, filters, max(READ, most))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
-        first = {record.id: record for record in (*held[:most], *recent)}
-        rest = [record for record in held if record.id not in first]
+        first = {record.id: record for record in (*important[:most], *recent)}
+        rest = [record for record in important if record.id not in first]
         memories = memory_hits(preferences(runtime, scope, filters))
         memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
     if "message" in filters.kinds:
-        messages = _each_once(_latest_messages(runtime, scope, filters, most))
-    said = [hit for hit in messages if hit.role != "assistant"] or messages
-    shown = [line_of(hit, frame.fence) for hit in _cut(said, None, frame)]
-    return _distinct((*_fitting(said, shown, frame, LATEST_SHARE), *memories, *messages), filters)
+        messages = _without_repetitions(_latest_messages(runtime, scope, filters, most))
+    latest = [hit for hit in messages if hit.role != "assistant"] or messages
+    lines = [line_of(hit, frame.fence) for hit in _cut(latest, None, frame)]
+    return _distinct((*_fitting(latest, lines, frame, LATEST_SHARE), *memories, *messages), filters)
 
 
-def _each_once(hits: Sequence[Hit]) -> list[Hit]:
+def _without_repetitions(hits: Sequence[Hit]) -> list[Hit]:
     """Hits without those whose speaker says the same in one before."""
-    found: dict[tuple[str | None, str], Hit] = {}
+    by_text: dict[tuple[str | None, str], Hit] = {}
     for hit in hits:
-        found.setdefault((hit.speaker, " ".join(hit.text.casefold().split())), hit)
-    return [*found.values()]
+        by_text.setdefault((hit.speaker, " ".join(hit.text.casefold().split())), hit)
+    return [*by_text.values()]
 
 
 def _cut(hits: Sequence[Hit], query: Query | None, frame: Frame) -> list[Hit]:
@@ -352,17 +357,19 @@ def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord
     times = np.argsort(np.lexsort((rows, view.columns.time[rows])))
     texts = [record.content for record in records]
     order = latest_statements(texts, times, *likeness(view, rows, records), most)
-    return [records[place] for place in order]
+    return [records[index] for index in order]
 
 
 def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> list[Hit]:
     """The latest messages, newest first, without what was forgotten of them or has ended."""
     messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
-    shown = runtime.store.relations.standing(scope.user, messages, filters)
-    stored = [Stored(kind="message", value=one.message, status="short_term", project=None) for one in shown]
-    found = [hit_from(one, sequence=n) for n, one in enumerate(stored)]
-    holds = {hit.id: one.holds for hit, one in zip(found, shown, strict=True)}
-    return _mark_superseded(runtime, scope, [*reversed(found)], holds, filters)
+    standings = runtime.store.relations.standing(scope.user, messages, filters)
+    hits = [
+        hit_from(Stored(kind="message", value=standing.message, status="short_term", project=None), sequence=n)
+        for n, standing in enumerate(standings)
+    ]
+    holds = {hit.id: standing.holds for hit, standing in zip(hits, standings, strict=True)}
+    return _mark_superseded(runtime, scope, [*reversed(hits)], holds, filters)
 
 
 def _mark_superseded(
@@ -374,11 +381,13 @@ def _mark_superseded(
         return list(hits)
     docs = runtime.store.docs_of(scope.user, [hit.id for hit in hits])
     later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
-    wanted = sorted({doc for docs in later.values() for doc in docs})
-    ids = runtime.store.relations.ids(view.user, wanted, archived=True)
-    named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    ended = {id_ for id_, doc in docs.items() if not named[id_] and validity.ended(doc, filters.at, filters.known_at)}
+    superseding_docs = sorted({doc for docs in later.values() for doc in docs})
+    ids = runtime.store.relations.ids(view.user, superseding_docs, archived=True)
+    successor_ids = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
+    ended = {
+        id_ for id_, doc in docs.items() if not successor_ids[id_] and validity.ended(doc, filters.at, filters.known_at)
+    }
     return [
-        with_end(replace(hit, superseded_by=named.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
+        with_end(replace(hit, superseded_by=successor_ids.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
         for hit in hits
     ]

@@ -76,8 +76,8 @@ def shortened(hits: Sequence[Hit], query: str, most: int) -> list[Hit]:
 def _weights(hits: Sequence[Hit], query: str) -> dict[str, float]:
     """The weights of the terms of a query: less for those that many of the hits have."""
     terms = query_terms(query)
-    said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
-    return {term: math.log(1 + len(hits) / (0.5 + said[term])) for term in terms}
+    counts = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
+    return {term: math.log(1 + len(hits) / (0.5 + counts[term])) for term in terms}
 
 
 def _fit(hits: Sequence[Hit], frame: Frame) -> bool:
@@ -102,16 +102,16 @@ def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame
     samples = [hit.text[:SAMPLE] for hit in hits]
     cost = [max(1, frame.count(sample)) / max(1, len(sample)) for sample in samples]
 
-    def given(level: float) -> list[int]:
+    def sizes_at(level: float) -> list[int]:
         rooms = (level * max(hit.relevance, LEAST_RELEVANCE) / price for hit, price in zip(hits, cost, strict=True))
         return [min(len(hit.text), max(low, int(room))) for hit, low, room in zip(hits, least, rooms, strict=True)]
 
     low, high = 0.0, frame.max_tokens / LEAST_RELEVANCE
     for _ in range(32):
         middle = (low + high) / 2
-        fits = sum(size * price for size, price in zip(given(middle), cost, strict=True)) <= free
+        fits = sum(size * price for size, price in zip(sizes_at(middle), cost, strict=True)) <= free
         low, high = (middle, high) if fits else (low, middle)
-    return given(low)
+    return sizes_at(low)
 
 
 def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "") -> str:
@@ -131,71 +131,71 @@ def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "
         return text[:most]
     widths = [following[0] - span[0] for span, following in pairwise(parts)] + [parts[-1][1] - parts[-1][0]]
     runs = _runs(widths, _worths(text, parts, weights, nearest), most)
-    return _joined(text, parts, _grown(widths, runs or [range(1)], most))
+    return _joined(text, parts, _expanded(widths, runs or [range(1)], most))
 
 
 def _worths(text: str, parts: Sequence[Span], weights: Mapping[str, float], nearest: str) -> list[dict[str, float]]:
     """The terms of each span with their weight: that among the hits, and more for those that are rare in the text."""
     terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in parts]
-    said = Counter(term for held in terms for term in held)
-    rarity = {term: weights[term] * math.log(1 + len(parts) / (0.5 + said[term])) for term in said}
-    worths = [{term: rarity[term] for term in held} for held in terms]
+    counts = Counter(term for span_terms in terms for term in span_terms)
+    rarity = {term: weights[term] * math.log(1 + len(parts) / (0.5 + counts[term])) for term in counts}
+    worths = [{term: rarity[term] for term in span_terms} for span_terms in terms]
     if nearest and (start := text.find(nearest)) >= 0:
-        worth = MEANING * (max(sum(held.values()) for held in worths) or 1.0)
-        for (begin, end), held in zip(parts, worths, strict=True):
+        worth = MEANING * (max(sum(span_worths.values()) for span_worths in worths) or 1.0)
+        for (begin, end), span_worths in zip(parts, worths, strict=True):
             if begin < start + len(nearest) and end > start:
-                held[nearest] = worth
+                span_worths[nearest] = worth
     return worths
 
 
 def _runs(widths: Sequence[int], worths: Sequence[Mapping[str, float]], most: int) -> list[range]:
     """Runs of spans, best first, within their share of the room."""
-    found, least, many = list[range](), 0.0, max(1, most // APART)
-    room, left = most, {term: 1.0 for held in worths for term in held}
-    while len(found) < PASSAGES:
-        worth, best = _best_run(widths, worths, left, min(room, most // many), found)
-        if not best or (worth < least and len(found) >= many):
+    runs, least, many = list[range](), 0.0, max(1, most // APART)
+    room, factors = most, {term: 1.0 for span_worths in worths for term in span_worths}
+    while len(runs) < PASSAGES:
+        worth, best = _best_run(widths, worths, factors, min(room, most // many), runs)
+        if not best or (worth < least and len(runs) >= many):
             break
-        found.append(best)
+        runs.append(best)
         least = least or WORTH * worth
-        room -= sum(widths[at] for at in best) + len(BETWEEN)
-        for term in {term for at in best for term in worths[at]}:
-            left[term] *= REPEATED
-    return found
+        room -= sum(widths[index] for index in best) + len(BETWEEN)
+        for term in {term for index in best for term in worths[index]}:
+            factors[term] *= REPEATED
+    return runs
 
 
 def _best_run(
-    widths: Sequence[int], worths: Sequence[Mapping[str, float]], left: Mapping[str, float], most: int,
+    widths: Sequence[int], worths: Sequence[Mapping[str, float]], factors: Mapping[str, float], most: int,
     taken: Sequence[range],
 ) -> tuple[float, range]:  # fmt: skip
     """The run apart from those taken with the highest worth, and that; the first of equals, no longer than it must be."""
-    best, found = 0.0, range(0)
+    highest, best_run = 0.0, range(0)
     for start in range(len(widths)):
-        held, room = dict[str, float](), most
-        for at in range(start, len(widths)) if worths[start] else ():
-            room -= widths[at]
-            if room < 0 or any(at in run for run in taken):
+        run_worths, room = dict[str, float](), most
+        for index in range(start, len(widths)) if worths[start] else ():
+            room -= widths[index]
+            if room < 0 or any(index in run for run in taken):
                 break
-            held |= worths[at]
-            if (worth := sum(weight * left[term] for term, weight in held.items())) > best:
-                best, found = worth, range(start, at + 1)
-    return best, found
+            run_worths |= worths[index]
+            if (worth := sum(weight * factors[term] for term, weight in run_worths.items())) > highest:
+                highest, best_run = worth, range(start, index + 1)
+    return highest, best_run
 
 
-def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
+def _expanded(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
     """The spans of passages, and evenly what follows and precedes each, within ``most`` characters; ascending."""
-    shown = {at for passage in passages for at in passage}
-    room = most - sum(widths[at] for at in shown) - len(BETWEEN) * (len(passages) - 1)
+    shown = {index for passage in passages for index in passage}
+    room = most - sum(widths[index] for index in shown) - len(BETWEEN) * (len(passages) - 1)
     open_ = [[passage.start - 1, passage.stop] for passage in passages]
     grows = True
     while grows:
         grows = False
         for ends in open_:
             for side, step in ((1, 1), (0, -1)):
-                at = ends[side]
-                if at in shown or (0 <= at < len(widths) and widths[at] <= room):
-                    room -= 0 if at in shown else widths[at]
-                    shown.add(at)
+                index = ends[side]
+                if index in shown or (0 <= index < len(widths) and widths[index] <= room):
+                    room -= 0 if index in shown else widths[index]
+                    shown.add(index)
                     ends[side] += step
                     grows = True
     return sorted(shown)
@@ -204,9 +204,9 @@ def _grown(widths: Sequence[int], passages: Sequence[range], most: int) -> list[
 def _joined(text: str, parts: Sequence[Span], shown: Sequence[int]) -> str:
     """The text of spans, with a mark for what is left out."""
     pieces = [text[parts[shown[0]][0] : parts[shown[0]][1]]]
-    for last, at in pairwise(shown):
-        gap = text[parts[last][1] : parts[at][0]] if at == last + 1 else BETWEEN
-        pieces += [gap, text[parts[at][0] : parts[at][1]]]
+    for last, index in pairwise(shown):
+        gap = text[parts[last][1] : parts[index][0]] if index == last + 1 else BETWEEN
+        pieces += [gap, text[parts[index][0] : parts[index][1]]]
     before = f"{CUT} " if shown[0] > 0 else ""
     after = f" {CUT}" if shown[-1] + 1 < len(parts) or len(text) > READ else ""
     return before + "".join(pieces).rstrip() + after

@@ -155,10 +155,10 @@ def _day_before(day: date, later: date) -> str:
     return f"{day.day}" if day.month == later.month else f"{day.day} {day:%B}"
 
 
-def with_trust_mark(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> str:
+def with_trust_mark(text: str, record: Hit | Episode | MemoryRecord, fence: str) -> str:
     """The inert text of a record; untrusted text is marked, and its links are broken."""
     safe = inert(text, fence)
-    return safe if of.trust >= UNTRUSTED else unverified(safe, of.source)
+    return safe if record.trust >= UNTRUSTED else unverified(safe, record.source)
 
 
 def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
@@ -190,17 +190,17 @@ def times_said(hit: Hit) -> str:
     return f" (said {len(hit.similar) + 1} times, {dates_of(hit.said_at)})"
 
 
-def preference_text(of: Hit | MemoryRecord, frame: Frame) -> str:
+def preference_text(preference: Hit | MemoryRecord, frame: Frame) -> str:
     """A preference as data: its key and value."""
-    text = of.text if isinstance(of, Hit) else of.content
+    text = preference.text if isinstance(preference, Hit) else preference.content
     return single_line(text.removeprefix("Preference "), frame.fence)
 
 
-def procedure_text(of: Procedure, frame: Frame) -> str:
+def procedure_text(procedure: Procedure, frame: Frame) -> str:
     """A procedure as data: the most alike request, and what was done for it; both are texts of others."""
-    request = single_line(shorten(of.requests[0].text[:FIRST], LONGEST_NAME, placeholder=" ..."), frame.fence)
-    steps = ", then ".join(single_line(step[:LONGEST_NAME], frame.fence) for step in of.steps)
-    times = f"{of.successes} of {of.successes + of.failures} times, last on {date_of(of.last_used)}"
+    request = single_line(shorten(procedure.requests[0].text[:FIRST], LONGEST_NAME, placeholder=" ..."), frame.fence)
+    steps = ", then ".join(single_line(step[:LONGEST_NAME], frame.fence) for step in procedure.steps)
+    times = f"{procedure.successes} of {procedure.successes + procedure.failures} times, last on {date_of(procedure.last_used)}"
     return f'For "{request}" this worked: {steps} ({times}).'
 
 
@@ -241,7 +241,7 @@ STORY = 200
 FIRST = 4_000
 """Characters searched for the first sentence."""
 
-Place = tuple[str, str]
+Anchor = tuple[str, str]
 """Where an annotation goes: (day, episode) for a title, (hit id, "") for a note."""
 
 
@@ -276,25 +276,25 @@ def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str
     """
     rendered_text = "\n".join(line.text for line in lines)
     used = frame.count(_render_annotated(lines, [], frame))
-    taken: list[tuple[Place, str]] = []
+    added: list[tuple[Anchor, str]] = []
     titles, stories = _headings(lines, background, rendered_text, frame.fence)
-    titled = ((place, story) for place, story in stories if place in dict(taken))
-    for place, text in chain(_notes(lines, background, rendered_text, frame), titles, titled):
+    titled = ((anchor, story) for anchor, story in stories if anchor in dict(added))
+    for anchor, text in chain(_notes(lines, background, rendered_text, frame), titles, titled):
         cost = frame.count(f"{text}\n")
         if used + cost <= frame.max_tokens:
-            taken.append((place, text))
+            added.append((anchor, text))
             used += cost
-    while taken:
-        text = _render_annotated(lines, taken, frame)
+    while added:
+        text = _render_annotated(lines, added, frame)
         if frame.fits(text):
             return text
-        taken.pop()  # tokens of a whole are not always the sum of its parts
+        added.pop()  # tokens of a whole are not always the sum of its parts
     return ""
 
 
 def _notes(
     lines: Sequence[Line], background: Background, rendered_text: str, frame: Frame
-) -> Iterator[tuple[Place, str]]:
+) -> Iterator[tuple[Anchor, str]]:
     """Notes on lines: since when, until when, the earlier value, the current value."""
     for line in lines:
         hit = line.hit
@@ -329,19 +329,19 @@ def _since(fact: MemoryRecord, word: str = "") -> str:
 
 def _headings(
     lines: Sequence[Line], background: Background, rendered_text: str, fence: str
-) -> tuple[list[tuple[Place, str]], list[tuple[Place, str]]]:
+) -> tuple[list[tuple[Anchor, str]], list[tuple[Anchor, str]]]:
     """Titles of the episodes of lines, and their stories, without what the lines say; untrusted episodes are skipped."""
-    by_place: dict[Place, Episode] = {}
+    by_anchor: dict[Anchor, Episode] = {}
     for line in lines:
         episode = background.episodes.get(line.hit.episode or "")
         if line.text and episode is not None and episode.trust >= UNTRUSTED:
-            by_place.setdefault((day_of(line.hit.sent_at), episode.id), episode)
+            by_anchor.setdefault((day_of(line.hit.sent_at), episode.id), episode)
     below = _words(rendered_text)
-    titles = [(place, heading_of(episode, fence)) for place, episode in by_place.items()]
-    stories = [(place, _story(episode, fence)) for place, episode in by_place.items()]
+    titles = [(anchor, heading_of(episode, fence)) for anchor, episode in by_anchor.items()]
+    stories = [(anchor, _story(episode, fence)) for anchor, episode in by_anchor.items()]
     return (
-        [(place, f"{title}:") for place, title in titles if _words(title) not in below],
-        [(place, f"  {story}") for place, story in stories if not _is_said(story, below)],
+        [(anchor, f"{title}:") for anchor, title in titles if _words(title) not in below],
+        [(anchor, f"  {story}") for anchor, story in stories if not _is_said(story, below)],
     )
 
 
@@ -361,11 +361,11 @@ def _words(text: str) -> str:
     return " ".join(bare_words(text))
 
 
-def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Place, str]], frame: Frame) -> str:
+def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Anchor, str]], frame: Frame) -> str:
     """The lines by day in order of time, with their annotations; a blank line ends what stands under a title."""
-    beside: dict[Place, list[str]] = {}
-    for place, text in added:
-        beside.setdefault(place, []).append(text)
+    beside: dict[Anchor, list[str]] = {}
+    for anchor, text in added:
+        beside.setdefault(anchor, []).append(text)
     parts: list[str] = []
     for day, group in by_day(lines):
         parts.append(f"{day}:")
@@ -437,7 +437,7 @@ def choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
     used = count(_render([], frame)) + 1
     for hit in hits:
         day = day_of(hit.sent_at)
-        if any(_covers(chosen[at], hit) for at in shown.get(day, ())):
+        if any(_covers(chosen[index], hit) for index in shown.get(day, ())):
             chosen.append(Line(hit, ""))
             continue
         header = 0 if day in shown else count(f"{day}:\n")
@@ -445,12 +445,12 @@ def choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
             if text is None or cannot_fit(text, frame):
                 continue
             line = Line(hit, line_of(hit, frame.fence, text), text)
-            within = [at for at in shown.get(day, ()) if _covers(line, chosen[at].hit)]
-            cost = header + count(line.text + "\n") - sum(count(chosen[at].text + "\n") for at in within)
+            covered = [index for index in shown.get(day, ()) if _covers(line, chosen[index].hit)]
+            cost = header + count(line.text + "\n") - sum(count(chosen[index].text + "\n") for index in covered)
             if used + cost <= frame.max_tokens:
-                for at in within:
-                    chosen[at] = replace(chosen[at], text="")
-                shown[day] = [at for at in shown.get(day, ()) if at not in within] + [len(chosen)]
+                for index in covered:
+                    chosen[index] = replace(chosen[index], text="")
+                shown[day] = [index for index in shown.get(day, ()) if index not in covered] + [len(chosen)]
                 chosen.append(line)
                 used += cost
                 break
@@ -471,12 +471,12 @@ def _covers(line: Line, other: Hit) -> bool:
 
 def _contains_words(part: str, whole: str) -> bool:
     """Whether a text occurs in another at word boundaries."""
-    at = whole.find(part)
-    while at >= 0:
-        around = whole[at - 1 : at] + whole[at + len(part) : at + len(part) + 1]
+    position = whole.find(part)
+    while position >= 0:
+        around = whole[position - 1 : position] + whole[position + len(part) : position + len(part) + 1]
         if not any(char.isalnum() for char in around):
             return True
-        at = whole.find(part, at + 1)
+        position = whole.find(part, position + 1)
     return False
 
 
@@ -486,7 +486,9 @@ def uncovered(lines: Sequence[Line], others: Sequence[Line]) -> tuple[Line, ...]
     for other in others:
         days.setdefault(day_of(other.hit.sent_at), []).append(other)
     return tuple(
-        line for line in lines if not any(_covers(by, line.hit) for by in days.get(day_of(line.hit.sent_at), ()))
+        line
+        for line in lines
+        if not any(_covers(covering, line.hit) for covering in days.get(day_of(line.hit.sent_at), ()))
     )
 
 
@@ -497,9 +499,9 @@ def render_lines(lines: Sequence[Line], frame: Frame) -> str:
 
 def _without_last(lines: Sequence[Line]) -> list[Line]:
     """Drop the last line with a text, and the lines that only it covered."""
-    last = max(at for at, line in enumerate(lines) if line.text)
-    kept = [line for at, line in enumerate(lines) if at != last]
-    return [line for line in kept if line.text or any(_covers(one, line.hit) for one in kept)]
+    last = max(index for index, line in enumerate(lines) if line.text)
+    remaining = [line for index, line in enumerate(lines) if index != last]
+    return [line for line in remaining if line.text or any(_covers(other, line.hit) for other in remaining)]
 
 
 def _truncated_best(hit: Hit, frame: Frame) -> list[Line]:
@@ -539,12 +541,12 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
     while chosen and not frame.fits(text):  # tokens of a whole are not always the sum of its parts
         chosen = _without_last(chosen)
         text = render_lines(chosen, frame)
-    taken = tuple(line.hit for line in chosen)
+    shown = tuple(line.hit for line in chosen)
     context = MemoryContext(
         text=text,
-        memories=tuple(map(summary_of, taken)),
-        hits=taken,
+        memories=tuple(map(summary_of, shown)),
+        hits=shown,
         token_count=frame.count(text) if text else 0,
-        truncated=cut or len(taken) < len(hits),
+        truncated=cut or len(shown) < len(hits),
     )
     return Packed(context, tuple(chosen))

@@ -65,20 +65,20 @@ class StyledPrompt:
         return replace(self.frame, preferences=(), procedures=()).render(render(outline))
 
 
-def without_repeated(found: MemoryContext, other: MemoryContext) -> MemoryContext:
+def without_repeated(context: MemoryContext, other: MemoryContext) -> MemoryContext:
     """A context without the lines that those of another one contain, for a prompt that shows both."""
-    prompt, beside = found.render, other.render
-    if not isinstance(prompt, StyledPrompt) or not isinstance(beside, StyledPrompt):  # nothing was found
-        return found
-    lines, frame = uncovered(prompt.lines, beside.lines), prompt.frame
+    prompt, other_prompt = context.render, other.render
+    if not isinstance(prompt, StyledPrompt) or not isinstance(other_prompt, StyledPrompt):  # nothing was found
+        return context
+    lines, frame = uncovered(prompt.lines, other_prompt.lines), prompt.frame
     if len(lines) == len(prompt.lines):
-        return found
-    left = {line.hit.id for line in prompt.lines} - {line.hit.id for line in lines}
+        return context
+    dropped = {line.hit.id for line in prompt.lines} - {line.hit.id for line in lines}
     text = render_lines(lines, frame)
     return replace(
-        found, text=text, prompt=annotate(lines, prompt.background, frame) if text else "",
-        hits=tuple(hit for hit in found.hits if hit.id not in left),
-        memories=tuple(one for one in found.memories if one.id not in left),
+        context, text=text, prompt=annotate(lines, prompt.background, frame) if text else "",
+        hits=tuple(hit for hit in context.hits if hit.id not in dropped),
+        memories=tuple(memory for memory in context.memories if memory.id not in dropped),
         token_count=frame.count(text) if text else 0, render=replace(prompt, lines=lines),
     )  # fmt: skip
 
@@ -93,11 +93,11 @@ def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: St
 
 def _outline(lines: Sequence[Line], background: Background, frame: Frame) -> Outline:
     """Lines in order of time, under their episode or their day; facts of episodes that are not shown stand apart."""
-    said = [line for line in in_order(lines) if line.hit.kind != "memory"]
+    messages = [line for line in in_order(lines) if line.hit.kind != "memory"]
     facts = [line for line in in_order(lines) if line.hit.kind == "memory"]
-    keys = dict.fromkeys(_key(line.hit, background) for line in said)
+    keys = dict.fromkeys(_key(line.hit, background) for line in messages)
     sections = [
-        _section(key, [line for line in said if _key(line.hit, background) == key],
+        _section(key, [line for line in messages if _key(line.hit, background) == key],
                  [line for line in facts if key[1] and line.hit.episode == key[1]], background, frame)
         for key in keys
     ]  # fmt: skip
@@ -114,12 +114,12 @@ def _key(hit: Hit, background: Background) -> tuple[str, str]:
 
 
 def _section(
-    key: tuple[str, str], said: Sequence[Line], facts: Sequence[Line], background: Background, frame: Frame
+    key: tuple[str, str], messages: Sequence[Line], facts: Sequence[Line], background: Background, frame: Frame
 ) -> Outline:
     day, id_ = key
     title = heading_of(background.episodes[id_], frame.fence) if id_ else ""
     section = {
-        "title": title, "day": day, "messages": [_entry(line, frame, dated=False) for line in said],
+        "title": title, "day": day, "messages": [_entry(line, frame, dated=False) for line in messages],
         "facts": [_entry(line, frame) for line in facts],
     }  # fmt: skip
     return {name: value for name, value in section.items() if value}
@@ -150,19 +150,19 @@ def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Ite
         yield f"{indent}<{name}>{escape(value, quote=False)}</{name}>"
         return
     attributes = "".join(
-        f' {key}="{escape(str(one).lower() if isinstance(one, bool) else one)}"'
-        for key, one in value.items()
-        if key != "text" and not isinstance(one, list)
+        f' {key}="{escape(str(item).lower() if isinstance(item, bool) else item)}"'
+        for key, item in value.items()
+        if key != "text" and not isinstance(item, list)
     )
     children = [
-        (child, one) for key, child in SINGULAR.items() for one in cast("list[Outline | str]", value.get(key, []))
+        (child, item) for key, child in SINGULAR.items() for item in cast("list[Outline | str]", value.get(key, []))
     ]
     if not children:
         yield f"{indent}<{name}{attributes}>{escape(value.get('text', ''), quote=False)}</{name}>"
         return
     yield f"{indent}<{name}{attributes}>"
-    for child, one in children:
-        yield from _element(child, one, f"{indent}  ")
+    for child, item in children:
+        yield from _element(child, item, f"{indent}  ")
     yield f"{indent}</{name}>"
 
 
