@@ -68,7 +68,7 @@ def examples(folders: Sequence[Path]) -> list[Example]:
     """All that can be learned from, by source."""
     found: list[Example] = []
     for name, messages, noted in sections(SENTENCES.read_text(encoding="utf-8")):
-        found += [Example(name, one, one.place in noted) for one in selection.candidates(messages)]
+        found += [Example(name, one, one.position in noted) for one in selection.candidates(messages)]
     for folder in folders:
         for talk in _data(folder, "conversations"):
             wanted = "|".join(f"(?:{note})" for note in talk["notes"]) or r"(?!)"
@@ -81,12 +81,13 @@ def examples(folders: Sequence[Path]) -> list[Example]:
             messages = told(story)
             seen = set[int]()
             for one in selection.candidates(messages):
-                if messages[one.place].id in asked and one.place not in seen:
-                    seen.add(one.place)
+                if messages[one.position].id in asked and one.position not in seen:
+                    seen.add(one.position)
                     found.append(Example(f"{folder.name}/stories", one, label=True))
         for talk in _data(folder, "languages"):
             found += [
-                Example(talk["language"], one, one.place in talk["keep"]) for one in selection.candidates(foreign(talk))
+                Example(talk["language"], one, one.position in talk["keep"])
+                for one in selection.candidates(foreign(talk))
             ]
     return found
 

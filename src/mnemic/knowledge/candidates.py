@@ -92,7 +92,7 @@ class Snapshot:
         if vector is None:
             return [self._current(record) for record, _ in list(self._added.values())[-most:]], None
         more = most + len(self._ended)  # some of the live rows have ended since
-        found = {
+        by_id = {
             record.id: (self._current(record), round(cosine, DIGITS))
             for record, cosine in (
                 *self._nearest_stored(vector, self._live_rows, more),
@@ -100,11 +100,11 @@ class Snapshot:
                 *self._nearest_added(vector, more),
             )
         }
-        order = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].id))
+        order = sorted(by_id.values(), key=lambda pair: (-pair[1], pair[0].id))
         live = [pair for pair in order if pair[0].expired_at is None][:most]
-        over = [pair for pair in order if pair[0].expired_at is not None][:most]
-        cosines = np.array([cosine for _, cosine in (*live, *over)], np.float64)
-        return [record for record, _ in (*live, *over)], eased(cosines, self.base)
+        ended = [pair for pair in order if pair[0].expired_at is not None][:most]
+        cosines = np.array([cosine for _, cosine in (*live, *ended)], np.float64)
+        return [record for record, _ in (*live, *ended)], eased(cosines, self.base)
 
     def _nearest_stored(self, vector: Floats, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
@@ -237,7 +237,7 @@ class Batch:
 
 
 def candidates(
-    runtime: Runtime, consultant: Consultant, user: str, episodes: Sequence[EpisodePart], known: Snapshot
+    runtime: Runtime, consultant: Consultant, user: str, episodes: Sequence[EpisodePart], snapshot: Snapshot
 ) -> Batch:
     """The candidates of episodes, except those that an earlier run stored.
 
@@ -246,33 +246,39 @@ def candidates(
         consultant: the language model, if any.
         user: the owner.
         episodes: the episodes with their messages.
-        known: the known memories.
+        snapshot: the known memories.
     """
-    said = [message for messages, *_ in episodes for message in messages]
+    all_messages = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
-    judged = statements(said, partial(judgements, runtime.indexer))
+    judged = statements(all_messages, partial(judgements, runtime.indexer))
     selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in judged]
     unrefined: frozenset[int] = frozenset()
     from_model: list[Candidate] = []
     if consultant.available:
-        from_model, unrefined = _model_candidates(runtime, consultant, episodes, known)
-        selected = [one for one in selected if not any(_covers(other.record, one.record) for other in from_model)]
-    found: dict[tuple[str, datetime | None], Candidate] = {}
-    for one in (*from_model, *selected):
-        found.setdefault((one.record.spoken, one.record.said_at), one)
-    twins = runtime.store.knowledge.duplicates(user, [one.record for one in found.values()])
-    held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
-    agents = {str(message.id): message.metadata.get(AGENT) for message in said}
-    new = [_of_agent(one, agents) for one in found.values() if one.record.id not in held]
-    return Batch(new, twins, len(found) - len(new), unrefined)
+        from_model, unrefined = _model_candidates(runtime, consultant, episodes, snapshot)
+        selected = [
+            candidate
+            for candidate in selected
+            if not any(_covers(other.record, candidate.record) for other in from_model)
+        ]
+    distinct: dict[tuple[str, datetime | None], Candidate] = {}
+    for candidate in (*from_model, *selected):
+        distinct.setdefault((candidate.record.spoken, candidate.record.said_at), candidate)
+    twins = runtime.store.knowledge.duplicates(user, [candidate.record for candidate in distinct.values()])
+    stored = runtime.store.docs_of(user, [candidate.record.id for candidate in distinct.values()])
+    agents = {str(message.id): message.metadata.get(AGENT) for message in all_messages}
+    new = [_with_agent(candidate, agents) for candidate in distinct.values() if candidate.record.id not in stored]
+    return Batch(new, twins, len(distinct) - len(new), unrefined)
 
 
-def _of_agent(one: Candidate, agents: Mapping[str, object]) -> Candidate:
+def _with_agent(candidate: Candidate, agents: Mapping[str, object]) -> Candidate:
     """The candidate with the agent that all its messages belong to."""
-    named = {agents.get(id_) for id_ in one.record.source_ids}
-    if None in named or len(named) != 1:
-        return one
-    return replace(one, record=replace(one.record, metadata={**one.record.metadata, AGENT: named.pop()}))
+    agents_named = {agents.get(id_) for id_ in candidate.record.source_ids}
+    if None in agents_named or len(agents_named) != 1:
+        return candidate
+    return replace(
+        candidate, record=replace(candidate.record, metadata={**candidate.record.metadata, AGENT: agents_named.pop()})
+    )
 
 
 def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
@@ -297,7 +303,7 @@ def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
     )
 
 
-def sentence_about(text: str, terms: AbstractSet[str], said: str) -> str:
+def sentence_about(text: str, terms: AbstractSet[str], statement: str) -> str:
     """The sentence of a text that a new statement corrects; all of it if no sentence is clearly meant.
 
     It is the only one that has all that is said to be wrong, or the one that says another value than the statement.
@@ -305,13 +311,15 @@ def sentence_about(text: str, terms: AbstractSet[str], said: str) -> str:
     Args:
         text: of one or several sentences.
         terms: of the matter, and of what is wrong of it.
-        said: the new statement.
+        statement: the new statement.
     """
-    found, wrong = sentences(text), terms - {*content_terms(said)}
-    if len(told := [one for one in found if wrong and wrong <= {*content_terms(one)}]) == 1:
-        return told[0]
-    other = [one for one in found if has_exchanged(one, said) or has_other_value(one, said)]
-    return max(other, key=lambda one: len(terms & {*content_terms(one)}), default=text)
+    parts, wrong = sentences(text), terms - {*content_terms(statement)}
+    if len(matches := [sentence for sentence in parts if wrong and wrong <= {*content_terms(sentence)}]) == 1:
+        return matches[0]
+    alternatives = [
+        sentence for sentence in parts if has_exchanged(sentence, statement) or has_other_value(sentence, statement)
+    ]
+    return max(alternatives, key=lambda sentence: len(terms & {*content_terms(sentence)}), default=text)
 
 
 def part(record: MemoryRecord, sentence: str) -> MemoryRecord:
@@ -354,21 +362,21 @@ def _record(
 
 def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
     """A deterministic id of a statement and its messages, so that a repeated run stores nothing twice."""
-    named = "\0".join((project or "", text, *sources))
-    return f"mem_{hashlib.blake2b(named.encode(), digest_size=12).hexdigest()}"
+    joined = "\0".join((project or "", text, *sources))
+    return f"mem_{hashlib.blake2b(joined.encode(), digest_size=12).hexdigest()}"
 
 
 # With a language model
 
 
 def _model_candidates(
-    runtime: Runtime, consultant: Consultant, episodes: Sequence[EpisodePart], known: Snapshot
+    runtime: Runtime, consultant: Consultant, episodes: Sequence[EpisodePart], snapshot: Snapshot
 ) -> tuple[list[Candidate], frozenset[int]]:
     """The model's statements beyond its prediction, and positions of episodes it left to the rules."""
-    places, parts = _by_trust(episodes)
-    answers = _extract(runtime, consultant, parts, known)
-    left = frozenset(place for place, answer in zip(places, answers, strict=True) if answer is None)
-    return [one for answer in answers for one in answer or ()], left
+    positions, parts = _by_trust(episodes)
+    answers = _extract(runtime, consultant, parts, snapshot)
+    unanswered = frozenset(position for position, answer in zip(positions, answers, strict=True) if answer is None)
+    return [candidate for answer in answers for candidate in answer or ()], unanswered
 
 
 def _by_trust(episodes: Sequence[EpisodePart]) -> tuple[list[int], list[EpisodePart]]:
@@ -377,13 +385,13 @@ def _by_trust(episodes: Sequence[EpisodePart]) -> tuple[list[int], list[EpisodeP
     Returns:
         For each part the position of its episode, and the parts.
     """
-    found: list[tuple[int, EpisodePart]] = []
-    for place, (messages, one, vector) in enumerate(episodes):
+    numbered_parts: list[tuple[int, EpisodePart]] = []
+    for position, (messages, draft, vector) in enumerate(episodes):
         for trusted in (True, False):
             part = [message for message in messages if is_trusted(message.trust) is trusted]
             if part or (trusted and not messages):
-                found.append((place, (part, one, vector)))
-    return [place for place, _ in found], [part for _, part in found]
+                numbered_parts.append((position, (part, draft, vector)))
+    return [position for position, _ in numbered_parts], [part for _, part in numbered_parts]
 
 
 def _title(messages: Sequence[Message], draft: EpisodeDraft) -> str:
@@ -393,24 +401,24 @@ def _title(messages: Sequence[Message], draft: EpisodeDraft) -> str:
 
 
 def _extract(
-    runtime: Runtime, consultant: Consultant, parts: Sequence[EpisodePart], known: Snapshot
+    runtime: Runtime, consultant: Consultant, parts: Sequence[EpisodePart], snapshot: Snapshot
 ) -> list[list[Candidate] | None]:
     """The model's statements for each part; None without an answer."""
-    found: list[list[Candidate] | None] = [None] * len(parts)
+    results: list[list[Candidate] | None] = [None] * len(parts)
     from mnemic.llm import extraction, narration
 
-    said = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
-    trusts = [is_trusted(messages[0].trust) if messages else None for messages in said]
+    part_messages = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
+    trusts = [is_trusted(messages[0].trust) if messages else None for messages in part_messages]
     prompt_groups = [
-        [places[i] for i in group]
-        for places in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
-        for group in episode_batches([len(said[place]) for place in places], narration.MOST_EPISODES)
+        [positions[i] for i in group]
+        for positions in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
+        for group in episode_batches([len(part_messages[position]) for position in positions], narration.MOST_EPISODES)
     ]
     known_records = [
-        _known_memories(runtime, [parts[p] for p in group], known, trusted=trusts[group[0]] is True)
+        _known_memories(runtime, [parts[p] for p in group], snapshot, trusted=trusts[group[0]] is True)
         for group in prompt_groups
     ]
-    texts = [[(_title(said[p], parts[p][1]), said[p]) for p in group] for group in prompt_groups]
+    texts = [[(_title(part_messages[p], parts[p][1]), part_messages[p]) for p in group] for group in prompt_groups]
     predictions = _predictions(runtime, consultant, texts, known_records)
     answers = consultant.ask_all(
         [
@@ -422,12 +430,17 @@ def _extract(
         if answer is None:
             continue
         consultant.failed += len(answer.unread)
-        for number, place in enumerate(group):
+        for number, position in enumerate(group):
             if number not in answer.unread:
-                own = [one for one in answer.statements if one.episode == number]
-                made = [_from_model(one, parts[place][1].episode.project, said[place], records) for one in own]
-                found[place] = [replace(one, predicted=expected[number]) for one in made] if expected else made
-    return found
+                project = parts[position][1].episode.project
+                extracted = [
+                    _from_model(statement, project, part_messages[position], records)
+                    for statement in answer.statements
+                    if statement.episode == number
+                ]
+                predicted = expected[number] if expected else ""
+                results[position] = [replace(candidate, predicted=predicted) for candidate in extracted]
+    return results
 
 
 def _predictions(
@@ -451,36 +464,36 @@ def _predictions(
 
 
 def _known_memories(
-    runtime: Runtime, parts: Sequence[EpisodePart], known: Snapshot, *, trusted: bool
+    runtime: Runtime, parts: Sequence[EpisodePart], snapshot: Snapshot, *, trusted: bool
 ) -> list[MemoryRecord]:
     """Known memories for the episodes of one prompt, interleaved by rank, each once."""
     from mnemic.llm import extraction
 
     nearest = [
-        known.nearest(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts
+        snapshot.nearest(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts
     ]
     ranked = (record for rank in zip_longest(*nearest) for record in rank if record is not None)
-    held = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
-    return list(held.values())[: extraction.MOST_KNOWN]
+    records = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
+    return list(records.values())[: extraction.MOST_KNOWN]
 
 
 def _from_model(
-    found: extraction.Statement, project: str | None, messages: Sequence[Message], known: Sequence[MemoryRecord]
+    statement: extraction.Statement, project: str | None, messages: Sequence[Message], known: Sequence[MemoryRecord]
 ) -> Candidate:
     """A statement of the language model as a candidate."""
-    cited = [messages[place] for place in found.messages]
+    cited = [messages[index] for index in statement.messages]
     source, trust = least_trusted(cited)
-    said = cited[0].sent_at
-    assert said is not None
-    record = _record(project, found.text, tuple(str(m.id) for m in cited), said, source, trust)
+    said_at = cited[0].sent_at
+    assert said_at is not None
+    record = _record(project, statement.text, tuple(str(m.id) for m in cited), said_at, source, trust)
     record = replace(
-        record, type=found.type, confidence=found.confidence, keywords=found.keywords or record.keywords,
-        tags=found.tags or record.tags, category=found.category or record.category,
+        record, type=statement.type, confidence=statement.confidence, keywords=statement.keywords or record.keywords,
+        tags=statement.tags or record.tags, category=statement.category or record.category,
     )  # fmt: skip
     verdict = None
-    if found.change != "new" and found.known is not None:
-        verdict = (found.change, known[found.known].id)
-    return Candidate(record, worth(found.text), verdict, has_description=bool(found.keywords))
+    if statement.change != "new" and statement.known is not None:
+        verdict = (statement.change, known[statement.known].id)
+    return Candidate(record, worth(statement.text), verdict, has_description=bool(statement.keywords))
 
 
 # Description
@@ -493,13 +506,14 @@ def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecor
         record: the memory.
         typed: whether its type is set too.
     """
-    found = describe(record.content, type=record.type if typed else None)
+    description = describe(record.content, type=record.type if typed else None)
     return replace(
-        record, type=found.type, summary=record.summary or found.summary, keywords=record.keywords or found.keywords,
-        tags=record.tags or found.tags, category=record.category or found.category,
-        confidence=min(record.confidence, found.confidence),
-        related_files=record.related_files or found.related_files,
-        related_entities=record.related_entities or found.related_entities,
+        record, type=description.type, summary=record.summary or description.summary,
+        keywords=record.keywords or description.keywords, tags=record.tags or description.tags,
+        category=record.category or description.category,
+        confidence=min(record.confidence, description.confidence),
+        related_files=record.related_files or description.related_files,
+        related_entities=record.related_entities or description.related_entities,
     )  # fmt: skip
 
 
@@ -515,12 +529,12 @@ def ruled_fields(record: MemoryRecord) -> set[str]:
     return {name for name in _EMPTY_DESCRIPTION if getattr(record, name) == getattr(ruled, name)}
 
 
-def with_new_description(record: MemoryRecord, held: MemoryRecord) -> MemoryRecord:
+def with_new_description(record: MemoryRecord, previous: MemoryRecord) -> MemoryRecord:
     """Renew the description of a memory with new content; fields set by a caller are kept.
 
     Tags of a language model cannot be distinguished from those of a caller and are kept too.
     """
-    stale = {n for n in ("summary", "context", "keywords") if getattr(record, n) == getattr(held, n)}
-    stale |= {n for n in ruled_fields(held) if getattr(record, n) == getattr(held, n)}
+    stale = {n for n in ("summary", "context", "keywords") if getattr(record, n) == getattr(previous, n)}
+    stale |= {n for n in ruled_fields(previous) if getattr(record, n) == getattr(previous, n)}
     blank = replace(record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in stale})
-    return with_description(blank) if held.summary or held.keywords else blank
+    return with_description(blank) if previous.summary or previous.keywords else blank

@@ -51,8 +51,8 @@ def enrich_pending(
     for start in range(0, len(waiting), BATCH):
         if halted():
             break
-        found = runtime.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
-        batch = [record for record in found if isinstance(record, MemoryRecord) and record.status != "archived"]
+        records = runtime.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
+        batch = [record for record in records if isinstance(record, MemoryRecord) and record.status != "archived"]
         try:
             done += _enrich(runtime, consultant, scope, zone, batch, already)
         except (Conflict, NotFound):  # one was erased meanwhile: the batch waits for the next call
@@ -70,9 +70,11 @@ def _enrich(
 ) -> int:
     """Enrich a batch; returns the number of memories improved."""
     moment = now().astimezone(zone)
-    left = [place for place, record in enumerate(batch) if record.id not in already]
-    described = dict(zip(left, _describe_batch(consultant, [batch[place] for place in left]), strict=True))
-    pairs = [described.get(place, (record, True)) for place, record in enumerate(batch)]
+    undescribed = [record for record in batch if record.id not in already]
+    described = {
+        record.id: pair for record, pair in zip(undescribed, _describe_batch(consultant, undescribed), strict=True)
+    }
+    pairs = [described.get(record.id, (record, True)) for record in batch]
     records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
     embedder = runtime.indexer.embedder
     indexing = runtime.indexer.indexing(records, embedder)
@@ -83,25 +85,25 @@ def _enrich(
     ]
     if not changes:
         return 0
-    kept = {change.record.id for change in changes if isinstance(change, Revise)}
-    linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in kept]
+    improved = {change.record.id for change in changes if isinstance(change, Revise)}
+    linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in improved]
     changes += _batch_link_changes(runtime, consultant, scope.user, linkable)
     receipts = runtime.store.apply(scope.user, changes, model=embedder.id)
-    return sum(receipt.outcome == "stored" for receipt in receipts[: len(kept)])
+    return sum(receipt.outcome == "stored" for receipt in receipts[: len(improved)])
 
 
 def _batch_link_changes(
     runtime: Runtime, consultant: Consultant, user: str, batch: Sequence[tuple[MemoryRecord, Indexing]]
 ) -> list[Change]:
     """Links to similar memories, by the language model or else by rule."""
-    known: dict[str | None, Snapshot] = {}
+    snapshots: dict[str | None, Snapshot] = {}
     fresh = {record.id: record for record, _ in batch}
     linkable: list[tuple[MemoryRecord, Neighbours]] = []
     for record, index in batch:
         if record.session is None and index.vector is not None:
-            if record.project not in known:
-                known[record.project] = Snapshot(runtime, user, record.project)
-            others, cosines = _nearest_earlier(record, index.vector, known[record.project])
+            if record.project not in snapshots:
+                snapshots[record.project] = Snapshot(runtime, user, record.project)
+            others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
             if others:
                 linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
     answers = _ask_links(consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
@@ -112,17 +114,17 @@ def _batch_link_changes(
     return changes
 
 
-def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], known: Snapshot) -> Neighbours:
+def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], snapshot: Snapshot) -> Neighbours:
     """The nearest believed memories that were not said later."""
-    others, cosines = known.nearest(vector, NEAREST + 1)
+    others, cosines = snapshot.nearest(vector, NEAREST + 1)
     if cosines is None:
         return [], None
-    places = [
-        place
-        for place, other in enumerate(others)
+    indexes = [
+        index
+        for index, other in enumerate(others)
         if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
     ]
-    return [others[place] for place in places], cosines[places]
+    return [others[index] for index in indexes], cosines[indexes]
 
 
 def _link_candidates(nearest: Neighbours) -> list[MemoryRecord]:
@@ -137,20 +139,20 @@ def _ask_links(
     consultant: Consultant, pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]]
 ) -> list[list[ProposedLink] | None]:
     """Links proposed by the language model for each memory; None without a model or an answer."""
-    found: list[list[ProposedLink] | None] = [None] * len(pairs)
+    proposals: list[list[ProposedLink] | None] = [None] * len(pairs)
     if not consultant.available:
-        return found
+        return proposals
     from mnemic.llm import links
 
-    parts = _prompt_groups([place for place, (_, others) in enumerate(pairs) if others], pairs, links.MOST_MEMORIES)
-    answers = consultant.ask_all([lambda p=part: links.task([pairs[place] for place in p]) for part in parts])
+    parts = _prompt_groups([index for index, (_, others) in enumerate(pairs) if others], pairs, links.MOST_MEMORIES)
+    answers = consultant.ask_all([lambda p=part: links.task([pairs[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         if answer is None:
             continue
-        for number, place in enumerate(part):
-            found[place] = [
+        for number, index in enumerate(part):
+            proposals[index] = [
                 ProposedLink(
-                    target=pairs[place][1][link.candidate].id,
+                    target=pairs[index][1][link.candidate].id,
                     type=link.type,
                     strength=link.strength,
                     reason=link.reason,
@@ -158,14 +160,14 @@ def _ask_links(
                 for link in answer
                 if link.memory == number
             ]
-    return found
+    return proposals
 
 
 def _prompt_groups(
-    places: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
+    indexes: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
 ) -> list[list[int]]:
     """Group memories into prompts, trusted and untrusted ones apart."""
-    kinds = ([p for p in places if is_trusted(pairs[p][0].trust) == trusted] for trusted in (True, False))
+    kinds = ([index for index in indexes if is_trusted(pairs[index][0].trust) == trusted] for trusted in (True, False))
     return [kind[start : start + most] for kind in kinds for start in range(0, len(kind), most)]
 
 
@@ -176,32 +178,32 @@ def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> 
     from mnemic.llm import enrichment
 
     most = enrichment.MOST_MEMORIES
-    order = sorted(range(len(records)), key=lambda place: not is_trusted(records[place].trust))
+    order = sorted(range(len(records)), key=lambda index: not is_trusted(records[index].trust))
     first = sum(is_trusted(record.trust) for record in records)  # trusted and untrusted memories never share a prompt
     ends = [*range(0, first, most), *range(first, len(records), most), len(records)]
-    parts = [[records[place] for place in order[a:b]] for a, b in pairwise(ends)]
+    parts = [[records[index] for index in order[a:b]] for a, b in pairwise(ends)]
     answers = consultant.ask_all([lambda p=part: enrichment.task(p) for part in parts])
-    found: list[tuple[MemoryRecord, bool]] = []
+    described: list[tuple[MemoryRecord, bool]] = []
     for part, answer in zip(parts, answers, strict=True):
         items = [None] * len(part) if answer is None else answer
         for record, item in zip(part, items, strict=True):
-            found.append(
+            described.append(
                 (with_description(record) if item is None else _with_enrichment(record, item), answer is not None)
             )
-    return [one for _, one in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    return [result for _, result in sorted(zip(order, described, strict=True), key=lambda pair: pair[0])]
 
 
-def _with_enrichment(record: MemoryRecord, found: enrichment.Enrichment) -> MemoryRecord:
+def _with_enrichment(record: MemoryRecord, description: enrichment.Enrichment) -> MemoryRecord:
     """Apply the language model's description; fields set by the author are kept, those set by rule are not."""
     ruled = ruled_fields(record)
     text: dict[str, Any] = {
-        name: getattr(found, name) or getattr(record, name)
+        name: getattr(description, name) or getattr(record, name)
         for name in ("summary", "context", "keywords", "category", "related_files", "related_entities")
         if name in ruled or not getattr(record, name)
     }
     return replace(
-        record, **text, tags=record.tags or found.tags,
-        importance=record.importance if record.pinned else found.importance,
-        salience=record.salience if record.pinned else found.importance,
-        confidence=min(record.confidence, found.confidence),
+        record, **text, tags=record.tags or description.tags,
+        importance=record.importance if record.pinned else description.importance,
+        salience=record.salience if record.pinned else description.importance,
+        confidence=min(record.confidence, description.confidence),
     )  # fmt: skip

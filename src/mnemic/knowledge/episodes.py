@@ -58,10 +58,10 @@ _LEAD = re.compile(
 
 def frequencies(messages: Iterable[Message]) -> Counter[str]:
     """Message counts by term, and the number of messages under the empty term."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for message in messages:
-        found.update({"", *content_terms(_prose(message))})
-    return found
+        counts.update({"", *content_terms(_prose(message))})
+    return counts
 
 
 def _prose(message: Message) -> str:
@@ -106,8 +106,8 @@ def _title(
     messages: Sequence[Message], weights: Mapping[str, float], numbered_sentences: Sequence[tuple[int, str]]
 ) -> str:
     best, chosen = 0.0, ""
-    for at, sentence in numbered_sentences:
-        share = (FIRST_FACTOR if at == 0 else 1.0) * _share(messages[at], sentence)
+    for message_index, sentence in numbered_sentences:
+        share = (FIRST_FACTOR if message_index == 0 else 1.0) * _share(messages[message_index], sentence)
         for clause, opens in _clauses(sentence):
             form = (OPENING_FACTOR if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE_FACTOR)
             weight = sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(clause)))
@@ -122,25 +122,28 @@ def _excerpt(
     messages: Sequence[Message], weights: Mapping[str, float], numbered_sentences: Sequence[tuple[int, str]]
 ) -> str:
     waiting = {
-        place: (_share(messages[at], sentence) / (60 + len(sentence)) ** 0.5, dict.fromkeys(content_terms(sentence)))
-        for place, (at, sentence) in enumerate(numbered_sentences)
+        index: (
+            _share(messages[message_index], sentence) / (60 + len(sentence)) ** 0.5,
+            dict.fromkeys(content_terms(sentence)),
+        )
+        for index, (message_index, sentence) in enumerate(numbered_sentences)
     }
     chosen: dict[int, str] = {}
     covered, length, threshold = set[str](), 0, 0.0
     while waiting and length < EXCERPT:
         worth = {
-            place: share * sum(weights.get(term, 0.0) for term in terms if term not in covered)
-            for place, (share, terms) in waiting.items()
+            index: share * sum(weights.get(term, 0.0) for term in terms if term not in covered)
+            for index, (share, terms) in waiting.items()
         }
-        place = max(worth, key=worth.__getitem__)  # ties go to the first
-        if worth[place] <= threshold:
+        index = max(worth, key=worth.__getitem__)  # ties go to the first
+        if worth[index] <= threshold:
             break
-        threshold = threshold or worth[place] / MIN_SHARE
-        covered.update(waiting.pop(place)[1])
-        at, sentence = numbered_sentences[place]
-        line = f"{_speaker(messages[at])}: {_clip(sentence, SENTENCE)}"
+        threshold = threshold or worth[index] / MIN_SHARE
+        covered.update(waiting.pop(index)[1])
+        message_index, sentence = numbered_sentences[index]
+        line = f"{_speaker(messages[message_index])}: {_clip(sentence, SENTENCE)}"
         if not chosen or length + len(line) <= EXCERPT:
-            chosen[place] = line
+            chosen[index] = line
         length += len(line)
     return "\n".join(line for _, line in sorted(chosen.items())) or _fallback(messages, SENTENCE)
 
@@ -171,8 +174,8 @@ def _share(message: Message, sentence: str) -> float:
 def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
     """The sentences of the prose of messages, each with the position of its message."""
     return [
-        (at, " ".join(sentence.split()))
-        for at, message in enumerate(messages)
+        (index, " ".join(sentence.split()))
+        for index, message in enumerate(messages)
         for sentence in sentences(_prose(message))[:MOST_SENTENCES]
         if not is_small_talk(sentence)
     ]
@@ -180,15 +183,15 @@ def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
     """Runs of clauses that fit a title, longer ones clipped, and whether they open the sentence."""
-    breaks = [found.end() for found in _BREAK.finditer(sentence)]
+    breaks = [match.end() for match in _BREAK.finditer(sentence)]
     bounds = [0, *breaks[:CLAUSES], len(sentence)]
-    for at, start in enumerate(bounds[:-1]):
-        for end in bounds[at + 1 :]:
+    for index, start in enumerate(bounds[:-1]):
+        for end in bounds[index + 1 :]:
             text = sentence[start:end].strip(_EDGES)
             lead = _LEAD.match(text)
             text = text[lead.end() :] if lead else text
-            if len(text) <= TITLE or end == bounds[at + 1]:
-                yield _clip(text, TITLE), at == 0
+            if len(text) <= TITLE or end == bounds[index + 1]:
+                yield _clip(text, TITLE), index == 0
             if len(text) > TITLE:
                 break
 
@@ -266,7 +269,7 @@ def _segment_by_model(
     """Segment in windows, each starting with the last, possibly incomplete episode of the one before."""
     from mnemic.llm import segmentation as cuts
 
-    found: list[Group] = []
+    segments: list[Group] = []
     start = 0
     while start < len(messages):
         window = messages[start : start + WINDOW]
@@ -279,24 +282,24 @@ def _segment_by_model(
             records = answer.records if len({is_trusted(m.trust) for m in window}) == 1 else [None] * len(answer.groups)
             cut = zip(answer.groups, records, strict=True)
             groups = [
-                Group([start + place for place in part], record if len(part) == len(group) else None)
+                Group([start + position for position in part], record if len(part) == len(group) else None)
                 for group, record in cut
                 for part in _split_at_pauses(window, group, runtime.settings.processing.time_gap)
             ]
         last = start + len(window) == len(messages)
-        found += groups if last or len(groups) == 1 else groups[:-1]
-        start = found[-1].places[-1] + 1
-    return found
+        segments += groups if last or len(groups) == 1 else groups[:-1]
+        start = segments[-1].places[-1] + 1
+    return segments
 
 
 def _split_at_pauses(messages: Sequence[Message], group: Sequence[int], time_gap: timedelta) -> list[list[int]]:
     """Split a group of the model at long pauses, which always end an episode."""
-    starts = {start for start, _ in segmentation.stretches([messages[place] for place in group], time_gap)}
+    starts = {start for start, _ in segmentation.stretches([messages[position] for position in group], time_gap)}
     parts: list[list[int]] = []
-    for at, place in enumerate(group):
-        if at in starts:
+    for index, position in enumerate(group):
+        if index in starts:
             parts.append([])
-        parts[-1].append(place)
+        parts[-1].append(position)
     return parts
 
 
@@ -340,34 +343,36 @@ def _narrate(
         return [(*describe(group, against), False) for group in groups]
     from mnemic.llm import narration
 
-    found = {place: record for place, record in enumerate(records) if record is not None}
-    left = [place for place in range(len(groups)) if place not in found]
-    read = {place: groups[place][-narration.MOST_MESSAGES :] for place in left}
-    parts = _prompt_groups(read, narration.MOST_EPISODES)
-    answers = consultant.ask_all([lambda p=part: narration.task([read[place] for place in p]) for part in parts])
+    narratives = {index: record for index, record in enumerate(records) if record is not None}
+    missing = [index for index in range(len(groups)) if index not in narratives]
+    latest = {index: groups[index][-narration.MOST_MESSAGES :] for index in missing}
+    parts = _prompt_groups(latest, narration.MOST_EPISODES)
+    answers = consultant.ask_all([lambda p=part: narration.task([latest[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         items = () if answer is None else zip(part, answer, strict=True)
-        found |= {place: item for place, item in items if item is not None}
+        narratives |= {index: item for index, item in items if item is not None}
         consultant.failed += 0 if answer is None else answer.count(None)
     narrated: list[tuple[str, str, bool]] = []
-    for place, messages in enumerate(groups):
-        one = found.get(place)
-        title, story = (None, None) if one is None else (one.title, one.story)
+    for index, messages in enumerate(groups):
+        narrative = narratives.get(index)
+        title, story = (None, None) if narrative is None else (narrative.title, narrative.story)
         if not (title and story):
-            own = describe(messages, against)
-            title, story = title or own[0], story or own[1]
-        narrated.append((title, story, one is None))
+            by_rule = describe(messages, against)
+            title, story = title or by_rule[0], story or by_rule[1]
+        narrated.append((title, story, narrative is None))
     return narrated
 
 
 def _prompt_groups(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]]:
     """Group episodes into prompts, trusted and untrusted ones apart; a mixed episode has its own prompt."""
-    kinds = {place: {is_trusted(message.trust) for message in messages} for place, messages in groups.items()}
-    found = [[place] for place, kind in kinds.items() if len(kind) == 2]
+    kinds = {index: {is_trusted(message.trust) for message in messages} for index, messages in groups.items()}
+    prompts = [[index] for index, kind in kinds.items() if len(kind) == 2]
     for trusted in (True, False):
-        places = [place for place, kind in kinds.items() if kind == {trusted}]
-        found += [[places[i] for i in part] for part in episode_batches([len(groups[place]) for place in places], most)]
-    return found
+        indexes = [index for index, kind in kinds.items() if kind == {trusted}]
+        prompts += [
+            [indexes[i] for i in part] for part in episode_batches([len(groups[index]) for index in indexes], most)
+        ]
+    return prompts
 
 
 def merge_episodes(
@@ -388,8 +393,8 @@ def merge_episodes(
 
 def _episode_id(messages: Sequence[Message]) -> str:
     """A deterministic id of the messages, so that a repeated run stores nothing twice."""
-    named = "\0".join(str(m.id) for m in messages)
-    return f"ep_{hashlib.blake2b(named.encode(), digest_size=12).hexdigest()}"
+    joined = "\0".join(str(m.id) for m in messages)
+    return f"ep_{hashlib.blake2b(joined.encode(), digest_size=12).hexdigest()}"
 
 
 def least_trusted(messages: Sequence[Message]) -> tuple[Source, float]:
@@ -415,13 +420,13 @@ def rewritten(
     """
     consultant, against = Consultant(runtime), background(runtime, user)
     changes: list[AddEpisode] = []
-    for held, messages in episode_messages:
-        assert isinstance(held, Episode)
-        (draft,) = draft_episodes(consultant, [messages], (held.project, held.session), against=against)
-        record = replace(draft.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
-        still = tuple(id_ for id_ in held.message_ids if id_ not in erased)
-        if len(still) > len(messages) or held.source_ids:
-            record = replace(record, message_ids=still, source=held.source, trust=held.trust)
+    for episode, messages in episode_messages:
+        assert isinstance(episode, Episode)
+        (draft,) = draft_episodes(consultant, [messages], (episode.project, episode.session), against=against)
+        record = replace(draft.episode, id=episode.id, version=episode.version + 1, created_at=episode.created_at)
+        remaining_ids = tuple(id_ for id_ in episode.message_ids if id_ not in erased)
+        if len(remaining_ids) > len(messages) or episode.source_ids:
+            record = replace(record, message_ids=remaining_ids, source=episode.source, trust=episode.trust)
         (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
         changes.append(AddEpisode(record=record, indexing=index, refine=draft.unrefined))
     return changes

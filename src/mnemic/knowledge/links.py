@@ -111,14 +111,14 @@ def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
     types = {first.type, second.type}
     if "emotional" in types or types == {"episodic"}:
         return False  # momentary statements may well be opposite
-    for one, other in ((first, second), (second, first)):
-        if one.invalid_at and other.valid_at and one.invalid_at <= other.valid_at:
+    for earlier, later in ((first, second), (second, first)):
+        if earlier.invalid_at and later.valid_at and earlier.invalid_at <= later.valid_at:
             return False
     texts = first.content[:LONGEST].strip(), second.content[:LONGEST].strip()
     match differs(*texts):
         case "polarity":
-            one, other = (frozenset(content_terms(text)) - _POLARITY_WORDS for text in texts)
-            return bool(one) and one == other
+            first_terms, second_terms = (frozenset(content_terms(text)) - _POLARITY_WORDS for text in texts)
+            return bool(first_terms) and first_terms == second_terms
         case "number":
             amounts = [match[1].casefold() for text in texts if (match := _AMOUNT.fullmatch(text))]
             return len(amounts) == 2 and amounts[0] == amounts[1]
@@ -212,14 +212,14 @@ def propose_links(
         The links, strongest first, ties by id. Only ``contradicts`` is symmetric.
     """
     new = _side(record)
-    found: list[ProposedLink] = []
-    known = [None] * len(others) if cosines is None else cosines.tolist()
-    for other, cosine in zip(others, known, strict=True):
+    links: list[ProposedLink] = []
+    cosine_list = [None] * len(others) if cosines is None else cosines.tolist()
+    for other, cosine in zip(others, cosine_list, strict=True):
         expired = other.status == "archived" or other.expired_at is not None
         if expired or other.id == record.id or other.project != record.project or other.content == record.content:
             continue
         old = _side(other)
         pair = _Pair(new, old, new.names & old.names, cosine)
         if kind := _kind(pair):
-            found.append(_propose(pair, kind))
-    return sorted(found, key=lambda link: (-link.strength, link.target))[: max(most, 0)]
+            links.append(_propose(pair, kind))
+    return sorted(links, key=lambda link: (-link.strength, link.target))[: max(most, 0)]

@@ -89,10 +89,10 @@ def _phrases(run: Sequence[str], *, english: bool) -> Iterator[tuple[str, ...]]:
         if word and not _ends_phrase(word, before, english=english):
             phrase.append(word)
             continue
-        kept = list(phrase)
-        while kept and (kept[-1].lower() in _TIMES or kept[-1].lower() in _NUMBERS):
-            kept.pop()  # design team today: the design team
-        yield tuple((kept or phrase)[:WORDS])
+        trimmed = list(phrase)
+        while trimmed and (trimmed[-1].lower() in _TIMES or trimmed[-1].lower() in _NUMBERS):
+            trimmed.pop()  # design team today: the design team
+        yield tuple((trimmed or phrase)[:WORDS])
         phrase = []
 
 
@@ -129,22 +129,22 @@ def keyphrases(text: str, *, most: int = 5) -> list[str]:
     english = len(spoken) < 6 or any(word in STOP_WORDS and len(word) > 1 for word in spoken)
     written = [phrase for run in runs for phrase in _phrases(run, english=english)]
     counts = Counter(word.lower() for phrase in written for word in phrase)
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
     weights: dict[tuple[str, ...], float] = {}
-    for place, phrase in enumerate(written):
+    for position, phrase in enumerate(written):
         key = tuple(word.lower() for word in phrase)
-        if key not in found and _about_something(key):
+        if key not in spellings and _about_something(key):
             named = any(word != lowered for word, lowered in zip(phrase, key, strict=True))
             repeated = sum(counts[word] for word in key) / len(key)
-            found[key] = phrase
-            weights[key] = repeated * len(key) ** 0.5 * (1 + named) / (1 + place / len(written))
+            spellings[key] = phrase
+            weights[key] = repeated * len(key) ** 0.5 * (1 + named) / (1 + position / len(written))
     chosen: list[tuple[str, ...]] = []
-    for key in sorted(found, key=lambda key: (_is_time(key), -weights[key])):  # stable: the first wins a tie
+    for key in sorted(spellings, key=lambda key: (_is_time(key), -weights[key])):  # stable: the first wins a tie
         if len(chosen) >= (min(most, ENOUGH) if _is_time(key) else most):
             break
         if not any(set(key) <= set(other) or set(other) <= set(key) for other in chosen):
             chosen.append(key)
-    return [" ".join(found[key]) for key in chosen]
+    return [" ".join(spellings[key]) for key in chosen]
 
 
 SHORT = 200
@@ -279,9 +279,9 @@ def _topics(text: str) -> _Topics:
         2 * (term in _SOFTWARE_TERMS) + (term in _AMBIGUOUS_TERMS) for term in terms
     )
     table = {**_SOFTWARE_TERMS, **_AMBIGUOUS_TERMS} if weight > 1 else _EVERYDAY_TERMS
-    found = Counter(table[term] for term in terms if term in table)
-    found["software"] = weight > 1
-    return found
+    counts = Counter(table[term] for term in terms if term in table)
+    counts["software"] = weight > 1
+    return counts
 
 
 def _singular(word: str) -> str:
@@ -302,10 +302,10 @@ def _tags(topics: _Topics, phrases: Sequence[str]) -> tuple[str, ...]:
     """Up to two topics, then the heads of the keyphrases."""
     general = [topic for topic, _ in topics.most_common() if topic != "software"]
     heads = [_singular(phrase.split()[-1]).lower() for phrase in phrases]
-    found = (
+    tags = (
         tag for tag in (*general[:2], *heads) if 1 < len(tag) <= 40 and all(c.isalnum() or c in "-+#." for c in tag)
     )
-    return tuple(dict.fromkeys(found))[:TAGS]
+    return tuple(dict.fromkeys(tags))[:TAGS]
 
 
 # The type.
@@ -476,20 +476,20 @@ def _summary(text: str) -> str | None:
     if len(text.strip()) <= SHORT:
         return None
     pieces = [piece for piece in sentences(text[:READ_CHARS])[:SHORT] if any(map(str.isalnum, piece))]
-    held = [frozenset(content_terms(piece[:2_000])) for piece in pieces]
-    weight = Counter(term for terms in held for term in terms)
+    piece_terms = [frozenset(content_terms(piece[:2_000])) for piece in pieces]
+    weight = Counter(term for terms in piece_terms for term in terms)
     covered: frozenset[str] = frozenset()
     chosen: list[int] = []
     for _ in range(min(2, len(pieces))):
         worth = [
             sum(weight[t] for t in terms - covered) / (len(terms) + 2) ** 0.5 * (1.3 if i == 0 else 1)
-            for i, terms in enumerate(held)
+            for i, terms in enumerate(piece_terms)
         ]
         best = max((i for i in range(len(pieces)) if i not in chosen), key=lambda i: (worth[i], -i))
         if chosen and (worth[best] == 0 or len(pieces[best]) + len(pieces[chosen[0]]) >= SUMMARY):
             break
         chosen.append(best)
-        covered = held[best]
+        covered = piece_terms[best]
     return _truncate(" ".join(" ".join(pieces[i].split()) for i in sorted(chosen)), SUMMARY) or None
 
 
@@ -529,12 +529,12 @@ _IDENTIFIER = re.compile(
 )
 
 
-def _distinct(found: Iterable[str]) -> tuple[str, ...]:
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Distinct texts by case-folded spelling, in order."""
-    kept: dict[str, str] = {}
-    for each in found:
-        kept.setdefault(each.casefold(), each)
-    return tuple(kept.values())[:NAMED]
+    by_spelling: dict[str, str] = {}
+    for text in texts:
+        by_spelling.setdefault(text.casefold(), text)
+    return tuple(by_spelling.values())[:NAMED]
 
 
 def _is_part(name: str) -> bool:
@@ -577,25 +577,25 @@ def _files(text: str) -> tuple[str, ...]:
     """Paths, file names and module paths, in order; no URL, host, address, version number or abbreviation."""
     bare = _URL.sub(" ", text)
     quoted = {word for span in _BACKTICKS.findall(bare) for word in span.split()}
-    found: list[str] = []
+    files: list[str] = []
     for each in _TOKEN.findall(bare):
         token = re.sub(r"(?::\d+)+$", "", each.rstrip(".:"))
         if not token or "@" in token.split("/")[0]:
             continue
         slashed = "/" in token or "\\" in token
         if _is_path(token) if slashed else _is_file(token) or _is_module(token, quoted=token in quoted):
-            found.append(token)
-    return _distinct(found)
+            files.append(token)
+    return _distinct(files)
 
 
 def _entities(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """Proper names, identifiers, text in backticks, and hosts, without files."""
     bare = re.sub(r"\S{300,}", " ", _URL.sub(" ", text))
-    taken = {part.casefold() for file in files for part in (file, *re.split(r"[\\/]", file))}
+    file_parts = {part.casefold() for file in files for part in (file, *re.split(r"[\\/]", file))}
     hosts = [host.strip(".").lower().removeprefix("www.") for host in _URL.findall(text)]
     hosts += [
         t.lower() for t in _TOKEN.findall(bare) if t.count(".") and t.rpartition(".")[2] in _DOMAINS and t[0].isalpha()
     ]
     quoted = [span.removesuffix("()") for span in _BACKTICKS.findall(bare) if span.count(" ") < 2]
-    found = (*(name for name in names(bare) if len(name) > 1), *quoted, *_IDENTIFIER.findall(bare), *hosts)
-    return _distinct(each for each in found if each and each.casefold() not in taken and "@" not in each)
+    entities = (*(name for name in names(bare) if len(name) > 1), *quoted, *_IDENTIFIER.findall(bare), *hosts)
+    return _distinct(each for each in entities if each and each.casefold() not in file_parts and "@" not in each)

@@ -98,7 +98,7 @@ def since(record: MemoryRecord) -> datetime:
 
 def reconcile(
     record: MemoryRecord,
-    known: Sequence[MemoryRecord],
+    existing: Sequence[MemoryRecord],
     cosines: NDArray[np.float64] | None,
     *,
     threshold: float | None = None,
@@ -109,20 +109,20 @@ def reconcile(
 
     Args:
         record: the new memory.
-        known: the nearest believed or ended memories, which may be about the same subject.
+        existing: the nearest believed or ended memories, which may be about the same subject.
         cosines: with each of them, shape (len(known),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
-    error = _novelty(record, known, cosines)
-    similarities = [1.0] * len(known) if cosines is None else cosines.tolist()
+    error = _novelty(record, existing, cosines)
+    similarities = [1.0] * len(existing) if cosines is None else cosines.tolist()
     if record.key is None and threshold is not None:
-        again = [
-            o.id
-            for o, cosine in zip(known, similarities, strict=True)
-            if cosine >= threshold and _is_restatement(record, o)
+        restated = [
+            other.id
+            for other, cosine in zip(existing, similarities, strict=True)
+            if cosine >= threshold and _is_restatement(record, other)
         ]
-        if again:
-            return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
+        if restated:
+            return Resolution("duplicate", tuple(restated), novelty=min(error, 1 - threshold), reason="said before")
     return Resolution("new", novelty=error, reason="nothing known says it")
 
 
@@ -130,20 +130,20 @@ def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     ended = any(end is not None and end <= time_said(record) for end in (other.invalid_at, other.delete_after))
     if (ended or other.expired_at is not None) and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
-    said, before = (time_said(one).toordinal() for one in (record, other))
+    day, other_day = (time_said(memory).toordinal() for memory in (record, other))
     return (
         record.speaker == other.speaker
         and differs(record.content, other.content) is None
-        and of_one_time(record.content, said, other.content, before)
+        and of_one_time(record.content, day, other.content, other_day)
     )
 
 
-def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
+def _novelty(record: MemoryRecord, existing: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
     """The share of a memory that known ones do not cover: by cosine, or by words without vectors."""
     if cosines is not None and len(cosines):
         return float(np.clip(1 - cosines.max(), 0, 1))
     terms = set(content_terms(record.content))
-    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other in known if terms)
+    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other in existing if terms)
     return 1 - max(shares, default=0.0)
 
 
@@ -159,27 +159,36 @@ class ReconciliationResult:
         self.counts[name] = self.counts.get(name, 0) + 1
 
 
-def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> ReconciliationResult:
+def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> ReconciliationResult:
     """Compare candidates with known memories one by one, and collect the changes to store."""
-    found = ReconciliationResult(counts={"known": batch.known})
-    records = [one.record for one in batch.new]
+    result = ReconciliationResult(counts={"known": batch.known})
+    records = [candidate.record for candidate in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
-    expected = list(dict.fromkeys(one.predicted for one in batch.new if one.predicted))
+    expected = list(dict.fromkeys(candidate.predicted for candidate in batch.new if candidate.predicted))
     vectors = dict(zip(expected, runtime.indexer.documents(expected, runtime.indexer.embedder), strict=True))
-    for one, index, mood in zip(batch.new, indexing, moods, strict=True):
-        new = replace(one, record=replace(one.record, emotion=mood))
-        if twin := known.twin(new.record, batch.twins):
+    for candidate, index, mood in zip(batch.new, indexing, moods, strict=True):
+        new = replace(candidate, record=replace(candidate.record, emotion=mood))
+        if twin := snapshot.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
-                found.count("known")
-                _confirm(runtime, new.record, [twin], known, found)
+                result.count("known")
+                _confirm(runtime, new.record, [twin], snapshot, result)
                 continue
-            _supersede_untrusted([twin], known, found)
-        _decide(runtime, new, index, known, found, error=_error(new, index.vector, vectors.get(new.predicted)))
-    return found
+            _supersede_untrusted([twin], snapshot, result)
+        _decide(
+            runtime,
+            new,
+            index,
+            snapshot,
+            result,
+            error=_prediction_error(new, index.vector, vectors.get(new.predicted)),
+        )
+    return result
 
 
-def _error(new: Candidate, vector: NDArray[np.float32] | None, expected: NDArray[np.float32] | None) -> float:
+def _prediction_error(
+    new: Candidate, vector: NDArray[np.float32] | None, expected: NDArray[np.float32] | None
+) -> float:
     """The prediction error of a candidate, 0 to 1: the share that was not expected; 1 without a prediction."""
     if not new.predicted:
         return 1.0
@@ -188,19 +197,19 @@ def _error(new: Candidate, vector: NDArray[np.float32] | None, expected: NDArray
 
 
 def _decide(
-    runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, found: ReconciliationResult, *, error: float
+    runtime: Runtime, new: Candidate, index: Indexing, snapshot: Snapshot, result: ReconciliationResult, *, error: float
 ) -> None:
     """Decide one candidate and its effect on known memories; ``error`` is that of its prediction."""
     settings, record = runtime.settings.processing, new.record
-    nearest = known.nearest(index.vector, settings.max_statements_for_prediction)
+    nearest = snapshot.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
     resolution = reconcile(record, *nearest, threshold=threshold)
     if untrusted := _untrusted_duplicates(record, resolution, nearest):
-        nearest = _exclude(nearest, _supersede_untrusted(untrusted, known, found))
+        nearest = _exclude(nearest, _supersede_untrusted(untrusted, snapshot, result))
         resolution = reconcile(record, *nearest, threshold=threshold)
     if resolution.outcome == "duplicate":
-        found.count("known")
-        _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], known, found)
+        result.count("known")
+        _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], snapshot, result)
         return
     if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in nearest[0]}:
         outcome, other = new.verdict
@@ -208,19 +217,19 @@ def _decide(
     if not record.pinned:
         weight = salience(new.worth, record.type, min(resolution.novelty, error))
         record = replace(record, importance=weight, salience=weight)
-    found.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
-    found.count("memories")
-    known.add(record, index.vector)
+    result.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
+    result.count("memories")
+    snapshot.add(record, index.vector)
     for change in resolution_changes(record, resolution, {other.id: other for other in nearest[0]}):
-        found.changes.append(change)
+        result.changes.append(change)
         if isinstance(change, PutLink):
-            found.count("contradictions")
+            result.count("contradictions")
         elif isinstance(change, Supersede):
-            known.mark_ended(change.id, now())
+            snapshot.mark_ended(change.id, now())
             if change.id != record.id:
-                found.count("updated")
-    proposed = [one for one in propose_links(record, *nearest) if one.target not in resolution.of]
-    found.changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
+                result.count("updated")
+    proposed = [link for link in propose_links(record, *nearest) if link.target not in resolution.of]
+    result.changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
 
 
 def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest: Neighbours) -> list[MemoryRecord]:
@@ -233,21 +242,25 @@ def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest:
 
 def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
     records, cosines = nearest
-    left = [place for place, record in enumerate(records) if record.id not in ids]
-    return [records[place] for place in left], None if cosines is None else cosines[left]
+    remaining = [index for index, record in enumerate(records) if record.id not in ids]
+    return [records[index] for index in remaining], None if cosines is None else cosines[remaining]
 
 
-def _supersede_untrusted(others: Sequence[MemoryRecord], known: Snapshot, found: ReconciliationResult) -> set[str]:
+def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: ReconciliationResult) -> set[str]:
     """Supersede untrusted memories that a trusted source restates; returns their ids."""
     for other in others:
         if other.expired_at is None:
-            found.changes.append(Supersede(id=other.id, by=None, at=None, reason=RESTATED_BY_TRUSTED))
-            known.mark_ended(other.id, now())
+            result.changes.append(Supersede(id=other.id, by=None, at=None, reason=RESTATED_BY_TRUSTED))
+            snapshot.mark_ended(other.id, now())
     return {other.id for other in others}
 
 
 def _confirm(
-    runtime: Runtime, record: MemoryRecord, others: Sequence[MemoryRecord], known: Snapshot, found: ReconciliationResult
+    runtime: Runtime,
+    record: MemoryRecord,
+    others: Sequence[MemoryRecord],
+    snapshot: Snapshot,
+    result: ReconciliationResult,
 ) -> None:
     """Update a restated memory: said at the later time, true since the earlier one.
 
@@ -261,20 +274,22 @@ def _confirm(
         if other.said_at is None and other.source_ids:
             continue  # ``said_at`` would be that of its sources, which do not say it
         began = other.valid_at or time_said(other)
-        later = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
-        (index,) = runtime.indexer.indexing([later], runtime.indexer.embedder)
-        found.changes.append(Revise(record=later, indexing=index))
-        known.revise(later)
+        revised = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
+        (index,) = runtime.indexer.indexing([revised], runtime.indexer.embedder)
+        result.changes.append(Revise(record=revised, indexing=index))
+        snapshot.revise(revised)
 
 
-def resolution_changes(record: MemoryRecord, resolution: Resolution, known: Mapping[str, MemoryRecord]) -> list[Change]:
+def resolution_changes(
+    record: MemoryRecord, resolution: Resolution, existing: Mapping[str, MemoryRecord]
+) -> list[Change]:
     """Changes of a resolution: supersessions of what it replaces, links to what it contradicts.
 
     A less trusted memory never supersedes a more trusted one: the two are linked as contradicting. Only the reason of
     the first may quote it, or a quotation would remain after the first is erased.
     """
     changes: list[Change] = []
-    for number, other in enumerate(known[id_] for id_ in resolution.of):
+    for number, other in enumerate(existing[id_] for id_ in resolution.of):
         outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
         if outcome == "update" and record.trust >= other.trust:
             changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
@@ -290,20 +305,22 @@ def _end_time(record: MemoryRecord, follows: MemoryRecord) -> datetime:
 
 
 def link_changes(
-    record: MemoryRecord, proposed: Sequence[ProposedLink], known: Mapping[str, MemoryRecord]
+    record: MemoryRecord, proposed: Sequence[ProposedLink], existing: Mapping[str, MemoryRecord]
 ) -> list[Change]:
     """Proposed links as changes: ``supersedes`` ends the target, unless it was said later or is trusted more.
 
     Only a language model proposes ``supersedes``; by rule, ``reconcile`` decides it.
     """
     changes: list[Change] = []
-    for one in proposed:
-        other = known[one.target]
-        if one.type == "supersedes":
+    for proposal in proposed:
+        other = existing[proposal.target]
+        if proposal.type == "supersedes":
             if record.trust >= other.trust and time_said(record) >= time_said(other):
-                changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=one.reason))
+                changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=proposal.reason))
             continue
-        link = Link(source=record.id, target=other.id, type=one.type, strength=one.strength, reason=one.reason)
+        link = Link(
+            source=record.id, target=other.id, type=proposal.type, strength=proposal.strength, reason=proposal.reason
+        )
         changes.append(PutLink(link=link))
     return changes
 
@@ -313,73 +330,93 @@ SAID_ELSEWHERE = "what it says beside what has ended is another memory, or nothi
 
 def left_of_others(runtime: Runtime, scope: Scope, ended: Sequence[MemoryRecord]) -> list[Change]:
     """Changes of the memories of the same messages that say what ends beside other things."""
-    ids, gone = {one.id for one in ended}, {sentence for one in ended for sentence in sentences(one.content)}
-    derived = _derived(runtime, scope, {id_ for one in ended for id_ in one.source_ids})
-    others = [one for one in derived if one.id not in ids]
-    return _going_on(runtime, scope, [one for one in others if not gone.issuperset(sentences(one.content))], gone)
+    ids, ended_sentences = (
+        {memory.id for memory in ended},
+        {sentence for memory in ended for sentence in sentences(memory.content)},
+    )
+    others = [
+        memory
+        for memory in _derived(runtime, scope, {id_ for memory in ended for id_ in memory.source_ids})
+        if memory.id not in ids and not ended_sentences.issuperset(sentences(memory.content))
+    ]
+    return _remainder_changes(runtime, scope, others, ended_sentences)
 
 
 def settle(runtime: Runtime, scope: Scope) -> None:
     """Let what was made of messages go on without what ended meanwhile, here or on another device."""
     messages = runtime.store.knowledge.with_outdated(scope.user)
-    told = runtime.store.relations.holding(scope.user, messages)
-    gone = {one for message, left in zip(messages, told, strict=True) for one in _left_out(message, left)}
-    if not gone:
+    shown_messages = runtime.store.relations.holding(scope.user, messages)
+    ended_sentences = {
+        sentence
+        for message, shown in zip(messages, shown_messages, strict=True)
+        for sentence in _hidden_sentences(message, shown)
+    }
+    if not ended_sentences:
         return
     ids = [str(message.id) for message in messages]
-    changes = _going_on(runtime, scope, [one for one in _derived(runtime, scope, ids) if is_made(one)], gone)
-    changes += _retold(runtime, scope, ids, gone)
+    changes = _remainder_changes(
+        runtime, scope, [memory for memory in _derived(runtime, scope, ids) if is_made(memory)], ended_sentences
+    )
+    changes += _rewritten_episodes(runtime, scope, ids, ended_sentences)
     try:
         runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
     except Conflict:  # another process changed an episode: the next run sees it
         return
 
 
-def _retold(runtime: Runtime, scope: Scope, messages: Sequence[str], gone: AbstractSet[str]) -> list[Change]:
+def _rewritten_episodes(
+    runtime: Runtime, scope: Scope, messages: Sequence[str], ended_sentences: AbstractSet[str]
+) -> list[Change]:
     """The next versions of the episodes of messages that tell what is gone."""
     number = runtime.store.user(scope.user)
     assert number is not None
-    held = runtime.store.fetch(number, runtime.store.relations.episodes_of(scope.user, messages)).values()
+    records = runtime.store.fetch(number, runtime.store.relations.episodes_of(scope.user, messages)).values()
     outdated = [
-        (one.value, left)
-        for one in held
-        if one.status != "archived"
-        and isinstance(one.value, Episode)
-        and any(sentence in one.value.content for sentence in gone)
-        and (left := runtime.store.knowledge.messages_of(scope.user, one.value))
+        (stored.value, remaining)
+        for stored in records
+        if stored.status != "archived"
+        and isinstance(stored.value, Episode)
+        and any(sentence in stored.value.content for sentence in ended_sentences)
+        and (remaining := runtime.store.knowledge.messages_of(scope.user, stored.value))
     ]
     return [*episodes.rewritten(runtime, scope.user, outdated)]
 
 
-def _left_out(message: Message, left: Message) -> list[str]:
-    held = " ".join(left.content.split())
-    return [one for one in sentences(message.content) if " ".join(one.split()) not in held]
+def _hidden_sentences(message: Message, shown: Message) -> list[str]:
+    shown_text = " ".join(shown.content.split())
+    return [sentence for sentence in sentences(message.content) if " ".join(sentence.split()) not in shown_text]
 
 
 def _derived(runtime: Runtime, scope: Scope, messages: Iterable[str]) -> list[MemoryRecord]:
     """The memories derived from messages that hold."""
-    made = runtime.store.relations.memories_of(scope.user, sorted(messages)).values()
-    records = runtime.store.knowledge.records(scope.user, sorted({id_ for ids in made for id_ in ids}))
-    return [one for one in records.values() if isinstance(one, MemoryRecord)]
+    ids_by_message = runtime.store.relations.memories_of(scope.user, sorted(messages)).values()
+    records = runtime.store.knowledge.records(scope.user, sorted({id_ for ids in ids_by_message for id_ in ids}))
+    return [record for record in records.values() if isinstance(record, MemoryRecord)]
 
 
-def _going_on(runtime: Runtime, scope: Scope, records: Iterable[MemoryRecord], gone: AbstractSet[str]) -> list[Change]:
+def _remainder_changes(
+    runtime: Runtime, scope: Scope, records: Iterable[MemoryRecord], ended_sentences: AbstractSet[str]
+) -> list[Change]:
     """Changes of those memories that hold and have sentences that are gone."""
-    left = [
-        _without(one, gone)
-        for one in records
-        if one.expired_at is None and one.status != "archived" and not gone.isdisjoint(sentences(one.content))
+    remainders = [
+        _without_sentences(record, ended_sentences)
+        for record in records
+        if record.expired_at is None
+        and record.status != "archived"
+        and not ended_sentences.isdisjoint(sentences(record.content))
     ]
-    known = runtime.store.knowledge.duplicates(scope.user, left)
+    duplicates = runtime.store.knowledge.duplicates(scope.user, remainders)
     return [
-        Revise(record=one, indexing=index, left=True)
-        if one.content and one.id not in known
-        else Archive(id=one.id, reason=SAID_ELSEWHERE)
-        for one, index in zip(left, runtime.indexer.indexing(left, runtime.indexer.embedder), strict=True)
+        Revise(record=record, indexing=index, left=True)
+        if record.content and record.id not in duplicates
+        else Archive(id=record.id, reason=SAID_ELSEWHERE)
+        for record, index in zip(
+            remainders, runtime.indexer.indexing(remainders, runtime.indexer.embedder), strict=True
+        )
     ]
 
 
-def _without(record: MemoryRecord, gone: AbstractSet[str]) -> MemoryRecord:
+def _without_sentences(record: MemoryRecord, ended_sentences: AbstractSet[str]) -> MemoryRecord:
     """The next version of a memory, without some of its sentences."""
-    left = " ".join(one for one in sentences(record.content) if one not in gone)
-    return with_new_description(replace(record, content=left, version=record.version + 1, updated_at=now()), record)
+    content = " ".join(sentence for sentence in sentences(record.content) if sentence not in ended_sentences)
+    return with_new_description(replace(record, content=content, version=record.version + 1, updated_at=now()), record)

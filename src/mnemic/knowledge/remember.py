@@ -88,8 +88,8 @@ def correct(
     ``matter``: the terms that tell which sentence of a message is wrong; ``held``: the memory whose key, tags and other fields
     it keeps, as an update does, but for a tag with a word that only the wrong statement has.
     """
-    gone = {*content_terms(held.content)} - {*content_terms(statement)}
-    tags = tuple(tag for tag in held.tags if gone.isdisjoint(content_terms(tag)))
+    dropped_terms = {*content_terms(held.content)} - {*content_terms(statement)}
+    tags = tuple(tag for tag in held.tags if dropped_terms.isdisjoint(content_terms(tag)))
     options: dict[str, Any] = dict.fromkeys(("valid_at", "level", "id")) | {
         "key": held.key, "category": held.category, "tags": tags, "metadata": held.metadata,
         "importance": held.importance if held.pinned else None, "delete_after": held.delete_after,
@@ -114,16 +114,18 @@ def remember(
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
     replaced = [runtime.store.get(scope.user, id_) for id_ in validation.words("replaces", options["replaces"])]
-    one = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
-    if not storable(one):
-        return unstored(one)
-    record: MemoryRecord = one.record
+    checked = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
+    if not storable(checked):
+        return unstored(checked)
+    record: MemoryRecord = checked.record
     sources = [runtime.store.get(scope.user, source) for source in record.source_ids]
     if any(source.status == "archived" for source in sources) and (
-        held := set(runtime.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
+        quarantined := set(runtime.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
     ):
         return Receipt(
-            id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: admin.release() them first"
+            id=record.id,
+            outcome="rejected",
+            reason=f"{sorted(quarantined)} are in quarantine: admin.release() them first",
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
     if said_at := _said_at(record.content, [source.value for source in sources]):
@@ -137,7 +139,7 @@ def remember(
         else statement_of(runtime, scope, other, terms, record.content)
         for other in replaced
     ]  # fmt: skip
-    return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), one.kinds)
+    return with_redactions(store(runtime, scope, record, ended, with_successors=matter is not None), checked.kinds)
 
 
 def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
@@ -148,7 +150,9 @@ def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
     return max(filter(None, (message.sent_at for message in messages)), default=None)
 
 
-def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str], said: str) -> MemoryRecord:
+def statement_of(
+    runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str], statement: str
+) -> MemoryRecord:
     """What a new statement takes the place of: what a memory or a message says of the matter.
 
     A message is evidence and never ends. What it says is that of the memories derived from it, or of its sentences, which
@@ -159,37 +163,42 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: Abstra
     """
     value = replaced.value
     if isinstance(value, MemoryRecord):
-        return _part_about(value, terms, said)
+        return _part_about(value, terms, statement)
     if not isinstance(value, Message):
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
-    made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
+    derived_ids = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
     derived = [
-        _part_about(one, terms, said)
-        for one in runtime.store.knowledge.records(scope.user, made).values()
-        if isinstance(one, MemoryRecord) and one.said_at
+        _part_about(memory, terms, statement)
+        for memory in runtime.store.knowledge.records(scope.user, derived_ids).values()
+        if isinstance(memory, MemoryRecord) and memory.said_at
     ]
-    own = sentence_about(value.content, terms, said)
-    best = max(derived, key=lambda one: _shared(one.content, terms), default=None)
-    if best is not None and _shared(best.content, terms) >= _shared(own, terms):
+    sentence = sentence_about(value.content, terms, statement)
+    best = max(derived, key=lambda memory: _shared(memory.content, terms), default=None)
+    if best is not None and _shared(best.content, terms) >= _shared(sentence, terms):
         return best
-    return stated(value, own, replaced.project)
+    return stated(value, sentence, replaced.project)
 
 
 def _shared(text: str, terms: AbstractSet[str]) -> int:
     return len(terms & {*content_terms(text)})
 
 
-def _part_about(record: MemoryRecord, terms: AbstractSet[str], said: str) -> MemoryRecord:
+def _part_about(record: MemoryRecord, terms: AbstractSet[str], statement: str) -> MemoryRecord:
     """The sentence of a memory that a new statement takes the place of, as a memory of its own.
 
     The memory itself if processing did not make it of messages, if it has ended, is an answer with its question, or if the
     statement is as long.
     """
-    found = sentences(record.content)
-    if not is_made(record) or record.expired_at or len(found) <= len(sentences(said)) or any(map(is_question, found)):
+    parts = sentences(record.content)
+    if (
+        not is_made(record)
+        or record.expired_at
+        or len(parts) <= len(sentences(statement))
+        or any(map(is_question, parts))
+    ):
         return record
-    sentence = sentence_about(record.content, terms, said)
-    return part(record, sentence) if sentence in found else record
+    sentence = sentence_about(record.content, terms, statement)
+    return part(record, sentence) if sentence in parts else record
 
 
 def store(
@@ -236,12 +245,12 @@ def _replacing(
     What only a message said, or a memory beside other things, is stored before, and that memory goes on without it. Of several
     that say the same, each is stored after the last has ended: else it would be known already.
     """
-    known = runtime.store.docs_of(scope.user, [other.id for other in replaced])
-    said = [other for other in replaced if other.id not in known]
-    indexing = runtime.indexer.indexing(said, runtime.indexer.embedder)
-    added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(said, indexing, strict=True)}
+    stored = runtime.store.docs_of(scope.user, [other.id for other in replaced])
+    missing = [other for other in replaced if other.id not in stored]
+    indexing = runtime.indexer.indexing(missing, runtime.indexer.embedder)
+    added = {o.id: AddMemory(record=o, indexing=i) for o, i in zip(missing, indexing, strict=True)}
     changes = left_of_others(runtime, scope, replaced)
-    for other in sorted(replaced, key=lambda one: one.id in added):
+    for other in sorted(replaced, key=lambda memory: memory.id in added):
         changes += [added[other.id]] if other.id in added else []
         ends = Supersede(id=other.id, by=record.id, at=since(record), reason=REPLACED, with_successors=with_successors)
         changes.append(ends)
@@ -250,11 +259,15 @@ def _replacing(
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
     """The receipt of a known statement, naming given fields that were not changed."""
-    held = runtime.store.get(scope.user, receipt.id).value
-    assert isinstance(held, MemoryRecord)
-    given = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(held, name)]
-    given += ["importance"] if record.pinned and record.importance != held.importance else []
-    given += ["delete_after"] if record.delete_after != held.delete_after else []
-    if not given:
+    existing = runtime.store.get(scope.user, receipt.id).value
+    assert isinstance(existing, MemoryRecord)
+    unchanged = [
+        name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(existing, name)
+    ]
+    unchanged += ["importance"] if record.pinned and record.importance != existing.importance else []
+    unchanged += ["delete_after"] if record.delete_after != existing.delete_after else []
+    if not unchanged:
         return receipt
-    return replace(receipt, reason=f"{receipt.reason}; its {', '.join(given)} stay as they were: update() changes them")
+    return replace(
+        receipt, reason=f"{receipt.reason}; its {', '.join(unchanged)} stay as they were: update() changes them"
+    )

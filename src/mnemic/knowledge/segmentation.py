@@ -177,14 +177,14 @@ def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
     words = _word_rows(texts)
     if vectors is None:
         return words
-    known = has_embedding(len(texts), vectors)
+    embedded = has_embedding(len(texts), vectors)
     size = vectors.shape[1]
     rows = np.empty((len(texts), size + WORD_SLOTS), np.float32)
     rows[:, :size] = vectors
-    rows[~known, :size] = 0.0
-    scale = np.sqrt(1 - WORDS_SHARE) / np.where(known, _row_lengths(rows[:, :size]), 1)
+    rows[~embedded, :size] = 0.0
+    scale = np.sqrt(1 - WORDS_SHARE) / np.where(embedded, _row_lengths(rows[:, :size]), 1)
     rows[:, :size] *= scale.astype(np.float32)[:, None]
-    rows[:, size:] = words * np.where(known, np.sqrt(WORDS_SHARE), 1).astype(np.float32)[:, None]
+    rows[:, size:] = words * np.where(embedded, np.sqrt(WORDS_SHARE), 1).astype(np.float32)[:, None]
     return rows
 
 
@@ -203,18 +203,20 @@ def _word_rows(texts: Sequence[str]) -> Floats:
         for term in set(content_terms(text[:READ_FOR_TERMS])):
             code = zlib.crc32(term.encode())
             row[code % WORD_SLOTS] += 1.0 if code >> 31 else -1.0
-    found = _row_lengths(rows)
-    return (rows / np.where(found > 0, found, 1)[:, None]).astype(np.float32, copy=False)
+    norms = _row_lengths(rows)
+    return (rows / np.where(norms > 0, norms, 1)[:, None]).astype(np.float32, copy=False)
 
 
 def band(rows: Floats, width: int) -> Floats:
     """The product of each row with those after it: ``band[i, d]`` is row i times row i + d, 0 beyond the end."""
     import numpy as np
 
-    found = np.zeros((len(rows), width), np.float32)
+    products = np.zeros((len(rows), width), np.float32)
     for distance in range(min(width, len(rows))):
-        found[: len(rows) - distance, distance] = np.einsum("ij,ij->i", rows[: len(rows) - distance], rows[distance:])
-    return found
+        products[: len(rows) - distance, distance] = np.einsum(
+            "ij,ij->i", rows[: len(rows) - distance], rows[distance:]
+        )
+    return products
 
 
 def lengths(products: Floats) -> Floats:
@@ -226,14 +228,14 @@ def lengths(products: Floats) -> Floats:
 
     count, width = products.shape
     added = np.cumsum(np.concatenate([products[:, :1], 2 * products[:, 1:]], axis=1), axis=1, dtype=np.float64)
-    found = np.zeros((count, width), np.float32)
+    norms = np.zeros((count, width), np.float32)
     squares = np.zeros(count + 1)
     for size in range(1, min(width, count) + 1):
         runs = count - size + 1
         squares[:runs] = squares[1 : runs + 1] + added[:runs, size - 1]
-        found[:runs, size - 1] = np.sqrt(np.maximum(squares[:runs], 0))
+        norms[:runs, size - 1] = np.sqrt(np.maximum(squares[:runs], 0))
         squares[runs:] = 0
-    return found
+    return norms
 
 
 def block_depth(products: Floats, sums: Floats) -> Floats:
@@ -244,9 +246,9 @@ def block_depth(products: Floats, sums: Floats) -> Floats:
     import numpy as np
 
     count = len(products)
-    found = np.zeros(count, np.float32)
+    depths = np.zeros(count, np.float32)
     if count < 2:
-        return found
+        return depths
     near = np.zeros(count)
     near[1:] = products[:-1, 1]
     for distance in (2, 3):
@@ -258,17 +260,17 @@ def block_depth(products: Floats, sums: Floats) -> Floats:
     after = np.concatenate([sums[:-1, 1], sums[-1:, 0]])
     similarity = (near / np.maximum(before * after, 1e-6))[1:]
     left, right = _peaks(similarity), _peaks(similarity[::-1])[::-1]
-    found[1:] = left + right - 2 * similarity
-    return found
+    depths[1:] = left + right - 2 * similarity
+    return depths
 
 
 def _peaks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each value, the peak of the slope to its left."""
-    found = values.copy()
-    for at in range(1, len(values)):
-        if values[at - 1] >= values[at]:
-            found[at] = found[at - 1]
-    return found
+    peaks = values.copy()
+    for index in range(1, len(values)):
+        if values[index - 1] >= values[index]:
+            peaks[index] = peaks[index - 1]
+    return peaks
 
 
 TIME_GAP = timedelta(minutes=30)
@@ -358,13 +360,13 @@ def boundaries(
         InvalidInput: the number of vectors is not that of the messages.
     """
     has_embedding(len(messages), vectors)
-    found: list[int] = []
+    starts: list[int] = []
     for start, end in stretches(messages, time_gap):
         part = boundary_features(
             messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap
         )
-        found += [start + at for at in cut(part, weights)]
-    return found
+        starts += [start + index for index in cut(part, weights)]
+    return starts
 
 
 def begins_episode(
@@ -396,9 +398,9 @@ def begins_episode(
     if filler or all(is_filler(m.content) for m in messages[:-1]):
         return False
     recent = messages[-BLOCK - 1 :]
-    known = has_embedding(len(messages), vectors)[-len(recent) :]
+    embedded = has_embedding(len(messages), vectors)[-len(recent) :]
     rows = unit_rows([m.content for m in recent], None if vectors is None else vectors[-len(recent) :])
-    cue_score = float(dot(_cues(recent, known, time_gap)[-1], _cue_weights(weights)))
+    cue_score = float(dot(_cues(recent, embedded, time_gap)[-1], _cue_weights(weights)))
     return _novelty(rows, weights) + cue_score > weights.causal_price
 
 
@@ -418,30 +420,30 @@ def boundary_features(
     import numpy as np
 
     rows = unit_rows([m.content for m in messages], vectors)
-    known = has_embedding(len(messages), vectors)
+    embedded = has_embedding(len(messages), vectors)
     products = band(rows, LONGEST)
     sums = lengths(products)
     near = np.zeros(len(rows), np.float32)
     near[1:] = products[:-1, 1]
     fill = np.zeros(len(rows) + 1, np.intp)
-    for at in range(len(rows) - 1, -1, -1):
-        fill[at] = fill[at + 1] + 1 if is_filler(messages[at].content) else 0
-    return BoundaryFeatures(sums, near, block_depth(products, sums), _cues(messages, known, time_gap), fill[:-1])
+    for index in range(len(rows) - 1, -1, -1):
+        fill[index] = fill[index + 1] + 1 if is_filler(messages[index].content) else 0
+    return BoundaryFeatures(sums, near, block_depth(products, sums), _cues(messages, embedded, time_gap), fill[:-1])
 
 
-def _cues(messages: Sequence[Message], known: NDArray[np.bool_], time_gap: timedelta) -> Floats:
+def _cues(messages: Sequence[Message], embedded: NDArray[np.bool_], time_gap: timedelta) -> Floats:
     """One row per message, one column per name in ``CUES``; the first has no message before it."""
     import numpy as np
 
     turns = [turn(m.content) for m in messages]
-    found = np.zeros((len(messages), len(CUES)), np.float32)
-    for at, own in enumerate(turns):
-        found[at, :5] = own.greets, own.opens, own.asks, own.replies, own.closes
-        if at:
-            found[at, 5:7] = turns[at - 1].closes, turns[at - 1].waits
-            found[at, 7] = min(_pause(messages[at - 1], messages[at]) / time_gap, 1.0) if time_gap else 0.0
-    found[:, 8] = ~known
-    return found
+    cues = np.zeros((len(messages), len(CUES)), np.float32)
+    for index, current in enumerate(turns):
+        cues[index, :5] = current.greets, current.opens, current.asks, current.replies, current.closes
+        if index:
+            cues[index, 5:7] = turns[index - 1].closes, turns[index - 1].waits
+            cues[index, 7] = min(_pause(messages[index - 1], messages[index]) / time_gap, 1.0) if time_gap else 0.0
+    cues[:, 8] = ~embedded
+    return cues
 
 
 def _cue_weights(weights: Weights) -> Floats:
@@ -450,18 +452,21 @@ def _cue_weights(weights: Weights) -> Floats:
     return np.array([getattr(weights, name) for name in CUES], np.float32)
 
 
-def cut(found: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
+def cut(features: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
     """The best segmentation of one stretch, by dynamic programming: the start positions, the first 0."""
     import numpy as np
 
-    count, longest = len(found.near), LONGEST
+    count, longest = len(features.near), LONGEST
     gains = (
-        dot(found.cues, _cue_weights(weights)) + weights.depth * found.depth - weights.near * found.near - weights.price
+        dot(features.cues, _cue_weights(weights))
+        + weights.depth * features.depth
+        - weights.near * features.near
+        - weights.price
     )
     gains[0] = 0.0
-    only_filler = np.less_equal(np.arange(1, longest + 1), found.fill[:, None])
+    only_filler = np.less_equal(np.arange(1, longest + 1), features.fill[:, None])
     totals: NDArray[np.float64] = (
-        found.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
+        features.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
     )
     ending = np.full((count, longest), -np.inf)  # [end - 1, k - 1]: score of an episode of the k messages up to ``end``
     for size in range(1, min(longest, count) + 1):
@@ -474,12 +479,12 @@ def cut(found: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
         chosen = int(np.argmax(scores))
         best[longest + end - 1] = scores[chosen]
         back.append(end - 1 - chosen)
-    places: list[int] = []
-    at = count
-    while at > 0:
-        at = back[at]
-        places.append(at)
-    return places[::-1]
+    starts: list[int] = []
+    position = count
+    while position > 0:
+        position = back[position]
+        starts.append(position)
+    return starts[::-1]
 
 
 def _pause(before: Message, after: Message) -> timedelta:
@@ -497,22 +502,22 @@ def stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[in
     if not messages:
         return []
     starts = [0]
-    for at in range(1, len(messages)):
-        same = messages[at - 1].session == messages[at].session
-        if not same or _pause(messages[at - 1], messages[at]) >= time_gap:
-            starts.append(at)
+    for index in range(1, len(messages)):
+        same = messages[index - 1].session == messages[index].session
+        if not same or _pause(messages[index - 1], messages[index]) >= time_gap:
+            starts.append(index)
     ends = [*starts[1:], len(messages)]
-    found: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for start, end in zip(starts, ends, strict=True):
         part = messages[start:end]
         joins = (
-            found and messages[start - 1].session == messages[start].session and all(is_filler(m.content) for m in part)
+            runs and messages[start - 1].session == messages[start].session and all(is_filler(m.content) for m in part)
         )
         if joins and not is_greeting(part[0].content):
-            found[-1] = (found[-1][0], end)
+            runs[-1] = (runs[-1][0], end)
         else:
-            found.append((start, end))
-    return found
+            runs.append((start, end))
+    return runs
 
 
 MERGE_THRESHOLD = 0.9

@@ -146,14 +146,14 @@ class Candidate:
 
     Attributes:
         text: one sentence, or neighbouring sentences on one subject.
-        place: position of its message.
+        position: position of its message.
         question: the preceding question, for a short answer.
         ends: what opens and what ends its message; each empty for none.
         frame: those of them that may say whose words these are, such as "Translate this:"; the others empty.
     """
 
     text: str
-    place: int = 0
+    position: int = 0
     question: str | None = None
     ends: tuple[str, str] = ("", "")
     frame: tuple[str, str] = ("", "")
@@ -208,42 +208,47 @@ def statements(messages: Sequence[Message], judge: Judge = _by_words_alone) -> l
     Returns:
         Statements in the order of their messages.
     """
-    known = [message for message in messages if message.id and message.sent_at]
-    scored = [(one, _log_odds(features(one))) for one in candidates(known)]
-    possible = [(one, odds) for one, odds in scored if _probability(odds) >= POSSIBLE]
-    judged = judge([*dict.fromkeys(text for one, _ in possible for text in (one.asserted, *one.ends) if text)])
-    worths = [(one, _probability(odds + _worth_of(one, judged))) for one, odds in possible]
-    chosen = [(one, worth) for one, worth in worths if worth >= THRESHOLD]
-    stated: dict[int, str] = {}
-    for one, _ in chosen:
-        if one.asserted in judged:
-            stated[one.place] = f"{stated.get(one.place, '')}\n{one.text}"
-    framed = ((_in_frame(one, stated.get(one.place, ""), judged), worth) for one, worth in chosen)
-    return [_statement(one, known, worth) for one, worth in framed if one]
+    citable = [message for message in messages if message.id and message.sent_at]
+    scored = [(candidate, _log_odds(features(candidate))) for candidate in candidates(citable)]
+    possible = [(candidate, odds) for candidate, odds in scored if _probability(odds) >= POSSIBLE]
+    judged = judge(
+        [*dict.fromkeys(text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)]
+    )
+    worths = [(candidate, _probability(odds + _worth_of(candidate, judged))) for candidate, odds in possible]
+    chosen = [(candidate, worth) for candidate, worth in worths if worth >= THRESHOLD]
+    texts_by_position: dict[int, str] = {}
+    for candidate, _ in chosen:
+        if candidate.asserted in judged:
+            texts_by_position[candidate.position] = f"{texts_by_position.get(candidate.position, '')}\n{candidate.text}"
+    framed = (
+        (_in_frame(candidate, texts_by_position.get(candidate.position, ""), judged), worth)
+        for candidate, worth in chosen
+    )
+    return [_statement(candidate, citable, worth) for candidate, worth in framed if candidate]
 
 
-def _worth_of(one: Candidate, judged: Mapping[str, Judgement]) -> float:
-    judgement = judged.get(one.asserted)
+def _worth_of(candidate: Candidate, judged: Mapping[str, Judgement]) -> float:
+    judgement = judged.get(candidate.asserted)
     return judgement.worth if judgement else 0.0
 
 
-def _in_frame(one: Candidate, stated: str, judged: Mapping[str, Judgement]) -> Candidate | None:
+def _in_frame(candidate: Candidate, statement_text: str, judged: Mapping[str, Judgement]) -> Candidate | None:
     """The candidate with what may say whose words it is; None if that is certain.
 
     What is among the statements of its message, given as one text, frames nothing; a line with a colon is none.
     """
     frame: list[str] = []
-    for end, by_words in zip(one.ends, one.frame, strict=True):
+    for end, by_words in zip(candidate.ends, candidate.frame, strict=True):
         judgement = judged.get(end)
         if judgement is None:
             frame.append(by_words)
-        elif not end.endswith(":") and end in stated:
+        elif not end.endswith(":") and end in statement_text:
             frame.append("")
         elif judgement.frame >= CERTAIN:
             return None
         else:
             frame.append(by_words if judgement.frame > -CERTAIN else "")
-    return replace(one, frame=(frame[0], frame[1]))
+    return replace(candidate, frame=(frame[0], frame[1]))
 
 
 def worth(text: str) -> float:
@@ -253,23 +258,23 @@ def worth(text: str) -> float:
 
 def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
     """The candidates of persons' messages, in order."""
-    for place, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if not _is_person(message):
             continue
         pieces = _prose(message.content)
         titles = {line for line in headings(message.content[:READ_CHARS]) if _is_title(line)}
         texts = _merge_dependent(pieces, titles)
-        question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
+        question = _question(messages, position) if len(texts) == 1 and _is_short_answer(texts[0]) else None
         ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
         frame = _frames(ends[0]) * ends[0], _refers(ends[1]) * ends[1]
         whole = (text for text in texts if not (is_question(text) or text.endswith(":") or text in titles))
-        yield from (Candidate(text, place, question, ends, frame) for text in whole)
+        yield from (Candidate(text, position, question, ends, frame) for text in whole)
 
 
 def _opening(pieces: Sequence[str]) -> str:
     """The first sentence of prose that is no small talk; its part up to a colon before words in the first person."""
-    said = (piece for piece in pieces if is_prose(piece) and not SMALL_TALK.issuperset(bare_words(piece)))
-    opening = next(said, "")
+    prose = (piece for piece in pieces if is_prose(piece) and not SMALL_TALK.issuperset(bare_words(piece)))
+    opening = next(prose, "")
     introduced = _INTRODUCED.search(opening)
     return opening[: introduced.end()] if introduced and _is_own(opening[introduced.end() :]) else opening
 
@@ -333,13 +338,17 @@ def _is_person(message: Message) -> bool:
     return message.name is not None or (message.role != "assistant" and message.source in (None, "direct_user"))
 
 
-def _question(messages: Sequence[Message], place: int) -> str | None:
+def _question(messages: Sequence[Message], position: int) -> str | None:
     """The question at the end of the previous message, by another speaker."""
-    message, before = messages[place], messages[place - 1] if place else None
-    if before is None or before.role in SILENT_ROLES or (before.role, before.name) == (message.role, message.name):
+    message, previous = messages[position], messages[position - 1] if position else None
+    if (
+        previous is None
+        or previous.role in SILENT_ROLES
+        or (previous.role, previous.name) == (message.role, message.name)
+    ):
         return None
-    asked = _prose(before.content[-READ_CHARS:])[-1:]
-    return next((one for one in asked if is_question(one) and len(one) < MAX_JOINED), None)
+    ending = _prose(previous.content[-READ_CHARS:])[-1:]
+    return next((sentence for sentence in ending if is_question(sentence) and len(sentence) < MAX_JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
@@ -352,8 +361,8 @@ def _prose(text: str) -> list[str]:
     lines = (unquoted[:-SIGNED] + _CLOSING_LINES.sub("", unquoted[-SIGNED:])).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
-    found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
-    return [one for one in found if len(one) <= LONGEST and any(map(str.isalnum, one))]
+    pieces = (" ".join(sentence.split()) for sentence in whole if not sentence.startswith(("```", "~~~")))
+    return [sentence for sentence in pieces if len(sentence) <= LONGEST and any(map(str.isalnum, sentence))]
 
 
 def _unquoted(quotation: re.Match[str]) -> str:
@@ -365,23 +374,23 @@ def _unquoted(quotation: re.Match[str]) -> str:
 
 def _merge_dependent(pieces: Sequence[str], headings: AbstractSet[str]) -> list[str]:
     """Join sentences that cannot stand alone to the one before them; nothing is joined to a heading, and no heading to it."""
-    found: list[str] = []
+    merged: list[str] = []
     for before, piece in pairwise(("", *pieces)):
         if SMALL_TALK.issuperset(bare_words(piece)):
             continue
-        if found and _RETRACTION.match(piece):
-            found.pop()
+        if merged and _RETRACTION.match(piece):
+            merged.pop()
         elif (
-            found
+            merged
             and headings.isdisjoint((before, piece))
-            and len(found[-1]) + len(piece) < MAX_JOINED
+            and len(merged[-1]) + len(piece) < MAX_JOINED
             and _is_dependent(piece)
-            and not is_question(found[-1])
+            and not is_question(merged[-1])
         ):
-            found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
+            merged[-1] += piece if merged[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
-            found.append(piece)
-    return found
+            merged.append(piece)
+    return merged
 
 
 def _is_dependent(text: str) -> bool:
@@ -400,20 +409,20 @@ def _size(text: str) -> float:
     return (len(text) + WIDTH * len(_WIDE.findall(text))) / WORD
 
 
-def features(one: Candidate) -> dict[str, float]:
+def features(candidate: Candidate) -> dict[str, float]:
     """The features of the model, by name."""
-    text = one.asserted
-    words = bare_words(one.text)
-    known = set(words)
+    text = candidate.asserted
+    words = bare_words(candidate.text)
+    word_set = set(words)
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
     standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
-    first, opens_first = in_first_person(one.text, words), in_first_person(one.text[:2], words[:2])
+    first, opens_first = in_first_person(candidate.text, words), in_first_person(candidate.text[:2], words[:2])
     question, second, orders = (
-        is_question(one.text),
-        not SECOND.isdisjoint(known) or SECOND_WIDE in text,
+        is_question(candidate.text),
+        not SECOND.isdisjoint(word_set) or SECOND_WIDE in text,
         opens in REQUEST_WORDS,
     )
     return {
@@ -425,17 +434,17 @@ def features(one: Candidate) -> dict[str, float]:
         "first": float(first),
         "opens_first": float(opens_first),
         "second": float(second),
-        "this": float(not THIS.isdisjoint(known)),
+        "this": float(not THIS.isdisjoint(word_set)),
         "opens_with_talk": float(opens in SMALL_TALK),
-        "hedge": float(not HEDGE.isdisjoint(known)),
-        "always": float(not ALWAYS.isdisjoint(known) or standing),
+        "hedge": float(not HEDGE.isdisjoint(word_set)),
+        "always": float(not ALWAYS.isdisjoint(word_set) or standing),
         "opens_always": float(opens in ALWAYS),
-        "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
+        "now": float((not NOW.isdisjoint(word_set) and not standing) or any(phrase in text for phrase in NOW_WIDE)),
         "orders": float(orders),
         "only_asks": float((question or second or orders) and not first),
         "symbols": max(0.0, min(symbol_share(text), MOST_SYMBOLS) - ORDINARY_SYMBOLS) * 10,
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
-        "answer": float(one.question is not None),
+        "answer": float(candidate.question is not None),
     }  # fmt: skip
 
 
@@ -454,13 +463,13 @@ def _probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-log_odds))
 
 
-def _statement(one: Candidate, messages: Sequence[Message], worth: float) -> Statement:
-    message = messages[one.place]
-    cited = [messages[one.place - 1], message] if one.question else [message]
+def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) -> Statement:
+    message = messages[candidate.position]
+    cited = [messages[candidate.position - 1], message] if candidate.question else [message]
     least = min(cited, key=_trust)
     assert message.sent_at is not None
     return Statement(
-        text=one.whole,
+        text=candidate.whole,
         message_ids=tuple(str(each.id) for each in cited),
         said_at=message.sent_at,
         speaker=message.name,
@@ -509,9 +518,9 @@ def judgements(indexer: Indexer, texts: Sequence[str]) -> dict[str, Judgement]:
         return {}
     english = [text for text in texts if is_english(text)]
     vectors = zip(english, indexer.documents(english, embedder), strict=True)
-    known = {text: vector for text, vector in vectors if vector is not None}
-    if not known:
+    vector_by_text = {text: vector for text, vector in vectors if vector is not None}
+    if not vector_by_text:
         return {}
-    rows = np.stack([*known.values()])
+    rows = np.stack([*vector_by_text.values()])
     odds = zip(WORTH.log_odds(rows, embedder.id).tolist(), FRAME.log_odds(rows, embedder.id).tolist(), strict=True)
-    return {text: Judgement(*one) for text, one in zip(known, odds, strict=True)}
+    return {text: Judgement(*pair) for text, pair in zip(vector_by_text, odds, strict=True)}
