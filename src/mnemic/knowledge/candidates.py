@@ -256,11 +256,7 @@ def candidates(
     from_model: list[Candidate] = []
     if consultant.available:
         from_model, unrefined = _model_candidates(runtime, consultant, episodes, snapshot)
-        selected = [
-            candidate
-            for candidate in selected
-            if not any(_covers(other.record, candidate.record) for other in from_model)
-        ]
+        selected = [c for c in selected if not any(_covers(other.record, c.record) for other in from_model)]
     distinct: dict[tuple[str, datetime | None], Candidate] = {}
     for candidate in (*from_model, *selected):
         distinct.setdefault((candidate.record.spoken, candidate.record.said_at), candidate)
@@ -273,12 +269,11 @@ def candidates(
 
 def _with_agent(candidate: Candidate, agents: Mapping[str, object]) -> Candidate:
     """The candidate with the agent that all its messages belong to."""
-    agents_named = {agents.get(id_) for id_ in candidate.record.source_ids}
-    if None in agents_named or len(agents_named) != 1:
+    record = candidate.record
+    owners = {agents.get(id_) for id_ in record.source_ids}
+    if None in owners or len(owners) != 1:
         return candidate
-    return replace(
-        candidate, record=replace(candidate.record, metadata={**candidate.record.metadata, AGENT: agents_named.pop()})
-    )
+    return replace(candidate, record=replace(record, metadata={**record.metadata, AGENT: owners.pop()}))
 
 
 def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
@@ -316,9 +311,7 @@ def sentence_about(text: str, terms: AbstractSet[str], statement: str) -> str:
     parts, wrong = sentences(text), terms - {*content_terms(statement)}
     if len(matches := [sentence for sentence in parts if wrong and wrong <= {*content_terms(sentence)}]) == 1:
         return matches[0]
-    alternatives = [
-        sentence for sentence in parts if has_exchanged(sentence, statement) or has_other_value(sentence, statement)
-    ]
+    alternatives = [s for s in parts if has_exchanged(s, statement) or has_other_value(s, statement)]
     return max(alternatives, key=lambda sentence: len(terms & {*content_terms(sentence)}), default=text)
 
 
@@ -337,8 +330,7 @@ def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord
     """What a message says in one sentence, as a memory derived from it."""
     assert message.id is not None
     assert message.sent_at is not None
-    trust = 1.0 if message.trust is None else message.trust
-    source = message.source or "direct_user"
+    source, trust = least_trusted([message])
     return _record(project, sentence, (message.id,), message.sent_at, source, trust, message.name)
 
 
@@ -432,14 +424,10 @@ def _extract(
         consultant.failed += len(answer.unread)
         for number, position in enumerate(group):
             if number not in answer.unread:
-                project = parts[position][1].episode.project
-                extracted = [
-                    _from_model(statement, project, part_messages[position], records)
-                    for statement in answer.statements
-                    if statement.episode == number
-                ]
+                project, messages = parts[position][1].episode.project, part_messages[position]
                 predicted = expected[number] if expected else ""
-                results[position] = [replace(candidate, predicted=predicted) for candidate in extracted]
+                extracted = [statement for statement in answer.statements if statement.episode == number]
+                results[position] = [_from_model(s, project, messages, records, predicted) for s in extracted]
     return results
 
 
@@ -478,8 +466,9 @@ def _known_memories(
 
 
 def _from_model(
-    statement: extraction.Statement, project: str | None, messages: Sequence[Message], known: Sequence[MemoryRecord]
-) -> Candidate:
+    statement: extraction.Statement, project: str | None, messages: Sequence[Message], known: Sequence[MemoryRecord],
+    predicted: str,
+) -> Candidate:  # fmt: skip
     """A statement of the language model as a candidate."""
     cited = [messages[index] for index in statement.messages]
     source, trust = least_trusted(cited)
@@ -493,7 +482,7 @@ def _from_model(
     verdict = None
     if statement.change != "new" and statement.known is not None:
         verdict = (statement.change, known[statement.known].id)
-    return Candidate(record, worth(statement.text), verdict, has_description=bool(statement.keywords))
+    return Candidate(record, worth(statement.text), verdict, bool(statement.keywords), predicted)
 
 
 # Description

@@ -71,9 +71,7 @@ def _enrich(
     """Enrich a batch; returns the number of memories improved."""
     moment = now().astimezone(zone)
     undescribed = [record for record in batch if record.id not in already]
-    described = {
-        record.id: pair for record, pair in zip(undescribed, _describe_batch(consultant, undescribed), strict=True)
-    }
+    described = dict(zip((r.id for r in undescribed), _describe_batch(consultant, undescribed), strict=True))
     pairs = [described.get(record.id, (record, True)) for record in batch]
     records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
     embedder = runtime.indexer.embedder

@@ -106,8 +106,8 @@ def _title(
     messages: Sequence[Message], weights: Mapping[str, float], numbered_sentences: Sequence[tuple[int, str]]
 ) -> str:
     best, chosen = 0.0, ""
-    for message_index, sentence in numbered_sentences:
-        share = (FIRST_FACTOR if message_index == 0 else 1.0) * _share(messages[message_index], sentence)
+    for number, sentence in numbered_sentences:
+        share = (FIRST_FACTOR if number == 0 else 1.0) * _share(messages[number], sentence)
         for clause, opens in _clauses(sentence):
             form = (OPENING_FACTOR if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE_FACTOR)
             weight = sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(clause)))
@@ -122,11 +122,8 @@ def _excerpt(
     messages: Sequence[Message], weights: Mapping[str, float], numbered_sentences: Sequence[tuple[int, str]]
 ) -> str:
     waiting = {
-        index: (
-            _share(messages[message_index], sentence) / (60 + len(sentence)) ** 0.5,
-            dict.fromkeys(content_terms(sentence)),
-        )
-        for index, (message_index, sentence) in enumerate(numbered_sentences)
+        index: (_share(messages[number], text) / (60 + len(text)) ** 0.5, dict.fromkeys(content_terms(text)))
+        for index, (number, text) in enumerate(numbered_sentences)
     }
     chosen: dict[int, str] = {}
     covered, length, threshold = set[str](), 0, 0.0
@@ -140,8 +137,8 @@ def _excerpt(
             break
         threshold = threshold or worth[index] / MIN_SHARE
         covered.update(waiting.pop(index)[1])
-        message_index, sentence = numbered_sentences[index]
-        line = f"{_speaker(messages[message_index])}: {_clip(sentence, SENTENCE)}"
+        number, sentence = numbered_sentences[index]
+        line = f"{_speaker(messages[number])}: {_clip(sentence, SENTENCE)}"
         if not chosen or length + len(line) <= EXCERPT:
             chosen[index] = line
         length += len(line)
@@ -369,9 +366,7 @@ def _prompt_groups(groups: Mapping[int, Sequence[Message]], most: int) -> list[l
     prompts = [[index] for index, kind in kinds.items() if len(kind) == 2]
     for trusted in (True, False):
         indexes = [index for index, kind in kinds.items() if kind == {trusted}]
-        prompts += [
-            [indexes[i] for i in part] for part in episode_batches([len(groups[index]) for index in indexes], most)
-        ]
+        prompts += [[indexes[i] for i in part] for part in episode_batches([len(groups[i]) for i in indexes], most)]
     return prompts
 
 

@@ -17,7 +17,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import STOP_WORDS, content_terms
 from mnemic.types import MemoryType
 
-LONGEST = 20_000
+READ_CHARS = 20_000
 """Characters read of a text."""
 WORDS = 4
 """Most words of a phrase; longer runs are cut."""
@@ -58,17 +58,17 @@ def _runs(text: str) -> Iterator[list[str]]:
         if match["url"] or (len(token) == 1 and not token.isalnum()):
             yield run
             run = []
-        elif pieces := [piece[:8] for piece in _JOINS.split(token) if len(piece) > 1] if _unspaced(token) else []:
+        elif (
+            pieces := [piece[:8] for piece in _JOINS.split(token) if len(piece) > 1]
+            if _IS_UNSPACED.match(token)
+            else []
+        ):
             yield run
             yield from ([piece] for piece in pieces)
             run = []
         else:
             run.append(token.removesuffix("'s").removesuffix("\u2019s"))
     yield run
-
-
-def _unspaced(token: str) -> bool:
-    return not token.isascii() and bool(_IS_UNSPACED.match(token))
 
 
 def _ends_phrase(word: str, before: str, *, english: bool) -> bool:
@@ -124,7 +124,7 @@ def keyphrases(text: str, *, most: int = 5) -> list[str]:
         Distinct phrases of one to four words, none of which lies within another, none only of verbs or numbers; times
         only where there are fewer than three others. Fewer than ``most``, down to none, when the text holds no more.
     """
-    runs = list(_runs(text[:LONGEST]))
+    runs = list(_runs(text[:READ_CHARS]))
     spoken = {word.lower() for run in runs for word in run}
     english = len(spoken) < 6 or any(word in STOP_WORDS and len(word) > 1 for word in spoken)
     written = [phrase for run in runs for phrase in _phrases(run, english=english)]
@@ -152,8 +152,6 @@ SHORT = 200
 SUMMARY = 320
 """Characters of the longest summary."""
 KEYWORDS, TAGS, NAMED = 5, 3, 20
-READ_CHARS = 20_000
-"""Characters read of a text."""
 HEAD_CHARS = 4_000
 """Characters that decide type and category."""
 

@@ -42,7 +42,7 @@ from mnemic.types import (
     Scope,
     Supersede,
 )
-from mnemic.vectors import dot
+from mnemic.vectors import Floats, dot
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "contradiction"]
 
@@ -110,7 +110,7 @@ def reconcile(
     Args:
         record: the new memory.
         existing: the nearest believed or ended memories, which may be about the same subject.
-        cosines: with each of them, shape (len(known),), or None.
+        cosines: with each of them, shape (len(existing),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
     error = _novelty(record, existing, cosines)
@@ -148,7 +148,7 @@ def _novelty(record: MemoryRecord, existing: Sequence[MemoryRecord], cosines: ND
 
 
 @dataclass(slots=True)
-class ReconciliationResult:
+class Reconciliation:
     """Changes and counts of a reconciled batch."""
 
     changes: list[Change] = field(default_factory=list[Change])
@@ -159,9 +159,9 @@ class ReconciliationResult:
         self.counts[name] = self.counts.get(name, 0) + 1
 
 
-def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> ReconciliationResult:
+def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Reconciliation:
     """Compare candidates with known memories one by one, and collect the changes to store."""
-    result = ReconciliationResult(counts={"known": batch.known})
+    result = Reconciliation(counts={"known": batch.known})
     records = [candidate.record for candidate in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
@@ -175,20 +175,12 @@ def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Recon
                 _confirm(runtime, new.record, [twin], snapshot, result)
                 continue
             _supersede_untrusted([twin], snapshot, result)
-        _decide(
-            runtime,
-            new,
-            index,
-            snapshot,
-            result,
-            error=_prediction_error(new, index.vector, vectors.get(new.predicted)),
-        )
+        error = _prediction_error(new, index.vector, vectors.get(new.predicted))
+        _decide(runtime, new, index, snapshot, result, error=error)
     return result
 
 
-def _prediction_error(
-    new: Candidate, vector: NDArray[np.float32] | None, expected: NDArray[np.float32] | None
-) -> float:
+def _prediction_error(new: Candidate, vector: Floats | None, expected: Floats | None) -> float:
     """The prediction error of a candidate, 0 to 1: the share that was not expected; 1 without a prediction."""
     if not new.predicted:
         return 1.0
@@ -197,7 +189,7 @@ def _prediction_error(
 
 
 def _decide(
-    runtime: Runtime, new: Candidate, index: Indexing, snapshot: Snapshot, result: ReconciliationResult, *, error: float
+    runtime: Runtime, new: Candidate, index: Indexing, snapshot: Snapshot, result: Reconciliation, *, error: float
 ) -> None:
     """Decide one candidate and its effect on known memories; ``error`` is that of its prediction."""
     settings, record = runtime.settings.processing, new.record
@@ -211,7 +203,8 @@ def _decide(
         result.count("known")
         _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], snapshot, result)
         return
-    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in nearest[0]}:
+    by_id = {other.id: other for other in nearest[0]}
+    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in by_id:
         outcome, other = new.verdict
         resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
     if not record.pinned:
@@ -220,7 +213,7 @@ def _decide(
     result.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
     result.count("memories")
     snapshot.add(record, index.vector)
-    for change in resolution_changes(record, resolution, {other.id: other for other in nearest[0]}):
+    for change in resolution_changes(record, resolution, by_id):
         result.changes.append(change)
         if isinstance(change, PutLink):
             result.count("contradictions")
@@ -229,7 +222,7 @@ def _decide(
             if change.id != record.id:
                 result.count("updated")
     proposed = [link for link in propose_links(record, *nearest) if link.target not in resolution.of]
-    result.changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
+    result.changes += link_changes(record, proposed, by_id)
 
 
 def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest: Neighbours) -> list[MemoryRecord]:
@@ -246,7 +239,7 @@ def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
     return [records[index] for index in remaining], None if cosines is None else cosines[remaining]
 
 
-def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: ReconciliationResult) -> set[str]:
+def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> set[str]:
     """Supersede untrusted memories that a trusted source restates; returns their ids."""
     for other in others:
         if other.expired_at is None:
@@ -256,11 +249,7 @@ def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, res
 
 
 def _confirm(
-    runtime: Runtime,
-    record: MemoryRecord,
-    others: Sequence[MemoryRecord],
-    snapshot: Snapshot,
-    result: ReconciliationResult,
+    runtime: Runtime, record: MemoryRecord, others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation
 ) -> None:
     """Update a restated memory: said at the later time, true since the earlier one.
 
@@ -280,16 +269,14 @@ def _confirm(
         snapshot.revise(revised)
 
 
-def resolution_changes(
-    record: MemoryRecord, resolution: Resolution, existing: Mapping[str, MemoryRecord]
-) -> list[Change]:
+def resolution_changes(record: MemoryRecord, resolution: Resolution, by_id: Mapping[str, MemoryRecord]) -> list[Change]:
     """Changes of a resolution: supersessions of what it replaces, links to what it contradicts.
 
     A less trusted memory never supersedes a more trusted one: the two are linked as contradicting. Only the reason of
     the first may quote it, or a quotation would remain after the first is erased.
     """
     changes: list[Change] = []
-    for number, other in enumerate(existing[id_] for id_ in resolution.of):
+    for number, other in enumerate(by_id[id_] for id_ in resolution.of):
         outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
         if outcome == "update" and record.trust >= other.trust:
             changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
@@ -305,68 +292,52 @@ def _end_time(record: MemoryRecord, follows: MemoryRecord) -> datetime:
 
 
 def link_changes(
-    record: MemoryRecord, proposed: Sequence[ProposedLink], existing: Mapping[str, MemoryRecord]
+    record: MemoryRecord, proposed: Sequence[ProposedLink], by_id: Mapping[str, MemoryRecord]
 ) -> list[Change]:
     """Proposed links as changes: ``supersedes`` ends the target, unless it was said later or is trusted more.
 
     Only a language model proposes ``supersedes``; by rule, ``reconcile`` decides it.
     """
     changes: list[Change] = []
-    for proposal in proposed:
-        other = existing[proposal.target]
-        if proposal.type == "supersedes":
+    for link in proposed:
+        other = by_id[link.target]
+        if link.type == "supersedes":
             if record.trust >= other.trust and time_said(record) >= time_said(other):
-                changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=proposal.reason))
+                changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=link.reason))
             continue
-        link = Link(
-            source=record.id, target=other.id, type=proposal.type, strength=proposal.strength, reason=proposal.reason
-        )
-        changes.append(PutLink(link=link))
+        edge = Link(source=record.id, target=other.id, type=link.type, strength=link.strength, reason=link.reason)
+        changes.append(PutLink(link=edge))
     return changes
 
 
 SAID_ELSEWHERE = "what it says beside what has ended is another memory, or nothing"
 
 
-def left_of_others(runtime: Runtime, scope: Scope, ended: Sequence[MemoryRecord]) -> list[Change]:
-    """Changes of the memories of the same messages that say what ends beside other things."""
-    ids, ended_sentences = (
-        {memory.id for memory in ended},
-        {sentence for memory in ended for sentence in sentences(memory.content)},
-    )
-    others = [
-        memory
-        for memory in _derived(runtime, scope, {id_ for memory in ended for id_ in memory.source_ids})
-        if memory.id not in ids and not ended_sentences.issuperset(sentences(memory.content))
-    ]
-    return _remainder_changes(runtime, scope, others, ended_sentences)
+def left_of_others(runtime: Runtime, scope: Scope, memories: Sequence[MemoryRecord]) -> list[Change]:
+    """Changes of the memories of the same messages that say beside other things what ends with these memories."""
+    ids, ended = {m.id for m in memories}, {sentence for m in memories for sentence in sentences(m.content)}
+    derived = _derived(runtime, scope, {id_ for m in memories for id_ in m.source_ids})
+    others = [m for m in derived if m.id not in ids and not ended.issuperset(sentences(m.content))]
+    return _revisions(runtime, scope, others, ended)
 
 
 def settle(runtime: Runtime, scope: Scope) -> None:
     """Let what was made of messages go on without what ended meanwhile, here or on another device."""
     messages = runtime.store.knowledge.with_outdated(scope.user)
-    shown_messages = runtime.store.relations.holding(scope.user, messages)
-    ended_sentences = {
-        sentence
-        for message, shown in zip(messages, shown_messages, strict=True)
-        for sentence in _hidden_sentences(message, shown)
-    }
-    if not ended_sentences:
+    shown = runtime.store.relations.holding(scope.user, messages)
+    ended = {sentence for pair in zip(messages, shown, strict=True) for sentence in _hidden_sentences(*pair)}
+    if not ended:
         return
     ids = [str(message.id) for message in messages]
-    changes = _remainder_changes(
-        runtime, scope, [memory for memory in _derived(runtime, scope, ids) if is_made(memory)], ended_sentences
-    )
-    changes += _rewritten_episodes(runtime, scope, ids, ended_sentences)
+    made = [memory for memory in _derived(runtime, scope, ids) if is_made(memory)]
+    changes = [*_revisions(runtime, scope, made, ended), *_episode_changes(runtime, scope, ids, ended)]
     try:
         runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
     except Conflict:  # another process changed an episode: the next run sees it
         return
 
 
-def _rewritten_episodes(
-    runtime: Runtime, scope: Scope, messages: Sequence[str], ended_sentences: AbstractSet[str]
-) -> list[Change]:
+def _episode_changes(runtime: Runtime, scope: Scope, messages: Sequence[str], ended: AbstractSet[str]) -> list[Change]:
     """The next versions of the episodes of messages that tell what is gone."""
     number = runtime.store.user(scope.user)
     assert number is not None
@@ -376,7 +347,7 @@ def _rewritten_episodes(
         for stored in records
         if stored.status != "archived"
         and isinstance(stored.value, Episode)
-        and any(sentence in stored.value.content for sentence in ended_sentences)
+        and any(sentence in stored.value.content for sentence in ended)
         and (remaining := runtime.store.knowledge.messages_of(scope.user, stored.value))
     ]
     return [*episodes.rewritten(runtime, scope.user, outdated)]
@@ -394,29 +365,26 @@ def _derived(runtime: Runtime, scope: Scope, messages: Iterable[str]) -> list[Me
     return [record for record in records.values() if isinstance(record, MemoryRecord)]
 
 
-def _remainder_changes(
-    runtime: Runtime, scope: Scope, records: Iterable[MemoryRecord], ended_sentences: AbstractSet[str]
+def _revisions(
+    runtime: Runtime, scope: Scope, records: Iterable[MemoryRecord], ended: AbstractSet[str]
 ) -> list[Change]:
     """Changes of those memories that hold and have sentences that are gone."""
     remainders = [
-        _without_sentences(record, ended_sentences)
+        _without_sentences(record, ended)
         for record in records
-        if record.expired_at is None
-        and record.status != "archived"
-        and not ended_sentences.isdisjoint(sentences(record.content))
+        if record.expired_at is None and record.status != "archived" and not ended.isdisjoint(sentences(record.content))
     ]
     duplicates = runtime.store.knowledge.duplicates(scope.user, remainders)
+    indexing = runtime.indexer.indexing(remainders, runtime.indexer.embedder)
     return [
         Revise(record=record, indexing=index, left=True)
         if record.content and record.id not in duplicates
         else Archive(id=record.id, reason=SAID_ELSEWHERE)
-        for record, index in zip(
-            remainders, runtime.indexer.indexing(remainders, runtime.indexer.embedder), strict=True
-        )
+        for record, index in zip(remainders, indexing, strict=True)
     ]
 
 
-def _without_sentences(record: MemoryRecord, ended_sentences: AbstractSet[str]) -> MemoryRecord:
+def _without_sentences(record: MemoryRecord, ended: AbstractSet[str]) -> MemoryRecord:
     """The next version of a memory, without some of its sentences."""
-    content = " ".join(sentence for sentence in sentences(record.content) if sentence not in ended_sentences)
+    content = " ".join(sentence for sentence in sentences(record.content) if sentence not in ended)
     return with_new_description(replace(record, content=content, version=record.version + 1, updated_at=now()), record)

@@ -120,12 +120,10 @@ def remember(
     record: MemoryRecord = checked.record
     sources = [runtime.store.get(scope.user, source) for source in record.source_ids]
     if any(source.status == "archived" for source in sources) and (
-        quarantined := set(runtime.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
+        ids := set(runtime.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
     ):
         return Receipt(
-            id=record.id,
-            outcome="rejected",
-            reason=f"{sorted(quarantined)} are in quarantine: admin.release() them first",
+            id=record.id, outcome="rejected", reason=f"{sorted(ids)} are in quarantine: admin.release() them first"
         )
     record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
     if said_at := _said_at(record.content, [source.value for source in sources]):
@@ -151,7 +149,7 @@ def _said_at(content: str, sources: Sequence[object]) -> datetime | None:
 
 
 def statement_of(
-    runtime: Runtime, scope: Scope, replaced: Stored, terms: AbstractSet[str], statement: str
+    runtime: Runtime, scope: Scope, stored: Stored, terms: AbstractSet[str], statement: str
 ) -> MemoryRecord:
     """What a new statement takes the place of: what a memory or a message says of the matter.
 
@@ -161,7 +159,7 @@ def statement_of(
     Raises:
         InvalidInput: it is an episode.
     """
-    value = replaced.value
+    value = stored.value
     if isinstance(value, MemoryRecord):
         return _part_about(value, terms, statement)
     if not isinstance(value, Message):
@@ -176,7 +174,7 @@ def statement_of(
     best = max(derived, key=lambda memory: _shared(memory.content, terms), default=None)
     if best is not None and _shared(best.content, terms) >= _shared(sentence, terms):
         return best
-    return stated(value, sentence, replaced.project)
+    return stated(value, sentence, stored.project)
 
 
 def _shared(text: str, terms: AbstractSet[str]) -> int:
@@ -190,12 +188,8 @@ def _part_about(record: MemoryRecord, terms: AbstractSet[str], statement: str) -
     statement is as long.
     """
     parts = sentences(record.content)
-    if (
-        not is_made(record)
-        or record.expired_at
-        or len(parts) <= len(sentences(statement))
-        or any(map(is_question, parts))
-    ):
+    indivisible = not is_made(record) or record.expired_at or any(map(is_question, parts))
+    if indivisible or len(parts) <= len(sentences(statement)):
         return record
     sentence = sentence_about(record.content, terms, statement)
     return part(record, sentence) if sentence in parts else record
@@ -259,15 +253,13 @@ def _replacing(
 
 def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
     """The receipt of a known statement, naming given fields that were not changed."""
-    existing = runtime.store.get(scope.user, receipt.id).value
-    assert isinstance(existing, MemoryRecord)
-    unchanged = [
-        name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(existing, name)
-    ]
-    unchanged += ["importance"] if record.pinned and record.importance != existing.importance else []
-    unchanged += ["delete_after"] if record.delete_after != existing.delete_after else []
-    if not unchanged:
+    stored = runtime.store.get(scope.user, receipt.id).value
+    assert isinstance(stored, MemoryRecord)
+    fields = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(stored, name)]
+    fields += ["importance"] if record.pinned and record.importance != stored.importance else []
+    fields += ["delete_after"] if record.delete_after != stored.delete_after else []
+    if not fields:
         return receipt
     return replace(
-        receipt, reason=f"{receipt.reason}; its {', '.join(unchanged)} stay as they were: update() changes them"
+        receipt, reason=f"{receipt.reason}; its {', '.join(fields)} stay as they were: update() changes them"
     )

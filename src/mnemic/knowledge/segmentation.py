@@ -7,19 +7,15 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
 from mnemic.text.terms import content_terms
 from mnemic.text.values import to_micros
 from mnemic.types import Message
-from mnemic.vectors import dot
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
+from mnemic.vectors import Floats, Mask, dot
 
 READ_CHARS = 2_000
 """Characters at the beginning and at the end of a message that are searched for cues."""
@@ -141,14 +137,12 @@ READ_FOR_TERMS = 4_000
 """Characters of a message read for words."""
 
 
-def has_embedding(count: int, vectors: Floats | None) -> NDArray[np.bool_]:
+def has_embedding(count: int, vectors: Floats | None) -> Mask:
     """Which messages have an embedding: a row that is finite and not all zeros.
 
     Raises:
         InvalidInput: the number of vectors is not ``count``.
     """
-    import numpy as np
-
     if vectors is None:
         return np.zeros(count, np.bool_)
     if vectors.ndim != 2 or len(vectors) != count:
@@ -172,8 +166,6 @@ def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
     Raises:
         InvalidInput: the number of vectors is not that of the texts.
     """
-    import numpy as np
-
     words = _word_rows(texts)
     if vectors is None:
         return words
@@ -189,15 +181,11 @@ def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
 
 
 def _row_lengths(rows: Floats) -> Floats:
-    import numpy as np
-
     return np.sqrt(np.einsum("ij,ij->i", rows, rows))
 
 
 def _word_rows(texts: Sequence[str]) -> Floats:
     """The distinct content words of each text, hashed to signed slots, at length 1."""
-    import numpy as np
-
     rows = np.zeros((len(texts), WORD_SLOTS), np.float32)
     for row, text in zip(rows, texts, strict=True):
         for term in set(content_terms(text[:READ_FOR_TERMS])):
@@ -209,14 +197,10 @@ def _word_rows(texts: Sequence[str]) -> Floats:
 
 def band(rows: Floats, width: int) -> Floats:
     """The product of each row with those after it: ``band[i, d]`` is row i times row i + d, 0 beyond the end."""
-    import numpy as np
-
-    products = np.zeros((len(rows), width), np.float32)
+    gram = np.zeros((len(rows), width), np.float32)
     for distance in range(min(width, len(rows))):
-        products[: len(rows) - distance, distance] = np.einsum(
-            "ij,ij->i", rows[: len(rows) - distance], rows[distance:]
-        )
-    return products
+        gram[: len(rows) - distance, distance] = np.einsum("ij,ij->i", rows[: len(rows) - distance], rows[distance:])
+    return gram
 
 
 def lengths(products: Floats) -> Floats:
@@ -224,8 +208,6 @@ def lengths(products: Floats) -> Floats:
 
     A run on one subject sums to a long vector; mixed subjects cancel.
     """
-    import numpy as np
-
     count, width = products.shape
     added = np.cumsum(np.concatenate([products[:, :1], 2 * products[:, 1:]], axis=1), axis=1, dtype=np.float64)
     norms = np.zeros((count, width), np.float32)
@@ -243,8 +225,6 @@ def block_depth(products: Floats, sums: Floats) -> Floats:
 
     TextTiling's depth score (Hearst, Computational Linguistics 23(1), 1997) over blocks of two messages; 0 at place 0.
     """
-    import numpy as np
-
     count = len(products)
     depths = np.zeros(count, np.float32)
     if count < 2:
@@ -406,8 +386,6 @@ def begins_episode(
 
 def _novelty(rows: Floats, weights: Weights) -> float:
     """Loss of the summed length because the last message points elsewhere, minus its similarity to the one before."""
-    import numpy as np
-
     before = rows[:-1].sum(0)
     alone = float(np.linalg.norm(before)) + float(np.linalg.norm(rows[-1]))
     return alone - float(np.linalg.norm(before + rows[-1])) - weights.near * float(dot(rows[-2], rows[-1]))
@@ -417,8 +395,6 @@ def boundary_features(
     messages: Sequence[Message], vectors: Floats | None, *, time_gap: timedelta = TIME_GAP
 ) -> BoundaryFeatures:
     """The boundary features of messages of one session without a long pause; ``cut`` weighs them."""
-    import numpy as np
-
     rows = unit_rows([m.content for m in messages], vectors)
     embedded = has_embedding(len(messages), vectors)
     products = band(rows, LONGEST)
@@ -431,10 +407,8 @@ def boundary_features(
     return BoundaryFeatures(sums, near, block_depth(products, sums), _cues(messages, embedded, time_gap), fill[:-1])
 
 
-def _cues(messages: Sequence[Message], embedded: NDArray[np.bool_], time_gap: timedelta) -> Floats:
+def _cues(messages: Sequence[Message], embedded: Mask, time_gap: timedelta) -> Floats:
     """One row per message, one column per name in ``CUES``; the first has no message before it."""
-    import numpy as np
-
     turns = [turn(m.content) for m in messages]
     cues = np.zeros((len(messages), len(CUES)), np.float32)
     for index, current in enumerate(turns):
@@ -447,26 +421,19 @@ def _cues(messages: Sequence[Message], embedded: NDArray[np.bool_], time_gap: ti
 
 
 def _cue_weights(weights: Weights) -> Floats:
-    import numpy as np
-
     return np.array([getattr(weights, name) for name in CUES], np.float32)
 
 
-def cut(features: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
+def cut(part: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
     """The best segmentation of one stretch, by dynamic programming: the start positions, the first 0."""
-    import numpy as np
-
-    count, longest = len(features.near), LONGEST
+    count, longest = len(part.near), LONGEST
     gains = (
-        dot(features.cues, _cue_weights(weights))
-        + weights.depth * features.depth
-        - weights.near * features.near
-        - weights.price
+        dot(part.cues, _cue_weights(weights)) + weights.depth * part.depth - weights.near * part.near - weights.price
     )
     gains[0] = 0.0
-    only_filler = np.less_equal(np.arange(1, longest + 1), features.fill[:, None])
+    only_filler = np.less_equal(np.arange(1, longest + 1), part.fill[:, None])
     totals: NDArray[np.float64] = (
-        features.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
+        part.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
     )
     ending = np.full((count, longest), -np.inf)  # [end - 1, k - 1]: score of an episode of the k messages up to ``end``
     for size in range(1, min(longest, count) + 1):
@@ -537,8 +504,6 @@ def most_similar(vector: Floats | None, candidates: Floats, threshold: float = M
     Raises:
         InvalidInput: the shapes do not fit.
     """
-    import numpy as np
-
     if vector is None or not len(candidates):
         return None
     if vector.ndim != 1 or candidates.ndim != 2 or candidates.shape[1] != len(vector):

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mnemic.knowledge.episodes import least_trusted
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
 from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
@@ -211,19 +212,15 @@ def statements(messages: Sequence[Message], judge: Judge = _by_words_alone) -> l
     citable = [message for message in messages if message.id and message.sent_at]
     scored = [(candidate, _log_odds(features(candidate))) for candidate in candidates(citable)]
     possible = [(candidate, odds) for candidate, odds in scored if _probability(odds) >= POSSIBLE]
-    judged = judge(
-        [*dict.fromkeys(text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)]
-    )
+    texts = (text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)
+    judged = judge([*dict.fromkeys(texts)])
     worths = [(candidate, _probability(odds + _worth_of(candidate, judged))) for candidate, odds in possible]
     chosen = [(candidate, worth) for candidate, worth in worths if worth >= THRESHOLD]
     texts_by_position: dict[int, str] = {}
     for candidate, _ in chosen:
         if candidate.asserted in judged:
             texts_by_position[candidate.position] = f"{texts_by_position.get(candidate.position, '')}\n{candidate.text}"
-    framed = (
-        (_in_frame(candidate, texts_by_position.get(candidate.position, ""), judged), worth)
-        for candidate, worth in chosen
-    )
+    framed = ((_in_frame(c, texts_by_position.get(c.position, ""), judged), worth) for c, worth in chosen)
     return [_statement(candidate, citable, worth) for candidate, worth in framed if candidate]
 
 
@@ -340,14 +337,10 @@ def _is_person(message: Message) -> bool:
 
 def _question(messages: Sequence[Message], position: int) -> str | None:
     """The question at the end of the previous message, by another speaker."""
-    message, previous = messages[position], messages[position - 1] if position else None
-    if (
-        previous is None
-        or previous.role in SILENT_ROLES
-        or (previous.role, previous.name) == (message.role, message.name)
-    ):
+    message, before = messages[position], messages[position - 1] if position else None
+    if before is None or before.role in SILENT_ROLES or (before.role, before.name) == (message.role, message.name):
         return None
-    ending = _prose(previous.content[-READ_CHARS:])[-1:]
+    ending = _prose(before.content[-READ_CHARS:])[-1:]
     return next((sentence for sentence in ending if is_question(sentence) and len(sentence) < MAX_JOINED), None)
 
 
@@ -466,7 +459,7 @@ def _probability(log_odds: float) -> float:
 def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) -> Statement:
     message = messages[candidate.position]
     cited = [messages[candidate.position - 1], message] if candidate.question else [message]
-    least = min(cited, key=_trust)
+    source, trust = least_trusted(cited)
     assert message.sent_at is not None
     return Statement(
         text=candidate.whole,
@@ -474,13 +467,9 @@ def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) 
         said_at=message.sent_at,
         speaker=message.name,
         worth=round(worth, 3),
-        source=least.source or "direct_user",
-        trust=_trust(least),
+        source=source,
+        trust=trust,
     )
-
-
-def _trust(message: Message) -> float:
-    return 1.0 if message.trust is None else message.trust
 
 
 WORTH = LinearProbe(

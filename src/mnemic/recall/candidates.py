@@ -19,7 +19,7 @@ from mnemic.stores.sql.rows import importances
 from mnemic.text import english
 from mnemic.text.terms import index_terms, query_terms
 from mnemic.types import Query, RecordFilter
-from mnemic.vectors import Floats, Rows, ascending, top
+from mnemic.vectors import Floats, Mask, Rows, ascending, top
 
 WINDOW = 3
 HERE = WINDOW
@@ -64,17 +64,17 @@ class Pool:
     dense_before: Floats
     dense_session: Floats
     dense_reply: Floats
-    agent: NDArray[np.bool_]
-    assisted: NDArray[np.bool_]
-    echo: NDArray[np.bool_]
-    unanswered: NDArray[np.bool_]
+    agent: Mask
+    assisted: Mask
+    echo: Mask
+    unanswered: Mask
     bm25: Floats
     counts: Floats
     lengths: Floats
-    in_session: NDArray[np.bool_]
+    in_session: Mask
     idf: Floats
     mean_length: float
-    speaker: NDArray[np.bool_]
+    speaker: Mask
     traits: NDArray[np.int32]
     query_traits: int
     need: float
@@ -128,7 +128,7 @@ class AnalysedQuery:
     cosines: Cosines | None
     speakers: Sequence[int]
     need: float
-    hidden: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict[int, NDArray[np.bool_]])
+    hidden: Mapping[int, Mask] = field(default_factory=dict[int, Mask])
 
     @property
     def meaning(self) -> Floats | None:
@@ -155,9 +155,7 @@ def analyse_query(
     return AnalysedQuery(query, terms, periods, corpus, words, cosines, _named_speakers(view, query.text), need)
 
 
-def without_terms(
-    question: AnalysedQuery, hidden: Mapping[int, NDArray[np.bool_]], shares: Mapping[int, float]
-) -> AnalysedQuery:
+def without_terms(question: AnalysedQuery, hidden: Mapping[int, Mask], shares: Mapping[int, float]) -> AnalysedQuery:
     """A query for which rows have no hidden terms.
 
     Args:
@@ -170,7 +168,7 @@ def without_terms(
     return replace(question, words=words, hidden=hidden)
 
 
-def candidates(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], size: int) -> Rows:
+def candidates(view: View, question: AnalysedQuery, allowed: Mask, size: int) -> Rows:
     """The best rows of both searches, those said in a period that the query names, and the turns around the leaders;
     ascending.
     """
@@ -261,9 +259,7 @@ class _TurnCosines(NamedTuple):
     reply: Floats
 
 
-def _turn_cosines(
-    c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: NDArray[np.bool_]
-) -> _TurnCosines:
+def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: Mask) -> _TurnCosines:
     """The cosines that the signals read; turns that only echo the query lend theirs to no other."""
     meaning = question.meaning
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
@@ -286,8 +282,8 @@ def _echoes(
     shared: NDArray[np.integer[Any] | np.floating[Any]],
     *,
     questions: bool,
-    extra: NDArray[np.bool_] | int = ECHO_EXTRA_TERMS,
-) -> NDArray[np.bool_]:
+    extra: Mask | int = ECHO_EXTRA_TERMS,
+) -> Mask:
     """Mask of the questions that say little but the words of the query, and of other turns that say nothing else.
 
     Args:
@@ -302,13 +298,13 @@ def _echoes(
     return (shared > 0) & (repeats if questions else repeats | (added <= 0))
 
 
-def _unanswered(columns: Columns, rows: Rows, around: Rows, counts: Floats) -> NDArray[np.bool_]:
+def _unanswered(columns: Columns, rows: Rows, around: Rows, counts: Floats) -> Mask:
     """Mask of the questions that have all words of the query and no others, after which nobody else says anything."""
     repeats = _echoes(columns, rows, counts.sum(axis=1), questions=True, extra=columns.speaker[rows] > 0)
     return repeats & (counts > 0).all(axis=1) & ~_followed_by_others(columns, rows, around)
 
 
-def _followed_by_others(columns: Columns, rows: Rows, around: Rows) -> NDArray[np.bool_]:
+def _followed_by_others(columns: Columns, rows: Rows, around: Rows) -> Mask:
     """Mask of the turns after which somebody else says something, soon; true of what is no turn."""
     after = around[:, HERE + 1 :]
     speakers, agents = columns.padded("speaker")[after], columns.agents[after]
@@ -327,9 +323,7 @@ def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> 
     return array
 
 
-def _term_counts(
-    view: View, question: AnalysedQuery, rows: Rows, around: Rows
-) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def _term_counts(view: View, question: AnalysedQuery, rows: Rows, around: Rows) -> tuple[Floats, Mask, Floats]:
     """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
     c, terms = view.columns, question.terms
     counts = np.zeros((*around.shape, len(terms)), np.float32)
@@ -347,7 +341,7 @@ def _term_counts(
     return counts, in_session, idf
 
 
-def _session_cosines(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows: Rows) -> Floats:
+def _session_cosines(c: Columns, dense: Floats, corpus: Mask, rows: Rows) -> Floats:
     """The highest cosine of a live record in the conversation of each row; its own outside of a conversation."""
     group = c.group[rows]
     in_pool = np.zeros(c.groups, np.bool_)

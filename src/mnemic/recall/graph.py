@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
+from mnemic.indexes.catalog import DAY
 from mnemic.recall.results import Visibility
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
@@ -46,8 +47,6 @@ def link_strength(
 
 SEEDS = 10
 """First hits from which links are followed."""
-DAY = 86_400_000_000
-"""In microseconds."""
 LINK_DECAY = 0.7
 """Factor per link."""
 

@@ -378,13 +378,13 @@ def latest_statements(
         most: how many of the first are wanted; those that update them are added.
     """
     first = range(min(most, len(texts)))
-    pairs = [(old, new) for old in first for new in _later_updates(old, texts, times, alike, updates)]
+    pairs = [(old, new) for old in first for new in _updates_of(old, texts, times, alike, updates)]
     indexes = sorted({*first, *(new for _, new in pairs)})
     positions = {index: n for n, index in enumerate(indexes)}
     return [indexes[n] for n in ordered(len(indexes), [(positions[old], positions[new]) for old, new in pairs])]
 
 
-def _later_updates(
+def _updates_of(
     index: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats
 ) -> list[int]:
     """The later statements that update one."""
@@ -431,9 +431,7 @@ def log_odds_of_update(texts: Sequence[str], vectors: Floats, model: str | None)
     probe, weights = _update_weights()
     odds = probe.log_odds(vectors, model)
     if model in DEFAULT_MODELS:
-        odds = odds + np.array(
-            [sum(weights.get(phrase, 0.0) for phrase in phrases(text)) for text in texts], np.float32
-        )
+        odds = odds + np.array([sum(weights.get(p, 0.0) for p in phrases(text)) for text in texts], np.float32)
     return odds
 
 
@@ -462,7 +460,7 @@ def _eased(cosines: Floats, base: float) -> Floats:
     return eased(np.asarray(cosines, np.float64), base).astype(np.float32)
 
 
-def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
+def _among_people(view: View, pool: Pool) -> Mask:
     """Which candidates are turns of a conversation among several people, without an assistant."""
     turns = ~pool.assisted & ~pool.agent & (view.columns.kind[pool.rows] == KINDS["message"])
     speakers = view.columns.speaker[pool.rows][turns]

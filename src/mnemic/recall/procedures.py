@@ -132,7 +132,9 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
     docs = runtime.store.docs_of(scope.user, [*hits])
     visible = allowed_rows(runtime, scope, replace(filters, role="assistant", speaker=None), view)
     answers = _answers(view, docs.values(), visible)
-    trusted = _trusted(runtime, view, {*answers, *(doc for answer_docs in answers.values() for doc in answer_docs)})
+    read = sorted({*answers, *(doc for answer_docs in answers.values() for doc in answer_docs)})
+    values = {doc: stored.value for doc, stored in runtime.store.fetch(view.user, read).items()}
+    trusted = {doc: m for doc, m in values.items() if isinstance(m, Message) and is_trusted(m.trust)}
     answered = [
         (hit, answers[docs[id_]]) for id_, hit in hits.items() if docs.get(id_) in trusted and answers[docs[id_]]
     ]
@@ -144,15 +146,6 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
         taken.update(answer_docs)
         if uses := [use for message in usable for use in tools_used(message.metadata)]:
             yield Run(hit, uses, max(message.sent_at for message in usable if message.sent_at))
-
-
-def _trusted(runtime: Runtime, view: View, docs: Iterable[int]) -> dict[int, Message]:
-    """The trusted messages among docs."""
-    return {
-        doc: message
-        for doc, stored in runtime.store.fetch(view.user, sorted(docs)).items()
-        if isinstance(message := stored.value, Message) and is_trusted(message.trust)
-    }
 
 
 def _answers(view: View, docs: Iterable[int], visible: Mask) -> dict[int, list[int]]:

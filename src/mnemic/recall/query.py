@@ -48,11 +48,6 @@ def _mood(value: object) -> Emotion | str | None:
     return None if value is None else validation.emotion("mood", value)
 
 
-def _stored_value(value: object) -> object:
-    """A metadata value as it is stored."""
-    return clean(value) if isinstance(value, str) else value
-
-
 def categories(value: object, existing: Callable[[], Collection[str]]) -> tuple[str, ...] | None:
     """The categories to filter by.
 
@@ -109,12 +104,9 @@ def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds:
     metadata = filters.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
-    stored_metadata = {
-        clean(str(key)): _stored_value(v) for key, v in cast("Mapping[object, object]", metadata or {}).items()
-    }
-    stored_metadata |= (
-        {AGENT: agent} if (agent := validation.optional("agent", filters.get("agent"))) is not None else {}
-    )
+    items = cast("Mapping[object, object]", metadata or {}).items()
+    stored = {clean(str(key)): clean(value) if isinstance(value, str) else value for key, value in items}
+    stored |= {AGENT: agent} if (agent := validation.optional("agent", filters.get("agent"))) is not None else {}
     return RecordFilter(
         kinds=cast("tuple[Kind, ...]", validation.choice("kinds", filters.get("kinds", kinds), get_args(Kind)) or ()),
         reach=reach,
@@ -124,7 +116,7 @@ def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds:
         types=validation.choice("types", filters.get("types"), get_args(MemoryType)),
         category=validation.words_or_none("category", filters.get("category")),
         tags=validation.words_or_none("tags", filters.get("tags")),
-        metadata=stored_metadata or None,
+        metadata=stored or None,
         status=validation.choice("status", filters.get("status"), get_args(Status)),
         role=validation.optional("role", filters.get("role")),
         speaker=validation.optional("speaker", filters.get("speaker")),
@@ -171,10 +163,8 @@ def query(
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if "quarantined" in (validation.words_or_none("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
-    min_relevance = filters.get("min_relevance")
-    least, best = (
-        relevance_limits if min_relevance is None else (validation.number("min_relevance", min_relevance), 0.0)
-    )
+    limit = filters.get("min_relevance")
+    least, best = relevance_limits if limit is None else (validation.number("min_relevance", limit), 0.0)
     moment, min_similarity = validation.micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
 from mnemic.indexes import keyword as scoring
+from mnemic.indexes.catalog import DAY
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.text import english
 from mnemic.text.values import shown
@@ -30,7 +31,6 @@ _LONGEST = 25
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
 _ELSE = 3.2
-_MICROSECONDS_A_DAY = 86_400_000_000
 
 
 def dense(pool: Pool) -> Floats:
@@ -160,7 +160,7 @@ def importance(pool: Pool) -> Floats:
 
 def recency(pool: Pool) -> Floats:
     """Halved every 30 days, 0 to 1; in whole days, so that repeating a query gives the same result."""
-    days = np.maximum(pool.now - pool.times, 0) // _MICROSECONDS_A_DAY
+    days = np.maximum(pool.now - pool.times, 0) // DAY
     return np.exp2(-days / _HALF_LIFE_DAYS).astype(np.float32)
 
 

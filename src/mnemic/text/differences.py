@@ -125,10 +125,8 @@ def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names
         return True
     for text, other, other_terms in ((*texts, terms[1]), (*reversed(texts), terms[0])):
         if opening := _OPENING.match(text.lower()):
-            noun_terms = content_terms(opening[1])
-            if (noun_terms and noun_terms[0] not in other_terms) or (
-                "-" in opening[1] and opening[1] not in other.lower()
-            ):
+            nouns = content_terms(opening[1])
+            if (nouns and nouns[0] not in other_terms) or ("-" in opening[1] and opening[1] not in other.lower()):
                 return True
     return False
 
@@ -148,10 +146,7 @@ def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
         if (first[a] < first[b]) == (second[a] < second[b]):
             continue
         for c in shared:
-            ranks = [
-                (positions[c] > min(positions[a], positions[b])) + (positions[c] > max(positions[a], positions[b]))
-                for positions in (first, second)
-            ]
+            ranks = [sum(positions[c] > positions[term] for term in (a, b)) for positions in (first, second)]
             if c not in (a, b) and ranks[0] == ranks[1] and not any(_is_enumerated(a, b, text) for text in texts):
                 return True
     return False
@@ -351,10 +346,8 @@ def _exchanges_words(unit: str, statement: str, matter_terms: AbstractSet[str]) 
     )
     if max(len(unit_terms), len(statement_terms)) > _MAX_ALIGNED:
         return True
-    return any(
-        {*part} - {*statement_terms} and {*counterpart} - {*unit_terms}
-        for part, counterpart in _differing_parts(unit_terms, statement_terms)
-    )
+    pairs = _differing_parts(unit_terms, statement_terms)
+    return any({*part} - {*statement_terms} and {*other} - {*unit_terms} for part, other in pairs)
 
 
 def _units(text: str, ignored: AbstractSet[str]) -> list[str]:

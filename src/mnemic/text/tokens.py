@@ -81,6 +81,7 @@ def _tiktoken(name: str) -> Callable[[str], int] | None:
 
 
 def _count(encoding: Encoding, text: str) -> int:
+    """The tokens of a text; no closure, because results are pickled with their counter."""
     return len(encoding.encode(text, disallowed_special=()))
 
 

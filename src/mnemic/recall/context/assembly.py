@@ -36,7 +36,6 @@ from mnemic.types import (
     Stored,
 )
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
-from mnemic.types.literals import PREFERENCE as KEY
 
 T = TypeVar("T")
 
@@ -196,28 +195,23 @@ def build_context(
         frame = replace(frame, evidence=result.evidence)
     hits = _cut(result.hits, query, frame)
     packed = context.pack(hits, frame)
-    packed_context = packed.context
-    more = hits_for(max_tokens, SHORT_TOKENS)
-    if (
-        query is not None
-        and not packed_context.truncated
-        and query.k <= len(result.hits) + len(preference_hits)
-        and query.k < more
-    ):
+    draft = packed.context
+    count, more = len(result.hits) + len(preference_hits), hits_for(max_tokens, SHORT_TOKENS)
+    if query is not None and not draft.truncated and query.k <= count and query.k < more:
         return build_context(
             runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens, procedures=procedures
         )
     original = {hit.id: hit for hit in result.hits}
-    shown = (*(original[hit.id] for hit in packed_context.hits), *preference_hits)
+    shown = (*(original[hit.id] for hit in draft.hits), *preference_hits)
     if is_counted():
         runtime.delivered.note(scope, [hit.id for hit in shown])
-    background = _background(runtime, scope, packed_context.hits, filters.known_at)
-    prompt = context.annotate(packed.lines, background, frame) if packed_context.hits else ""
-    cut = any(hit.text != original[hit.id].text for hit in packed_context.hits)
+    background = _background(runtime, scope, draft.hits, filters.known_at)
+    prompt = context.annotate(packed.lines, background, frame) if draft.hits else ""
+    cut = any(hit.text != original[hit.id].text for hit in draft.hits)
     return replace(
-        packed_context, truncated=packed_context.truncated or cut, hits=shown, found=result,
-        memories=(*packed_context.memories, *map(summary_of, preference_hits)), evidence=result.evidence,
-        left_out=result.left_out + len(result.hits) - len(packed_context.hits), prompt=prompt,
+        draft, truncated=draft.truncated or cut, hits=shown, found=result,
+        memories=(*draft.memories, *map(summary_of, preference_hits)), evidence=result.evidence,
+        left_out=result.left_out + len(result.hits) - len(draft.hits), prompt=prompt,
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
 
@@ -246,7 +240,7 @@ def _preferences_for(
     query_words = set(content_terms(query.text))
     parts: tuple[list[MemoryRecord], list[MemoryRecord]] = [], []
     for record in preferences:
-        terms = set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " ")))
+        terms = set(content_terms(str(record.metadata[PREFERENCE]).replace("_", " ").replace(".", " ")))
         parts[0 if terms and terms <= query_words else 1].append(record)
     return parts
 
@@ -256,7 +250,7 @@ def _current(preferences: Iterable[MemoryRecord], project: str | None) -> list[M
     in_scope = [record for record in preferences if record.project in (project, None)]
     by_key: dict[str, MemoryRecord] = {}
     for record in sorted(in_scope, key=lambda record: (record.project is None, -record.created_at.timestamp())):
-        by_key.setdefault(record.metadata[KEY], record)
+        by_key.setdefault(record.metadata[PREFERENCE], record)
     return [*by_key.values()]
 
 
@@ -364,10 +358,8 @@ def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most
     """The latest messages, newest first, without what was forgotten of them or has ended."""
     messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
     standings = runtime.store.relations.standing(scope.user, messages, filters)
-    hits = [
-        hit_from(Stored(kind="message", value=standing.message, status="short_term", project=None), sequence=n)
-        for n, standing in enumerate(standings)
-    ]
+    stored = [Stored(kind="message", value=s.message, status="short_term", project=None) for s in standings]
+    hits = [hit_from(message, sequence=n) for n, message in enumerate(stored)]
     holds = {hit.id: standing.holds for hit, standing in zip(hits, standings, strict=True)}
     return _mark_superseded(runtime, scope, [*reversed(hits)], holds, filters)
 
@@ -383,11 +375,9 @@ def _mark_superseded(
     later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
     superseding_docs = sorted({doc for docs in later.values() for doc in docs})
     ids = runtime.store.relations.ids(view.user, superseding_docs, archived=True)
-    successor_ids = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    ended = {
-        id_ for id_, doc in docs.items() if not successor_ids[id_] and validity.ended(doc, filters.at, filters.known_at)
-    }
+    new_ids = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
+    ended = {id_ for id_, doc in docs.items() if not new_ids[id_] and validity.ended(doc, filters.at, filters.known_at)}
     return [
-        with_end(replace(hit, superseded_by=successor_ids.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
+        with_end(replace(hit, superseded_by=new_ids.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
         for hit in hits
     ]

@@ -486,9 +486,7 @@ def uncovered(lines: Sequence[Line], others: Sequence[Line]) -> tuple[Line, ...]
     for other in others:
         days.setdefault(day_of(other.hit.sent_at), []).append(other)
     return tuple(
-        line
-        for line in lines
-        if not any(_covers(covering, line.hit) for covering in days.get(day_of(line.hit.sent_at), ()))
+        line for line in lines if not any(_covers(other, line.hit) for other in days.get(day_of(line.hit.sent_at), ()))
     )
 
 
