@@ -550,8 +550,8 @@ def _is_file(token: str) -> bool:
     if not stem or stem == ".env":
         return len(token) > 3 and extension.islower()
     product = extension == "js" and (stem.lower() in {"node", "next", "nuxt"} or stem.lower() in _SOFTWARE_TERMS)
-    known = extension.lower() in _EXTENSIONS and _is_part(stem) and len(stem) > (len(extension) == 1)
-    return known and not product and any(map(str.isalpha, stem))
+    is_named = extension.lower() in _EXTENSIONS and _is_part(stem) and len(stem) > (len(extension) == 1)
+    return is_named and not product and any(map(str.isalpha, stem))
 
 
 def _is_path(token: str) -> bool:

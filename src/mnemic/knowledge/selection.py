@@ -191,12 +191,12 @@ Judge = Callable[[Sequence[str]], Mapping[str, Judgement]]
 """Judges sentences; those that it cannot judge are missing."""
 
 
-def _by_words_alone(texts: Sequence[str]) -> Mapping[str, Judgement]:
+def _no_judgements(texts: Sequence[str]) -> Mapping[str, Judgement]:
     del texts
     return {}
 
 
-def statements(messages: Sequence[Message], judge: Judge = _by_words_alone) -> list[Statement]:
+def statements(messages: Sequence[Message], judge: Judge = _no_judgements) -> list[Statement]:
     """Select statements worth a memory; deterministic.
 
     Only persons make statements: users, and speakers with a name. From an assistant, a tool or a document nothing is
@@ -263,7 +263,7 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         texts = _merge_dependent(pieces, titles)
         question = _question(messages, position) if len(texts) == 1 and _is_short_answer(texts[0]) else None
         ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
-        frame = _frames(ends[0]) * ends[0], _refers(ends[1]) * ends[1]
+        frame = _frames(ends[0]) * ends[0], _refers_back(ends[1]) * ends[1]
         whole = (text for text in texts if not (is_question(text) or text.endswith(":") or text in titles))
         yield from (Candidate(text, position, question, ends, frame) for text in whole)
 
@@ -295,7 +295,7 @@ def _frames(opening: str) -> bool:
     return bool(_INTRODUCED.search(opening)) or not (_is_own(opening) or calls)
 
 
-def _refers(ending: str) -> bool:
+def _refers_back(ending: str) -> bool:
     """Whether an ending is a question or request that points at the words before it: "Can you translate this?"."""
     words = bare_words(ending)
     asks = bool(words) and (

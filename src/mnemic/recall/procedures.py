@@ -132,8 +132,8 @@ def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Seque
     docs = runtime.store.docs_of(scope.user, [*hits])
     visible = allowed_rows(runtime, scope, replace(filters, role="assistant", speaker=None), view)
     answers = _answers(view, docs.values(), visible)
-    read = sorted({*answers, *(doc for answer_docs in answers.values() for doc in answer_docs)})
-    values = {doc: stored.value for doc, stored in runtime.store.fetch(view.user, read).items()}
+    message_docs = sorted({*answers, *(doc for answer_docs in answers.values() for doc in answer_docs)})
+    values = {doc: stored.value for doc, stored in runtime.store.fetch(view.user, message_docs).items()}
     trusted = {doc: m for doc, m in values.items() if isinstance(m, Message) and is_trusted(m.trust)}
     answered = [
         (hit, answers[docs[id_]]) for id_, hit in hits.items() if docs.get(id_) in trusted and answers[docs[id_]]

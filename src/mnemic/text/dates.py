@@ -389,7 +389,7 @@ def named_periods(query: str, today: int, years: Sequence[int], *, loosely: bool
     mentions = sorted(_mentions(lowered, today, years))
     if not loosely:
         mentions = [mention for mention in mentions if not _LATELY.match(lowered, mention.start)]
-    return _distinct(_joined(lowered, mentions, today)) if mentions else _foreign_periods(query, today)
+    return _distinct(_combined_periods(lowered, mentions, today)) if mentions else _foreign_periods(query, today)
 
 
 def _mentions(lowered: str, today: int, years: Sequence[int]) -> list[Mention]:
@@ -404,7 +404,7 @@ def _mentions(lowered: str, today: int, years: Sequence[int]) -> list[Mention]:
     return relative_mentions(lowered, today, is_question=True)[0][:MOST_PERIODS]
 
 
-def _joined(text: str, mentions: Sequence[Mention], today: int) -> Iterator[Period]:
+def _combined_periods(text: str, mentions: Sequence[Mention], today: int) -> Iterator[Period]:
     """The periods of a text whose times are named in this order, with those that one begins and another ends as one."""
     index = 0
     while index < len(mentions):
@@ -414,15 +414,15 @@ def _joined(text: str, mentions: Sequence[Mention], today: int) -> Iterator[Peri
         spans = opening is not None and opening[4] in ("between", "from")
         link = _AND.fullmatch(text, end, mentions[index].start) if index < len(mentions) else None
         if periods and link and (spans or link[1] != "and"):
-            yield from _spanned(periods, mentions[index].periods, today)
+            yield from _spans(periods, mentions[index].periods, today)
             index += 1
         elif opening is None or spans or not periods:
             yield from periods
         else:
-            yield _bounded(opening, periods, today)
+            yield _bounded_period(opening, periods, today)
 
 
-def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], today: int) -> Iterator[Period]:
+def _spans(firsts: Sequence[Period], lasts: Sequence[Period], today: int) -> Iterator[Period]:
     """From the latest first day to each last day after one; to the day it is asked where there is none yet."""
     starts, ends = [start for start, _ in firsts], [end for _, end in lasts]
     if starts and ends and min(starts) > max(ends):
@@ -432,7 +432,7 @@ def _spanned(firsts: Sequence[Period], lasts: Sequence[Period], today: int) -> I
             yield max(begun), end
 
 
-def _bounded(opening: re.Match[str], periods: Sequence[Period], today: int) -> Period:
+def _bounded_period(opening: re.Match[str], periods: Sequence[Period], today: int) -> Period:
     """What lasts from or to the latest of the periods that has begun, or is so long before or after it."""
     start, end = max((period for period in periods if period[0] <= today), default=periods[0])
     before = opening[4] == "before"

@@ -177,7 +177,7 @@ def names(text: str) -> list[str]:
         if free and (_is_marked(word) if shouted else _starts_name(tokens, index, text, capitalised)):
             end = _end(tokens, index, text)
             last, start = tokens[end - 1]
-            name = _unpossessed(text[offset : start + len(last)])
+            name = _without_possessive(text[offset : start + len(last)])
             if end - index > 1 or name.lower() not in TITLES:
                 matches.append((offset, name))
             index = end
@@ -191,18 +191,18 @@ def _is_shouted(text: str) -> bool:
     return capitals > 8 and capitals > 0.7 * max(sum(map(str.isalpha, text)), 13)
 
 
-def _unpossessed(word: str) -> str:
+def _without_possessive(word: str) -> str:
     """The word without the mark of a possessive: Ana's, Carlos'."""
     return word.removesuffix("'s").removesuffix("\u2019s").rstrip("'\u2019")
 
 
 def _is_marked(word: str) -> bool:
-    return bool(_MARKED.search(_unpossessed(word)))
+    return bool(_MARKED.search(_without_possessive(word)))
 
 
 def _is_capital(word: str) -> bool:
     """Whether a word can be part of a name: Ana, O'Brien, but not I'm or Monday."""
-    bare = _unpossessed(word)
+    bare = _without_possessive(word)
     if len(bare) < 2 or not bare[0].isupper() or bare.lower() in _NEVER or bare.lower() in _CALENDAR:
         return False
     contracted = bare != word and bare.lower() in STOP_WORDS  # that's, it's
@@ -216,7 +216,7 @@ def _starts_name(tokens: Sequence[tuple[str, int]], index: int, text: str, capit
         return True
     if not _is_capital(word):
         return False
-    bare = _unpossessed(word).lower()
+    bare = _without_possessive(word).lower()
     if bare in STOP_WORDS and not word.isupper():
         return False
     if not _is_sentence_start(text, offset):
@@ -255,7 +255,7 @@ def _end(tokens: Sequence[tuple[str, int]], index: int, text: str) -> int:
         gap = text[offset + len(last) : start]
         if word == "." and not gap and (last.lower() in TITLES or (len(last) == 1 and last.isupper())):
             end = ahead + 1
-        elif gap != " " or (ahead == end and _unpossessed(last) != last):
+        elif gap != " " or (ahead == end and _without_possessive(last) != last):
             break
         elif _is_capital(word) or (ahead == end and word[0].isdigit() and not _COUNTED.match(text, start + len(word))):
             end = ahead + 1

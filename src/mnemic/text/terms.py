@@ -108,7 +108,7 @@ def _fold(word: str) -> str:
     )
 
 
-def _uncontracted(piece: str) -> str:
+def _without_contraction(piece: str) -> str:
     word, apostrophe, end = piece.rpartition("'")
     contracted = apostrophe and end in _CONTRACTED
     return _WHOLE.get(piece) or (word if contracted else piece).replace("'", "")
@@ -128,7 +128,7 @@ def _words(text: str) -> list[str]:
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
             words.append(piece.replace(",", "")[:MAX_TERM])
-        elif word := _fold(_uncontracted(piece) if "'" in piece else piece):
+        elif word := _fold(_without_contraction(piece) if "'" in piece else piece):
             words.append(word[:MAX_TERM])
     return words
 

@@ -131,7 +131,7 @@ def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "
         return text[:most]
     widths = [following[0] - span[0] for span, following in pairwise(parts)] + [parts[-1][1] - parts[-1][0]]
     runs = _runs(widths, _worths(text, parts, weights, nearest), most)
-    return _joined(text, parts, _expanded(widths, runs or [range(1)], most))
+    return _spans_text(text, parts, _expand(widths, runs or [range(1)], most))
 
 
 def _worths(text: str, parts: Sequence[Span], weights: Mapping[str, float], nearest: str) -> list[dict[str, float]]:
@@ -182,7 +182,7 @@ def _best_run(
     return highest, best_run
 
 
-def _expanded(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
+def _expand(widths: Sequence[int], passages: Sequence[range], most: int) -> list[int]:
     """The spans of passages, and evenly what follows and precedes each, within ``most`` characters; ascending."""
     shown = {index for passage in passages for index in passage}
     room = most - sum(widths[index] for index in shown) - len(BETWEEN) * (len(passages) - 1)
@@ -201,7 +201,7 @@ def _expanded(widths: Sequence[int], passages: Sequence[range], most: int) -> li
     return sorted(shown)
 
 
-def _joined(text: str, parts: Sequence[Span], shown: Sequence[int]) -> str:
+def _spans_text(text: str, parts: Sequence[Span], shown: Sequence[int]) -> str:
     """The text of spans, with a mark for what is left out."""
     pieces = [text[parts[shown[0]][0] : parts[shown[0]][1]]]
     for last, index in pairwise(shown):

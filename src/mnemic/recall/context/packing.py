@@ -142,10 +142,10 @@ def dates_of(times: Sequence[datetime]) -> str:
         return UNDATED.lower()
     many = len(days) > DAYS_NAMED
     days = [days[0], days[-1]] if many else days
-    shown = [_day_before(day, later) for day, later in pairwise(days)] + [date_of(days[-1])]
+    texts = [_day_before(day, later) for day, later in pairwise(days)] + [date_of(days[-1])]
     if many:
-        return " to ".join(shown)
-    return f"on {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+        return " to ".join(texts)
+    return f"on {' and '.join(filter(None, (', '.join(texts[:-1]), texts[-1])))}"
 
 
 def _day_before(day: date, later: date) -> str:
@@ -432,25 +432,25 @@ def _render(lines: Iterable[Line], frame: Frame) -> str:
 def choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
     """Greedy by rank: an added hit never drops a better one, and a hit that does not fit is skipped."""
     chosen: list[Line] = []
-    shown: dict[str, list[int]] = {}
+    day_indexes: dict[str, list[int]] = {}
     count = frame.count
     used = count(_render([], frame)) + 1
     for hit in hits:
         day = day_of(hit.sent_at)
-        if any(_covers(chosen[index], hit) for index in shown.get(day, ())):
+        if any(_covers(chosen[index], hit) for index in day_indexes.get(day, ())):
             chosen.append(Line(hit, ""))
             continue
-        header = 0 if day in shown else count(f"{day}:\n")
+        header = 0 if day in day_indexes else count(f"{day}:\n")
         for text in (hit.text, hit.summary):
             if text is None or cannot_fit(text, frame):
                 continue
             line = Line(hit, line_of(hit, frame.fence, text), text)
-            covered = [index for index in shown.get(day, ()) if _covers(line, chosen[index].hit)]
+            covered = [index for index in day_indexes.get(day, ()) if _covers(line, chosen[index].hit)]
             cost = header + count(line.text + "\n") - sum(count(chosen[index].text + "\n") for index in covered)
             if used + cost <= frame.max_tokens:
                 for index in covered:
                     chosen[index] = replace(chosen[index], text="")
-                shown[day] = [index for index in shown.get(day, ()) if index not in covered] + [len(chosen)]
+                day_indexes[day] = [index for index in day_indexes.get(day, ()) if index not in covered] + [len(chosen)]
                 chosen.append(line)
                 used += cost
                 break
