@@ -231,7 +231,7 @@ class EpisodeDraft:
 class Group:
     """Positions of the messages of one episode, in order, with its title and story if the model gave them at once."""
 
-    places: Sequence[int]
+    positions: Sequence[int]
     record: Narrative | None = None
 
 
@@ -285,7 +285,7 @@ def _segment_by_model(
             ]
         last = start + len(window) == len(messages)
         segments += groups if last or len(groups) == 1 else groups[:-1]
-        start = segments[-1].places[-1] + 1
+        start = segments[-1].positions[-1] + 1
     return segments
 
 

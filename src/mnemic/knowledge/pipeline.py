@@ -25,7 +25,6 @@ from mnemic.types import (
     Change,
     Episode,
     MarkProcessed,
-    Message,
     ProcessReport,
     Scope,
     SetEmotions,
@@ -60,7 +59,7 @@ class _Run:
     progress: Progress | None
     consultant: Consultant
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    known: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
+    snapshots: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
     described_ids: set[str] = field(default_factory=set[str])
     _background: Mapping[str, int] | None = None
 
@@ -74,10 +73,10 @@ class _Run:
         for name, number in more.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def known_at(self, project: str | None) -> Snapshot:
-        if project not in self.known:
-            self.known[project] = Snapshot(self.runtime, self.scope.user, project)
-        return self.known[project]
+    def snapshot_of(self, project: str | None) -> Snapshot:
+        if project not in self.snapshots:
+            self.snapshots[project] = Snapshot(self.runtime, self.scope.user, project)
+        return self.snapshots[project]
 
 
 @traced("mnemic.process")
@@ -101,18 +100,18 @@ def process(
         consultant = Consultant(runtime)
         most = total if limit is None else min(total, limit)
         run = _Run(runtime, scope, zone, most, progress, consultant)
-        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
+        unrefined = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
         _steps(run, halted)
         if not halted():
-            _refine(run, left_before)
+            _refine(run, unrefined)
             settle(runtime, scope)
         done = enrichment.enrich_pending(
             runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
         )
         run.count(enriched=done)
-    left = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
+    waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
-    return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=left, seconds=seconds)
+    return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=waiting, seconds=seconds)
 
 
 def _steps(run: _Run, halted: Callable[[], bool]) -> None:
@@ -122,14 +121,14 @@ def _steps(run: _Run, halted: Callable[[], bool]) -> None:
     """
     done: set[Level] = set()
     levels: list[Level] = []
-    while (left := run.total - run.counts.get("messages", 0)) > 0 and not halted():
+    while (remaining := run.total - run.counts.get("messages", 0)) > 0 and not halted():
         if not levels:
             waiting = run.runtime.store.knowledge.conversations(run.scope.user)
             levels = [(project, session) for project, session, _ in reversed(waiting) if (project, session) not in done]
         if not levels:
             return
         level = levels.pop()
-        more = _step(run, level, min(STEP, max(left, segmentation.LONGEST)))
+        more = _step(run, level, min(STEP, max(remaining, segmentation.LONGEST)))
         if more is None:
             done.add(level)
         elif more:  # others may have waited longer than its remaining messages
@@ -147,7 +146,7 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
     groups = episodes.segment(run.runtime, run.consultant, [w.message for w in spoken], _matrix(spoken))
     if len(batch) == size and len(groups) > 1:
         groups = groups[:-1]  # the last episode may be incomplete: it waits for the next step
-    taken = [[spoken[place] for place in group.places] for group in groups]
+    taken = [[spoken[position] for position in group.positions] for group in groups]
     records = [group.record for group in groups]
     if records and opening:
         records[0] = None  # it continues an episode, which is rewritten as a whole
@@ -155,7 +154,7 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
     try:
         _store(run, level, taken, records, previous if opening else None, _silent(batch, spoken, taken, last))
     except (Conflict, NotFound):  # another process took or erased them
-        run.known.clear()
+        run.snapshots.clear()
         return None
     return len(batch) == size
 
@@ -182,13 +181,13 @@ def _open_episode(run: _Run, level: Level, spoken: Sequence[Waiting]) -> tuple[E
     """The last episode of the conversation, and whether the new messages continue it."""
     knowledge, user = run.runtime.store.knowledge, run.scope.user
     for previous in knowledge.latest(user, level, 1) if spoken else ():
-        before = knowledge.messages_of(user, previous)[-CONTEXT_MESSAGES:]
+        context = knowledge.messages_of(user, previous)[-CONTEXT_MESSAGES:]
         if len(previous.message_ids) >= segmentation.LONGEST:
             return previous, False
-        vectors = knowledge.vectors(user, [str(m.id) for m in before])
+        vectors = knowledge.vectors(user, [str(m.id) for m in context])
         seen = [
             Waiting(doc=-1, message=m, project=level[0], vector=vectors[m.id].text if m.id in vectors else None)
-            for m in before
+            for m in context
         ]
         seen.append(spoken[0])
         gap = run.runtime.settings.processing.time_gap
@@ -208,23 +207,24 @@ def _store(
     """Derive episodes and memories from groups of messages and store them, all or nothing."""
     runtime, user, project = run.runtime, run.scope.user, level[0]
     messages = [[w.message for w in group] for group in groups]
-    complete = [_with_previous(run, previous, messages[0]), *messages[1:]] if messages else []
+    continued = runtime.store.knowledge.messages_of(user, previous) if previous and messages else []
+    complete = [[*continued, *messages[0]], *messages[1:]] if messages else []
     drafts = episodes.draft_episodes(run.consultant, complete, level, records, against=run.background)
     if previous and drafts:
         drafts[0] = replace(drafts[0], episode=_next_version(previous, drafts[0].episode))
     embedder = runtime.indexer.embedder
-    known = run.known_at(project)
-    indexing = runtime.indexer.indexing([one.episode for one in drafts], embedder)
+    snapshot = run.snapshot_of(project)
+    indexing = runtime.indexer.indexing([draft.episode for draft in drafts], embedder)
     vectors = [index.vector for index in indexing]
-    batch = candidates(runtime, run.consultant, user, list(zip(messages, drafts, vectors, strict=True)), known)
-    found = reconcile_batch(runtime, batch, known)
+    batch = candidates(runtime, run.consultant, user, list(zip(messages, drafts, vectors, strict=True)), snapshot)
+    result = reconcile_batch(runtime, batch, snapshot)
     run.described_ids |= {new.record.id for new in batch.new if new.has_description}
     changes: list[Change] = []
-    merged_ids = {one.episode.id for one in drafts}  # continued episodes differ from their stored versions
-    for place, (one, index) in enumerate(zip(drafts, indexing, strict=True)):
-        refine = one.unrefined or place in batch.unrefined
-        changes += _merge_changes(run, AddEpisode(record=one.episode, indexing=index, refine=refine), merged_ids)
-    changes += found.changes
+    merged_ids = {draft.episode.id for draft in drafts}  # continued episodes differ from their stored versions
+    for position, (draft, index) in enumerate(zip(drafts, indexing, strict=True)):
+        refine = draft.unrefined or position in batch.unrefined
+        changes += _merge_changes(run, AddEpisode(record=draft.episode, indexing=index, refine=refine), merged_ids)
+    changes += result.changes
     spoken = [w for group in groups for w in group]
     moods = emotions_of([w.message.content for w in spoken], [w.vector for w in spoken], embedder.id)
     changes.append(SetEmotions(emotions={str(w.message.id): mood for w, mood in zip(spoken, moods, strict=True)}))
@@ -233,21 +233,15 @@ def _store(
     try:
         receipts = runtime.store.apply(user, changes, model=embedder.id)
     except BaseException:
-        known.reload()
+        snapshot.reload()
         raise
     if any(receipt.outcome in ("duplicate", "rejected") for receipt in receipts):
-        known.reload()  # some memories were not stored under their own id
-    known.commit()
+        snapshot.reload()  # some memories were not stored under their own id
+    snapshot.commit()
     done = sum(map(len, groups)) + len(silent)
-    run.count(messages=done, episodes=len(drafts), **found.counts)
+    run.count(messages=done, episodes=len(drafts), **result.counts)
     if run.progress:
         run.progress(min(run.counts["messages"], run.total), run.total)
-
-
-def _with_previous(run: _Run, previous: Episode | None, group: Sequence[Message]) -> list[Message]:
-    """A group of messages, preceded by those of the episode it continues."""
-    before = run.runtime.store.knowledge.messages_of(run.scope.user, previous) if previous else []
-    return [*before, *group]
 
 
 def _next_version(previous: Episode, draft: Episode) -> Episode:
@@ -261,30 +255,30 @@ def _next_version(previous: Episode, draft: Episode) -> Episode:
     )
 
 
-def _refine(run: _Run, left: Sequence[Episode]) -> None:
+def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
     """Redo episodes that an earlier run left to the rules, if the language model answers now."""
     knowledge, user = run.runtime.store.knowledge, run.scope.user
-    still = {episode.id: episode for episode in knowledge.unrefined(user, MOST_REFINED)} if left else {}
-    for episode in (still[before.id] for before in left if before.id in still):
+    current = {episode.id: episode for episode in knowledge.unrefined(user, MOST_REFINED)} if unrefined else {}
+    for episode in (current[before.id] for before in unrefined if before.id in current):
         messages = knowledge.messages_of(user, episode)
         level = (episode.project, episode.session)
         (draft,) = episodes.draft_episodes(run.consultant, [messages], level, against=run.background)
         draft = replace(draft, episode=_next_version(episode, draft.episode))
-        embedder, known = run.runtime.indexer.embedder, run.known_at(episode.project)
+        embedder, snapshot = run.runtime.indexer.embedder, run.snapshot_of(episode.project)
         (index,) = run.runtime.indexer.indexing([draft.episode], embedder)
-        batch = candidates(run.runtime, run.consultant, user, [(messages, draft, index.vector)], known)
+        batch = candidates(run.runtime, run.consultant, user, [(messages, draft, index.vector)], snapshot)
         if draft.unrefined or batch.unrefined:
             continue
-        found = reconcile_batch(run.runtime, batch, known)
+        result = reconcile_batch(run.runtime, batch, snapshot)
         run.described_ids |= {new.record.id for new in batch.new if new.has_description}
-        changes = [AddEpisode(record=draft.episode, indexing=index), *found.changes]
+        changes = [AddEpisode(record=draft.episode, indexing=index), *result.changes]
         try:
             run.runtime.store.apply(user, changes, model=embedder.id)
         except (Conflict, NotFound):  # changed or erased meanwhile; if it exists, the next run refines it
-            known.reload()
+            snapshot.reload()
             continue
-        known.commit()
-        run.count(**found.counts)
+        snapshot.commit()
+        run.count(**result.counts)
 
 
 def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[Change]:
@@ -301,14 +295,14 @@ def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[
         e for e in knowledge.recent(run.scope.user, episode.project, RECENT) if e.id not in {episode.id, *merged_ids}
     ]
     vectors = knowledge.vectors(run.scope.user, [e.id for e in recent])
-    held = [e for e in recent if e.id in vectors and len(vectors[e.id].text) == len(vector)]
-    if not held:
+    comparable = [e for e in recent if e.id in vectors and len(vectors[e.id].text) == len(vector)]
+    if not comparable:
         return [change]
-    matrix = np.stack([vectors[e.id].text for e in held])
-    found = segmentation.most_similar(vector, matrix, settings.merge_similarity_threshold)
-    if found is None:
+    matrix = np.stack([vectors[e.id].text for e in comparable])
+    nearest = segmentation.most_similar(vector, matrix, settings.merge_similarity_threshold)
+    if nearest is None:
         return [change]
-    parent = held[found]
+    parent = comparable[nearest]
     merged_ids.add(parent.id)
     messages = [*knowledge.messages_of(run.scope.user, parent)]
     messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
