@@ -70,7 +70,7 @@ from mnemic.types import (
     Stored,
     searchable,
 )
-from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending
+from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, ascending
 
 GRADES = ("none", "weak", "strong")
 
@@ -113,18 +113,18 @@ class _Ranked:
     def __len__(self) -> int:
         return len(self.order)
 
-    def doc(self, place: int) -> int:
-        return int(self.docs[self.order[place]])
+    def doc(self, rank: int) -> int:
+        return int(self.docs[self.order[rank]])
 
-    def vector(self, place: int) -> Floats:
-        return self.vectors[self.order[place]]
+    def vector(self, rank: int) -> Floats:
+        return self.vectors[self.order[rank]]
 
-    def hit(self, place: int, stored: Stored) -> Hit:
-        i = self.order[place]
-        signals = {name: float(value[i]) for name, value in self.signals.items()}
-        parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
-        row = int(self.rows[i])
-        hit = hit_from(stored, float(self.scores[i]), float(self.relevance[i]), signals, parts, row)
+    def hit(self, rank: int, stored: Stored) -> Hit:
+        position = self.order[rank]
+        signals = {name: float(value[position]) for name, value in self.signals.items()}
+        parts = {name: float(value[position]) for name, value in self.parts.items() if value[position]}
+        row = int(self.rows[position])
+        hit = hit_from(stored, float(self.scores[position]), float(self.relevance[position]), signals, parts, row)
         return hit if row not in self.passages else replace(hit, passage=_passage(hit.text, self.passages[row]))
 
 
@@ -134,13 +134,13 @@ class _Reader:
     def __init__(self, runtime: Runtime, view: View) -> None:
         self.view = view
         self._store = runtime.store
-        self._known: dict[int, Stored] = {}
+        self._records: dict[int, Stored] = {}
 
     def __call__(self, docs: Sequence[int]) -> dict[int, Stored]:
         """Records by doc; erased ones are left out."""
-        if unread := [doc for doc in docs if doc not in self._known]:
-            self._known |= self._store.fetch(self.view.user, unread)
-        return {doc: self._known[doc] for doc in docs if doc in self._known}
+        if unread := [doc for doc in docs if doc not in self._records]:
+            self._records |= self._store.fetch(self.view.user, unread)
+        return {doc: self._records[doc] for doc in docs if doc in self._records}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ def search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     pools.
     """
     with runtime.gate.search():
-        found = _search(runtime, scope, query)
-    return replace(found, render=partial(render_hits, Frame(MAX_TOKENS, runtime.count_tokens, runtime.fence)))
+        result = _search(runtime, scope, query)
+    return replace(result, render=partial(render_hits, Frame(MAX_TOKENS, runtime.count_tokens, runtime.fence)))
 
 
 def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
@@ -172,7 +172,7 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     query = replace(query, text=runtime.secrets.redacted(text)[0])
     if isinstance(query.mood, str) and query.mood != "session":
         query = replace(query, mood=mood_of(runtime, query.mood))
-    embedded_query = _embedded(runtime, query, view)
+    embedded_query = _embed(runtime, query, view)
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
@@ -185,10 +185,10 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     return replace(result, hits=descending_scores(result.hits, result.probability))
 
 
-def _embedded(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
+def _embed(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
     """The vectors of all wordings, the first blended with the previous turns; none without an embedder."""
 
-    def embedded(texts: Iterable[str]) -> list[Floats]:
+    def embed(texts: Iterable[str]) -> list[Floats]:
         return [
             vector
             for text in texts
@@ -196,12 +196,12 @@ def _embedded(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
         ]
 
     wordings = _other_wordings(runtime, query)
-    vectors = embedded((query.text, *wordings))
-    needed = need(vectors[0], view.model) if vectors else 0.0
+    vectors = embed((query.text, *wordings))
+    memory_need = need(vectors[0], view.model) if vectors else 0.0
     share = turn_weight(len(content_terms(query.text))) if query.recent else 0.0
-    if vectors and share and (before := embedded(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
+    if vectors and share and (before := embed(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
         vectors[0] = blend_turns(vectors[0], before, share)
-    return _EmbeddedQuery(query, wordings, vectors, needed)
+    return _EmbeddedQuery(query, wordings, vectors, memory_need)
 
 
 def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
@@ -219,11 +219,11 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
             hits.setdefault(hit.id, hit)
         if len(hits) >= query.k:
             break
-    found = tuple(hits.values())
-    places = {hit.id: place for place, hit in enumerate(found)}
-    successors = {places[hit.id]: [places[id_] for id_ in hit.superseded_by if id_ in places] for hit in found}
-    order: list[int] = current_first(np.arange(len(found)), successors).tolist()
-    return replace(best, hits=tuple(found[place] for place in order[: query.k]))
+    merged = tuple(hits.values())
+    indexes = {hit.id: index for index, hit in enumerate(merged)}
+    successors = {indexes[hit.id]: [indexes[id_] for id_ in hit.superseded_by if id_ in indexes] for hit in merged}
+    order: list[int] = current_first(np.arange(len(merged)), successors).tolist()
+    return replace(best, hits=tuple(merged[index] for index in order[: query.k]))
 
 
 def _probability(result: SearchResult) -> float:
@@ -233,15 +233,16 @@ def _probability(result: SearchResult) -> float:
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     read = _Reader(runtime, view)
     with runtime.gate.turn():
-        match = _match(runtime, scope, embedded_query, view)
-    question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)  # it may embed
+        match = _match_rows(runtime, scope, embedded_query, view)
+    # Between the turns, because a model may take long: embedding what is left of messages, and reranking.
+    question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)
     with runtime.gate.turn():
-        found = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
-        if found is None or runtime.reranker is None:
-            return SearchResult() if found is None else _result(runtime, scope, embedded_query, read, found)
-    found = replace(found, first=_rerank(runtime.reranker, read, embedded_query.query.text, found.first))
+        first_pool = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
+        if first_pool is None or runtime.reranker is None:
+            return SearchResult() if first_pool is None else _result(runtime, scope, embedded_query, read, first_pool)
+    first_pool = replace(first_pool, first=_rerank(runtime.reranker, read, embedded_query.query.text, first_pool.first))
     with runtime.gate.turn():
-        return _result(runtime, scope, embedded_query, read, found)
+        return _result(runtime, scope, embedded_query, read, first_pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class _Match:
     ``EASE``.
     """
 
-    allowed: NDArray[np.bool_]
+    allowed: Mask
     question: AnalysedQuery
     passages: Mapping[int, tuple[int, float]]
 
@@ -259,7 +260,6 @@ class _Match:
 class _FirstPool:
     """The ranked first pool of a search, with what the result needs."""
 
-    allowed: NDArray[np.bool_]
     question: AnalysedQuery
     visible_records: Visibility
     provenance: Provenance
@@ -268,7 +268,7 @@ class _FirstPool:
     model: str | None
 
 
-def _match(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
+def _match_rows(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
     query = embedded_query.query
     allowed = allowed_rows(runtime, scope, query.filters, view)
     cosines = _cosines(view, embedded_query.vectors, allowed)
@@ -277,7 +277,7 @@ def _match(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view:
     return _Match(allowed, question, passages)
 
 
-def _similar(view: View, match: _Match, vectors: Sequence[Floats]) -> NDArray[np.bool_]:
+def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
     """The allowed rows of which the cosine is at least ``min_similarity``."""
     least, cosines = match.question.query.min_similarity, match.question.cosines
     if least is None:
@@ -300,8 +300,7 @@ def _first_pool(
     runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, match: _Match, view: View
 ) -> _FirstPool | None:
     question, query = match.question, match.question.query
-    allowed = _similar(view, match, embedded_query.vectors)
-    visible_records = visibility(view, allowed)
+    visible_records = visibility(view, _similar_rows(view, match, embedded_query.vectors))
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
     long = [row for row in match.passages if visible_records.visible[row]]
@@ -317,6 +316,7 @@ def _first_pool(
     for row, (_, cosine) in match.passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
     pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
+    # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
@@ -330,11 +330,11 @@ def _first_pool(
         first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
     first = replace(first, passages={row: number for row, (number, _) in match.passages.items()})
-    return _FirstPool(allowed, question, visible_records, provenance, pool, first, model)
+    return _FirstPool(question, visible_records, provenance, pool, first, model)
 
 
 def _nearest_passages(
-    runtime: Runtime, view: View, allowed: NDArray[np.bool_], cosines: Cosines | None, wordings: Sequence[Floats]
+    runtime: Runtime, view: View, allowed: Mask, cosines: Cosines | None, wordings: Sequence[Floats]
 ) -> dict[int, tuple[int, float]]:
     """The nearest passage of the ``SEARCHED`` nearest long texts, as in ``_Match``."""
     c = view.columns
@@ -343,14 +343,14 @@ def _nearest_passages(
     long = np.flatnonzero(allowed & (c.length >= LONG_TERMS) & ~c.agents)
     long = long[~np.isin(c.doc[long], [*c.abridged])]  # a passage may be of what has ended
     long = long[np.argsort(-cosines.values[long], kind="stable")][:SEARCHED]
-    held = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
-    parts = {row: held[doc] for row, doc in zip(long.tolist(), c.doc[long].tolist(), strict=True) if doc in held}
+    stored = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
+    parts = {row: stored[doc] for row, doc in zip(long.tolist(), c.doc[long].tolist(), strict=True) if doc in stored}
     parts = {row: vectors for row, vectors in parts.items() if vectors.shape[1] == view.vectors.dimension}
     if not parts:
         return {}
-    every = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
-    own = np.split(every, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
-    return {row: (int(near.argmax()), float(near.max()) - EASE) for row, near in zip(parts, own, strict=True)}
+    passage_cosines = compared(wordings, np.concatenate([*parts.values()]), view.vectors.centre)
+    groups = np.split(passage_cosines, np.cumsum([len(vectors) for vectors in parts.values()])[:-1])
+    return {row: (int(near.argmax()), float(near.max()) - EASE) for row, near in zip(parts, groups, strict=True)}
 
 
 def _without_forgotten(
@@ -365,48 +365,48 @@ def _without_forgotten(
     if not c.forgotten:
         return question
     filters = question.query.filters
-    key = ("left", filters.at, filters.known_at, filters.expired)
-    every = c.cached(key, lambda: _left_of_messages(runtime, user, read, question.query))
-    left = {row: one for row, one in every.items() if match.allowed[row]}
-    if not left:
+    key = ("remainders", filters.at, filters.known_at, filters.expired)
+    all_remainders = c.cached(key, lambda: _remainders(runtime, user, read, question.query))
+    remainders = {row: r for row, r in all_remainders.items() if match.allowed[row]}
+    if not remainders:
         return question
-    hidden = {row: np.array([term in one.hidden for term in question.terms], np.bool_) for row, one in left.items()}
+    hidden = {row: np.array([term in r.hidden for term in question.terms], np.bool_) for row, r in remainders.items()}
     if cosines is not None:
-        cosines.sharpen(np.array([*left]))
-        nearest = sorted(left, key=lambda row: -cosines.values[row])[:EMBEDDED]
-        vectors = runtime.indexer.documents([left[row].text for row in nearest], runtime.indexer.keeping)
+        cosines.sharpen(np.array([*remainders]))
+        nearest = sorted(remainders, key=lambda row: -cosines.values[row])[:EMBEDDED]
+        vectors = runtime.indexer.documents([remainders[row].text for row in nearest], runtime.indexer.keeping)
         for row, mask in hidden.items():
             cosines.values[row] *= not mask.any()
-        held = {row: vector for row, vector in zip(nearest, vectors, strict=True) if vector is not None}
-        if held:
-            cosines.values[[*held]] = compared(wordings, np.stack([*held.values()]), read.view.vectors.centre)
-    said = {row: one.said.intersection(question.terms) for row, one in left.items()}
-    shares = {row: len(said[row] - one.hidden) / max(len(said[row]), 1) for row, one in left.items()}
+        embedded = {row: vector for row, vector in zip(nearest, vectors, strict=True) if vector is not None}
+        if embedded:
+            cosines.values[[*embedded]] = compared(wordings, np.stack([*embedded.values()]), read.view.vectors.centre)
+    matched = {row: r.terms.intersection(question.terms) for row, r in remainders.items()}
+    shares = {row: len(matched[row] - r.hidden) / max(len(matched[row]), 1) for row, r in remainders.items()}
     return without_terms(question, hidden, shares)
 
 
-class _Left(NamedTuple):
+class _Remainder(NamedTuple):
     """What is left of a message without its forgotten sentences, the terms of all of it, and those that only these have."""
 
     text: str
-    said: frozenset[str]
+    terms: frozenset[str]
     hidden: frozenset[str]
 
 
-def _left_of_messages(runtime: Runtime, user: str, read: _Reader, query: Query) -> dict[int, _Left]:
+def _remainders(runtime: Runtime, user: str, read: _Reader, query: Query) -> dict[int, _Remainder]:
     """What is left of each message of which a sentence is forgotten, by row."""
-    columns, found = read.view.columns, dict[int, _Left]()
+    columns, remainders = read.view.columns, dict[int, _Remainder]()
     sources = columns.rows_of(sorted(columns.forgotten))
     live = columns.doc[sources[columns.status[sources] != STATUSES["archived"]]]
     docs = runtime.store.relations.with_forgotten(live.tolist())
     rows = columns.rows_of(docs)
-    whole, shown = read(docs), _standing(runtime, user, read, query, docs)[0]
+    whole, shown = read(docs), _as_shown(runtime, user, read, query, docs)[0]
     for doc, row in zip(docs, rows.tolist(), strict=True):
         if doc in shown and shown[doc].value.content != whole[doc].value.content:
             text = searchable(shown[doc].value).replace(CUT, "")
-            said = frozenset(analyse(searchable(whole[doc].value))[0])
-            found[row] = _Left(text, said, said - {*analyse(text)[0]})
-    return found
+            terms = frozenset(analyse(searchable(whole[doc].value))[0])
+            remainders[row] = _Remainder(text, terms, terms - {*analyse(text)[0]})
+    return remainders
 
 
 def _passage(text: str, number: int) -> str | None:
@@ -416,37 +416,40 @@ def _passage(text: str, number: int) -> str | None:
 
 
 def _result(
-    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader, found: _FirstPool
+    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader, first_pool: _FirstPool
 ) -> SearchResult:
-    query, view, pool, first = embedded_query.query, read.view, found.pool, found.first
-    searched = _searched(view, found.visible_records.visible)
+    query, view, question, model = embedded_query.query, read.view, first_pool.question, first_pool.model
+    pool, first, visible = first_pool.pool, first_pool.first, first_pool.visible_records.visible
+    searched = _searched(view, visible)
     pool = replace(pool, unanswered=_unanswered(read, pool, query.text))
-    grade = evidence.grade(pool, first.order, model=found.model, searched=searched)
-    successors = _positions(pool.rows, found.provenance.successors)
-    relevance = as_relevant(relevances(pool, first.order, model=found.model, searched=searched), successors)
-    first = replace(first, relevance=relevance)
+    # Before the passes below, since grade and relevance are fitted on the order that the signals give.
+    grade = evidence.grade(pool, first.order, model=model, searched=searched)
+    successors = _positions(pool.rows, first_pool.provenance.successors)
+    relevance = as_relevant(relevances(pool, first.order, model=model, searched=searched), successors)
+    order = first.order
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
-        likely = first.relevance if found.model in DEFAULT_MODELS else np.ones_like(first.relevance)
-        order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
-        first = replace(first, order=order)
-    order = named_first(query.text, found.question.terms, pool, first.order)
-    order = courtesies_last(order, evidence.courtesies(pool), first.relevance)
-    first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
+        likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
+        order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+    # After recency: a name in the question outweighs it. Only then courtesies, which a name can move ahead as well.
+    order = named_first(query.text, question.terms, pool, order)
+    order = courtesies_last(order, evidence.courtesies(pool), relevance)
+    order = current_first(order, successors)  # last: nothing puts what has ended first again
     left_out = 0
-    if query.min_best:  # a context
-        left_out = int(np.count_nonzero(pool.unanswered[first.order]))
-        first = replace(first, order=first.order[~pool.unanswered[first.order]])
-    if least := _least_relevance(query, first, found.model):  # candidates past the first pool bear on nothing
-        kept = first.relevance[first.order] >= least
-        left_out += int(np.count_nonzero(~kept[: query.k]))
-        pages: Iterable[_Ranked] = [replace(first, order=first.order[kept])]
+    if query.min_best:  # a context: the question itself, asked before, is no evidence
+        left_out = int(np.count_nonzero(pool.unanswered[order]))
+        order = order[~pool.unanswered[order]]
+    first = replace(first, relevance=relevance, order=order)
+    if least := _least_relevance(query, first, model):  # candidates past the first pool bear on nothing
+        relevant = relevance[order] >= least
+        left_out += int(np.count_nonzero(~relevant[: query.k]))
+        pages: Iterable[_Ranked] = [replace(first, order=order[relevant])]
     else:
-        pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
-    hits = _hits(runtime, scope.user, read, query, pages, found.provenance)
+        pages = itertools.chain([first], _further_pages(view, question, visible, pool.rows))
+    hits = _hits(runtime, scope.user, read, query, pages, first_pool.provenance)
     return SearchResult(hits, grade.evidence, grade.probability, left_out)
 
 
-def _searched(view: View, visible: NDArray[np.bool_]) -> int:
+def _searched(view: View, visible: Mask) -> int:
     """How many records may speak of the matter: pieces of documents do not dilute what was said."""
     return int(np.count_nonzero(visible & ~view.columns.documents)) or int(np.count_nonzero(visible))
 
@@ -472,7 +475,7 @@ def _mood_by_row(runtime: Runtime, view: View, query: Query, rows: Rows, mood: E
     }
 
 
-def _cosines(view: View, vectors: Sequence[Floats], allowed: NDArray[np.bool_]) -> Cosines | None:
+def _cosines(view: View, vectors: Sequence[Floats], allowed: Mask) -> Cosines | None:
     """The cosine of every row with a query, the highest over its wordings; None without vectors."""
     if not vectors:
         return None
@@ -522,7 +525,7 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     return _Ranked(rows, view.columns.doc[rows], vectors, order, scores, signals, parts, relevance)
 
 
-def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
+def _further_pages(view: View, question: AnalysedQuery, allowed: Mask, taken: Rows) -> Iterator[_Ranked]:
     """Candidates after the first pool, page by page, for large k.
 
     The page size does not depend on k, so a longer list begins with the shorter one.
@@ -534,7 +537,7 @@ def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool
         allowed[rows] = False
 
 
-def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> NDArray[np.bool_]:
+def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> Mask:
     """Mask of the rows that match the filters."""
     allowed = view.columns.mask(filters)
     hidden = view.columns.validity.hidden(filters, to_micros(now()))
@@ -554,15 +557,15 @@ def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _R
     """Reorder the first hits by the reranker; the others follow unchanged."""
     order = ranked.order
     first = order[:RERANKED]
-    docs = [ranked.doc(place) for place in range(len(first))]
+    docs = [ranked.doc(rank) for rank in range(len(first))]
     stored = read(docs)
     texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
     scores = reranker.scores(text, texts)
     values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
-    again = first[np.argsort(-scores, kind="stable")]
+    reranked = first[np.argsort(-scores, kind="stable")]
     return replace(
-        ranked, order=np.concatenate([again, order[RERANKED:]]), signals={**ranked.signals, "rerank": values}
+        ranked, order=np.concatenate([reranked, order[RERANKED:]]), signals={**ranked.signals, "rerank": values}
     )
 
 
@@ -588,10 +591,10 @@ class _HitCollector:
             return
         self.docs[hit.id] = doc, stored.episode
         self.quota.count(source)
-        for place, early in enumerate(self.waiting):
-            if self.quota.admits(early[0], len(self.folded.hits)):
-                del self.waiting[place]
-                self.add(*early)
+        for index, entry in enumerate(self.waiting):
+            if self.quota.admits(entry[0], len(self.folded.hits)):
+                del self.waiting[index]
+                self.add(*entry)
                 return
 
 
@@ -605,39 +608,39 @@ def _hits(
     k, collector = query.k, _HitCollector(SourceQuota(share=query.untrusted_share))
     hits, holds = collector.folded.hits, dict[int, bool | None]()
     for page in pages:
-        place, before = 0, len(hits)
-        while len(hits) < k and place < len(page):
-            places = range(place, min(place + k - len(hits), len(page)))
-            stored, known = _standing(runtime, user, read, query, [page.doc(p) for p in places])
-            holds |= known
-            for p in places:
-                if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
-                    hit = page.hit(p, found)
-                    source = None if is_trusted(hit.trust) else _source(runtime, user, found.value)
-                    collector.add(source, found, hit, page.vector(p), page.doc(p))
-            place = places.stop
+        start, before = 0, len(hits)
+        while len(hits) < k and start < len(page):
+            ranks = range(start, min(start + k - len(hits), len(page)))
+            shown, shown_holds = _as_shown(runtime, user, read, query, [page.doc(rank) for rank in ranks])
+            holds |= shown_holds
+            for rank in ranks:
+                if len(hits) < k and (stored := shown.get(page.doc(rank))):  # else erased since the snapshot
+                    hit = page.hit(rank, stored)
+                    source = None if is_trusted(hit.trust) else _source(runtime, user, stored.value)
+                    collector.add(source, stored, hit, page.vector(rank), page.doc(rank))
+            start = ranks.stop
         if len(hits) >= k or (collector.waiting and len(hits) == before):  # only surplus hits are left
             break
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
-    found = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
-    return tuple(_with_ends(read.view, query.filters, found, docs, holds))
+    linked = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
+    return tuple(_with_ends(read.view, query.filters, linked, docs, holds))
 
 
-def _unanswered(read: _Reader, pool: Pool, asked: str) -> NDArray[np.bool_]:
+def _unanswered(read: _Reader, pool: Pool, query_text: str) -> Mask:
     """Mask of the candidates that are the query itself, word for word, without an answer."""
-    may = np.flatnonzero(pool.unanswered)
-    docs = read.view.columns.doc[pool.rows[may]].tolist()
-    stored, words = read(docs), bare_words(asked)
-    found = np.zeros(len(pool), np.bool_)
-    found[may] = [
-        doc in stored and isinstance(said := stored[doc].value, Message) and bare_words(said.content) == words
+    positions = np.flatnonzero(pool.unanswered)
+    docs = read.view.columns.doc[pool.rows[positions]].tolist()
+    stored, words = read(docs), bare_words(query_text)
+    mask = np.zeros(len(pool), np.bool_)
+    mask[positions] = [
+        doc in stored and isinstance(message := stored[doc].value, Message) and bare_words(message.content) == words
         for doc in docs
     ]
-    return found
+    return mask
 
 
-def _standing(
+def _as_shown(
     runtime: Runtime, user: str, read: _Reader, query: Query, docs: Sequence[int]
 ) -> tuple[Mapping[int, Stored], Mapping[int, bool | None]]:
     """Records by doc, messages as recall shows them; and whether something of these holds, as far as the store knows."""
@@ -649,8 +652,8 @@ def _standing(
     shown = dict(
         zip(messages, runtime.store.relations.standing(user, [*messages.values()], query.filters), strict=True)
     )
-    told = {doc: replace(stored[doc], value=one.message) for doc, one in shown.items()}
-    return stored | told, {doc: one.holds for doc, one in shown.items()}
+    as_shown = {doc: replace(stored[doc], value=standing.message) for doc, standing in shown.items()}
+    return stored | as_shown, {doc: standing.holds for doc, standing in shown.items()}
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
@@ -676,28 +679,28 @@ def _with_provenance(
 ) -> Iterator[Hit]:
     """Hits with the ids of derived memories, successors and episodes, including those of folded restatements."""
     used = {doc for doc, _ in docs.values()}
-    own: dict[str, int] = {}
+    row_by_id: dict[str, int] = {}
     made: dict[str, list[int]] = {}
     if provenance.via or provenance.superseding:
         for id_, (doc, _) in docs.items():
             rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
-            own[id_] = rows[0]
+            row_by_id[id_] = rows[0]
             made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
-    wanted = {episode for _, episode in docs.values() if episode}
-    for id_ in own:
-        wanted |= {*made[id_]}
+    docs_wanted = {episode for _, episode in docs.values() if episode}
+    for id_ in row_by_id:
+        docs_wanted |= {*made[id_]}
         used |= {*made[id_]}
     runtime.uses.note(user, used)
-    ids = runtime.store.relations.ids(view.user, sorted(wanted))
-    later = {doc for row in own.values() for doc in provenance.superseding.get(row, ())}
-    named = runtime.store.relations.ids(view.user, sorted(later), archived=True)
+    ids = runtime.store.relations.ids(view.user, sorted(docs_wanted))
+    superseding = {doc for row in row_by_id.values() for doc in provenance.superseding.get(row, ())}
+    successor_ids = runtime.store.relations.ids(view.user, sorted(superseding), archived=True)
     for id_, hit in hits.items():
-        row, episode = own.get(id_, -1), docs[id_][1]
+        row, episode = row_by_id.get(id_, -1), docs[id_][1]
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        after = tuple(named[doc] for doc in provenance.superseding.get(row, ()) if doc in named)
-        of = ids.get(episode) if episode else None
-        if via or after or of != hit.episode:  # most hits have none
-            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=after, episode=of)  # noqa: PLW2901
+        successors = tuple(successor_ids[doc] for doc in provenance.superseding.get(row, ()) if doc in successor_ids)
+        episode_id = ids.get(episode) if episode else None
+        if via or successors or episode_id != hit.episode:  # most hits have none
+            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=successors, episode=episode_id)  # noqa: PLW2901
         yield hit
 
 
