@@ -76,12 +76,12 @@ class Snapshot:
         if view is None:
             return
         c = view.columns
-        here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
-        here &= c.project == c.names.project.get(self._project)
-        here &= c.session == c.names.session.get(self._session)
+        at_level = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
+        at_level &= c.project == c.names.project.get(self._project)
+        at_level &= c.session == c.names.session.get(self._session)
         ended = np.zeros(len(c), np.bool_)
         ended[c.rows_of(c.validity.doc[c.validity.expired < FOREVER])] = True
-        self._live_rows, self._ended_rows = here & ~ended, here & ended
+        self._live_rows, self._ended_rows = at_level & ~ended, at_level & ended
 
     def nearest(self, vector: Floats | None, most: int) -> Neighbours:
         """The nearest believed memories, nearest first, then as many ended ones.
@@ -114,7 +114,7 @@ class Snapshot:
         cosines.settle(among)
         rows = top(cosines.values, among, most, above=-1.0)
         docs = [int(doc) for doc in view.columns.doc[rows]]
-        records = self._fetched(docs)
+        records = self._fetch(docs)
         return [
             (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
         ]
@@ -127,7 +127,7 @@ class Snapshot:
             (self._added[self._added_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
         ]
 
-    def _fetched(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
+    def _fetch(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
         missing = [doc for doc in docs if doc not in self._records]
         if missing and self._view is not None:
             for doc, stored in self._runtime.store.fetch(self._view.user, missing).items():

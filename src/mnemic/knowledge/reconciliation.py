@@ -339,9 +339,9 @@ def settle(runtime: Runtime, scope: Scope) -> None:
 
 def _episode_changes(runtime: Runtime, scope: Scope, messages: Sequence[str], ended: AbstractSet[str]) -> list[Change]:
     """The next versions of the episodes of messages that tell what is gone."""
-    number = runtime.store.user(scope.user)
-    assert number is not None
-    records = runtime.store.fetch(number, runtime.store.relations.episodes_of(scope.user, messages)).values()
+    user_id = runtime.store.user(scope.user)
+    assert user_id is not None
+    records = runtime.store.fetch(user_id, runtime.store.relations.episodes_of(scope.user, messages)).values()
     outdated = [
         (stored.value, remaining)
         for stored in records

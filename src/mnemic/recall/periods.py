@@ -127,16 +127,16 @@ def period_answers(
         return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0)
     mass = float(dot(periods.particular, idf)) + 1e-9
     mentioned = [c.periods(doc) for doc in c.doc[rows].tolist()]
-    tells = [any(start <= a and b <= end for a, b in each for start, end in periods.asked) for each in mentioned]
+    mentions = [any(start <= a and b <= end for a, b in each for start, end in periods.asked) for each in mentioned]
     in_period, own_idf = said_within(c, periods.asked), particular_idf[rows]
     inside, elsewhere = (float(particular_idf.max(initial=0.0, where=where)) for where in (in_period, ~in_period))
-    of_period = in_period[rows] | np.array(tells, np.bool_)
+    of_period = in_period[rows] | np.array(mentions, np.bool_)
     if not periods.named and inside > 0:  # "lately" is said of what else the question names
         of_period &= own_idf > 0
-    more = elsewhere - np.maximum(own_idf, np.float32(inside))
-    factor = np.clip(1 - more * np.float32(elsewhere / mass), 0, 1)
-    another = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
-    within = (of_period * factor * np.where(another, _ANOTHER_ROLE, 1.0)).astype(np.float32)
+    excess = elsewhere - np.maximum(own_idf, np.float32(inside))
+    factor = np.clip(1 - excess * np.float32(elsewhere / mass), 0, 1)
+    other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
+    within = (of_period * factor * np.where(other_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
     return PeriodAnswers(
         named=periods.named,
         mentioned=mentioned,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, cast
 
 from mnemic.text.terms import BASE_FORMS, STOP_WORDS, content_terms
@@ -43,9 +43,9 @@ BEFORE_A_VERB = frozenset(
 """Words after which a base form is a verb."""
 
 
-@lru_cache(maxsize=1)
-def _verb_stems() -> frozenset[str]:
-    return frozenset(term for base in _BASES for term in content_terms(base))
+@cache
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(term for word in words for term in content_terms(word))
 
 
 def is_past(word: str) -> bool:
@@ -81,11 +81,6 @@ _RECORDS = frozenset(
 _PRONOUN = re.compile("(?:any|every|no|some)(?:body|one|thing)")
 
 
-@lru_cache(maxsize=1)
-def _record_stems() -> frozenset[str]:
-    return frozenset(term for noun in _RECORDS for term in content_terms(noun))
-
-
 def is_particular(word: str) -> bool:
     """Whether a lower-case word names something in particular.
 
@@ -93,11 +88,11 @@ def is_particular(word: str) -> bool:
     """
     if may_be_a_verb(word) or _PRONOUN.fullmatch(word) or traits(word) & TIME:
         return False
-    return _record_stems().isdisjoint(content_terms(word))
+    return _stems(_RECORDS).isdisjoint(content_terms(word))
 
 
 def _has_verb_stem(word: str) -> bool:
-    return any(term in _verb_stems() for term in content_terms(word))
+    return not _stems(_BASES).isdisjoint(content_terms(word))
 
 
 EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'

@@ -363,18 +363,18 @@ def _words(text: str) -> str:
 
 def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Anchor, str]], frame: Frame) -> str:
     """The lines by day in order of time, with their annotations; a blank line ends what stands under a title."""
-    beside: dict[Anchor, list[str]] = {}
+    annotations: dict[Anchor, list[str]] = {}
     for anchor, text in added:
-        beside.setdefault(anchor, []).append(text)
+        annotations.setdefault(anchor, []).append(text)
     parts: list[str] = []
     for day, group in by_day(lines):
         parts.append(f"{day}:")
         titled = False
         for episode, run in groupby(group, key=lambda line: line.hit.episode or ""):
-            heading = beside.pop((day, episode), [])
+            heading = annotations.pop((day, episode), [])
             parts += heading or [""] * titled
             titled = bool(heading)
-            parts += [line.text + "".join(beside.get((line.hit.id, ""), ())) for line in run]
+            parts += [line.text + "".join(annotations.get((line.hit.id, ""), ())) for line in run]
     return frame.render(parts)
 
 
