@@ -340,7 +340,7 @@ def _nearest_passages(
     c = view.columns
     if cosines is None:
         return {}
-    long = np.flatnonzero(allowed & (c.length >= LONG_TERMS) & ~c.agents)
+    long = np.flatnonzero(allowed & (c.length >= LONG_TERMS))
     long = long[~np.isin(c.doc[long], [*c.abridged])]  # a passage may be of what has ended
     long = long[np.argsort(-cosines.values[long], kind="stable")][:SEARCHED]
     held = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
