@@ -41,7 +41,7 @@ from mnemic.recall.results import (
     Provenance,
     Visibility,
     as_relevant,
-    courtesies_last,
+    behind_relevant,
     current_first,
     descending_scores,
     hit_from,
@@ -430,7 +430,7 @@ def _result(
         order = by_recency(read, view, query, found.question.terms, pool, first.order, first.vectors, likely)
         first = replace(first, order=order)
     order = named_first(query.text, found.question.terms, pool, first.order)
-    order = courtesies_last(order, evidence.courtesies(pool), first.relevance)
+    order = behind_relevant(order, evidence.hardly_evidence(pool), first.relevance)
     first = replace(first, order=current_first(order, successors))  # last: nothing puts what has ended first again
     left_out = 0
     if query.min_best:  # a context
