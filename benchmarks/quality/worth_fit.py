@@ -2,7 +2,7 @@
 
     python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--json OUT]
 
-Worth: ``sentences_by_worth.json`` holds 2,070 sentences to an assistant by five authors who knew no code: notes, requests, and
+Worth: ``sentences_by_worth.json`` holds 2,450 sentences to an assistant by six authors who knew no code: notes, requests, and
 what is said in passing; ``messages_by_worth.json`` 350 whole messages by two others, with the sentences to note: pasted text, plain
 facts, other people's words, requests with facts. Fitted on both, on the texts that need no memory, and on what ``selection_fit``
 reads, in English, on top of the weights of words. Frame: ``openings_by_frame.json`` holds 640 first and last sentences of messages

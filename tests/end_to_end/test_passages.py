@@ -1,4 +1,4 @@
-"""What stands deep in a long text of a person is found by its passage, wherever the record goes."""
+"""What stands deep in a long text is found by its passage, wherever the record goes."""
 
 import io
 
@@ -65,10 +65,35 @@ def test_a_question_in_other_words_finds_the_passage(embedder):
         assert context.truncated
 
 
-def test_answers_of_agents_have_none(embedder):
-    with filled(embedder, role="assistant") as memory:
+def test_answers_of_an_assistant_get_theirs_when_they_are_processed(embedder, tmp_path):
+    with filled(embedder, role="user") as memory:
+        expected = nearest(memory), passages_of(memory)
+    with filled(embedder, tmp_path / "one", role="assistant") as memory:
         assert passages_of(memory) == {"paste": 0}
         assert nearest(memory) is None
+        memory.process()
+        assert (nearest(memory), passages_of(memory)) == expected
+        with Memory(tmp_path / "two", user="ana", embedder=embedder) as other:
+            other.admin.sync(memory)
+            assert (nearest(other), passages_of(other)) == expected
+        assert memory.admin.verify().ok
+
+
+def test_an_answer_is_processed_without_passages_while_the_embedder_is_away(embedder, monkeypatch):
+    with filled(embedder, role="assistant") as memory:
+        monkeypatch.setattr(
+            type(embedder), "embed", lambda *_, **__: (_ for _ in ()).throw(EmbedderUnavailable("later"))
+        )
+        with pytest.warns(RuntimeWarning, match="later"):
+            assert memory.process().messages == len(OTHERS) + 1
+        assert passages_of(memory) == {"paste": 0}
+
+
+@pytest.mark.parametrize("role", ["tool", "system"])
+def test_what_programs_say_has_none(embedder, role):
+    with filled(embedder, role=role) as memory:
+        memory.process()
+        assert passages_of(memory) == {"paste": 0}
 
 
 def test_a_memory_has_passages_that_follow_its_text(embedder):

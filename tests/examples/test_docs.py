@@ -80,6 +80,12 @@ def close_all(namespace: dict, runner: asyncio.Runner) -> None:
             runner.run(engine.dispose())
 
 
+PRINTED = re.compile(r"(?:```)?\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+VARYING = re.compile(r"(?<=memory )[0-9a-f]{8}\b|^\w+day \d{1,2} \w+ \d{4}(?=:$)", re.MULTILINE)
+"""The secret word of a folder, and the day on which the example runs."""
+
+
 def has_blocks(path: Path) -> bool:
     return "```python\n" in path.read_text(encoding="utf-8")
 
@@ -101,7 +107,7 @@ def test_the_blocks_of_a_first_page_are_one_script(path):
         if has_blocks(path)
     ],
 )
-def test_every_python_block_runs(path, tmp_path, monkeypatch):
+def test_every_python_block_runs_and_prints_what_stands_below_it(path, tmp_path, monkeypatch, capsys):
     for module in NEEDS:
         if re.search(rf"^(from|import) {module}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             pytest.importorskip(module)
@@ -113,6 +119,11 @@ def test_every_python_block_runs(path, tmp_path, monkeypatch):
         try:
             for example in document.examples():
                 example.evaluate()
+                printed = capsys.readouterr().out
+                if below := PRINTED.match(document.text, example.region.end):
+                    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+                    expected = VARYING.sub("...", below[1])
+                    assert doctest.OutputChecker().check_output(expected, printed, flags), printed
         finally:
             close_all(document.namespace, runner)
 

@@ -42,6 +42,8 @@ STEP = 200
 """Messages of one conversation processed per step; the result is stored in one transaction."""
 CONTEXT_MESSAGES = 20
 """Messages of the last episode used to decide whether it continues."""
+ANSWERS = 16
+"""Long answers embedded at once; a run that starts waits for no more."""
 MOST_REFINED = 200
 """Most episodes refined in one call."""
 RECENT = 5
@@ -56,6 +58,7 @@ class _Run:
     scope: Scope
     zone: tzinfo
     total: int
+    answers: int
     progress: Progress | None
     consultant: Consultant
     counts: dict[str, int] = field(default_factory=dict[str, int])
@@ -72,6 +75,12 @@ class _Run:
     def count(self, **more: int) -> None:
         for name, number in more.items():
             self.counts[name] = self.counts.get(name, 0) + number
+
+    def report(self, answers: int = 0) -> None:
+        """Report the messages that are done, and the long answers."""
+        if self.progress:
+            done = min(self.counts.get("messages", 0), self.total)
+            self.progress(done + answers, self.total + self.answers)
 
     def snapshot_of(self, project: str | None) -> Snapshot:
         if project not in self.snapshots:
@@ -99,7 +108,8 @@ def process(
         total = sum(count for *_, count in knowledge.conversations(scope.user))
         consultant = Consultant(runtime)
         most = total if limit is None else min(total, limit)
-        run = _Run(runtime, scope, zone, most, progress, consultant)
+        unread = runtime.store.embedding.unread(scope.user)[:limit]
+        run = _Run(runtime, scope, zone, most, len(unread), progress, consultant)
         unrefined = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
         _steps(run, halted)
         if not halted():
@@ -109,6 +119,7 @@ def process(
             runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
         )
         run.count(enriched=done)
+        _embed_answers(run, unread, halted)
     waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
     return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=waiting, seconds=seconds)
@@ -240,8 +251,7 @@ def _store(
     snapshot.commit()
     done = sum(map(len, groups)) + len(silent)
     run.count(messages=done, episodes=len(drafts), **result.counts)
-    if run.progress:
-        run.progress(min(run.counts["messages"], run.total), run.total)
+    run.report()
 
 
 def _next_version(previous: Episode, draft: Episode) -> Episode:
@@ -253,6 +263,19 @@ def _next_version(previous: Episode, draft: Episode) -> Episode:
         source_ids=previous.source_ids,
         created_at=previous.created_at,
     )
+
+
+def _embed_answers(run: _Run, docs: Sequence[int], halted: Callable[[], bool]) -> None:
+    """Embed the passages of an assistant's long answers, which would have made adding them slow."""
+    embedding, indexer = run.runtime.store.embedding, run.runtime.indexer
+    for start in range(0, len(docs), ANSWERS):
+        if halted():
+            return
+        embedder, texts = indexer.embedder, embedding.texts(docs[start : start + ANSWERS])
+        passages = zip(texts, indexer.passages([text.body for *_, text in texts], embedder), strict=True)
+        embedded = [(text, vectors) for text, vectors in passages if vectors is not None]
+        embedding.put_passages([text for text, _ in embedded], [vectors for _, vectors in embedded], embedder.id)
+        run.report(min(start + ANSWERS, len(docs)))
 
 
 def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:

@@ -92,7 +92,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         probabilities = own_coverage(pool)
     else:
         probabilities = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    probabilities = np.where(pool.unanswered, 0, probabilities)
+    probabilities = np.where(pool.unanswered | pool.periods.nothing, 0, probabilities)
     return np.maximum(probabilities, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
@@ -140,6 +140,15 @@ def courtesies(pool: Pool) -> NDArray[np.bool_]:
     return pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
 
 
+def hardly_evidence(pool: Pool) -> NDArray[np.bool_]:
+    """(m,) mask of what may look like evidence: courtesies, the query itself, and what was said in another period than it names
+    where something of that period answers it.
+    """
+    periods = pool.periods
+    another = (periods.answering < periods.answering.max()) if periods.named else np.zeros(len(pool), np.bool_)
+    return courtesies(pool) | pool.unanswered | another
+
+
 def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
     """The highest cosine of what may hold an answer, the length of that record, and the number of records; both as logarithms.
 
@@ -175,7 +184,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         searched: number of rows visible to the query, without pieces of documents.
     """
     order = order[~pool.unanswered[order]]
-    if not len(order):
+    if not len(order) or pool.periods.nothing:
         return NOTHING
     least = _least_probability(pool)
     if model not in DEFAULT_MODELS:

@@ -21,6 +21,8 @@ from mnemic.types import Query
 from mnemic.vectors import Floats, Mask, Rows, dot
 
 _ANOTHER_ROLE = 0.5
+_SUBJECTS = frozenset("i you he she we they".split())
+"""Pronouns before a verb: what did you advise?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,9 @@ class AskedPeriods:
         named: the periods.
         asked: the same, or the last weeks for "lately".
         particular: (T,) which terms name something else; verbs ask for whatever was said or done.
-        roles: the roles whose messages it asks for, such as the customer's; ``role_terms``: (T,) their words.
+        roles: the roles whose messages it asks for: the customer's, or the assistant's in "what did you say?";
+            ``role_terms``: (T,) their words.
+        past: whether it asks what was said or done; what happens then may depend on anything.
     """
 
     named: Sequence[Period]
@@ -39,6 +43,7 @@ class AskedPeriods:
     particular: Mask
     roles: frozenset[str]
     role_terms: Mask
+    past: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,7 @@ class PeriodAnswers:
         answering: (m,) ``within`` by the share of what else the query names that the turn has; all of it where it names
             nothing else.
         beside: how much of what else it names one record has: its idf, by its share.
+        nothing: whether it asks of the past and names a period alone, in which nothing was said and of which nothing tells.
     """
 
     named: Sequence[Period]
@@ -61,6 +67,7 @@ class PeriodAnswers:
     within: Floats
     answering: Floats
     beside: float
+    nothing: bool = False
 
 
 def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriods:
@@ -73,8 +80,14 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
     named, asked = (named_periods(query.text, today, years, loosely=loosely) for loosely in (False, True))
     words = english.bare_words(without_periods(query.text, today)) if asked else []
     roles = _roles(words)
-    others = [word for word in words if word not in roles and english.is_particular(word)]
-    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(roles.values()), _has_term(terms, roles))
+    others = [
+        word
+        for before, word in pairwise(("", *words))
+        if before not in _SUBJECTS and word not in roles and english.is_particular(word)
+    ]
+    wanted = {*roles.values(), *(ASSISTANTS if english.expected_traits(query.text) & english.REPLY else ())}
+    past = not {"did", "was", "were"}.isdisjoint(words)
+    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), past)
 
 
 def _today(query: Query) -> int:
@@ -135,6 +148,7 @@ def period_answers(
         of_period &= own_idf > 0
     excess = elsewhere - np.maximum(own_idf, np.float32(inside))
     factor = np.clip(1 - excess * np.float32(elsewhere / mass), 0, 1)
+    alone = bool(periods.named) and not periods.particular.any()
     other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
     within = (of_period * factor * np.where(other_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
     return PeriodAnswers(
@@ -143,6 +157,7 @@ def period_answers(
         within=within,
         answering=within * (own_idf / np.float32(mass)).astype(np.float32) if periods.particular.any() else within,
         beside=max(inside, elsewhere) ** 2 / mass,
+        nothing=alone and periods.past and not in_period.any() and not any(mentions),
     )
 
 

@@ -281,17 +281,17 @@ def visibility(view: View, allowed: Mask) -> Visibility:
     return Visibility(allowed & ~represented, represented)
 
 
-def courtesies_last(order: Rows, courtesies: NDArray[np.bool_], relevance: Floats) -> Rows:
-    """The order with each courtesy after every other hit that is more relevant.
+def behind_relevant(order: Rows, doubtful: NDArray[np.bool_], relevance: Floats) -> Rows:
+    """The order with each doubtful hit after every other one that is more relevant.
 
     Args:
         order: positions in the pool, best first.
-        courtesies: (m,) mask of the pool.
+        doubtful: (m,) mask of the pool.
         relevance: (m,) of the pool.
     """
-    ranks, values, polite = np.arange(len(order), dtype=np.float64), relevance[order], courtesies[order]
-    for rank in np.flatnonzero(polite).tolist():
-        above = np.flatnonzero(~polite & (values > values[rank]))
+    ranks, values, behind = np.arange(len(order), dtype=np.float64), relevance[order], doubtful[order]
+    for rank in np.flatnonzero(behind).tolist():
+        above = np.flatnonzero(~behind & (values > values[rank]))
         ranks[rank] = max(rank, above[-1] + 0.5) if len(above) else rank
     return order[np.argsort(ranks, kind="stable")]
 

@@ -41,7 +41,7 @@ from mnemic.recall.results import (
     Provenance,
     Visibility,
     as_relevant,
-    courtesies_last,
+    behind_relevant,
     current_first,
     descending_scores,
     hit_from,
@@ -340,7 +340,7 @@ def _nearest_passages(
     c = view.columns
     if cosines is None:
         return {}
-    long = np.flatnonzero(allowed & (c.length >= LONG_TERMS) & ~c.agents)
+    long = np.flatnonzero(allowed & (c.length >= LONG_TERMS))
     long = long[~np.isin(c.doc[long], [*c.abridged])]  # a passage may be of what has ended
     long = long[np.argsort(-cosines.values[long], kind="stable")][:SEARCHED]
     stored = runtime.store.embedding.passages_of(view.user, c.doc[long].tolist()) if len(long) else {}
@@ -430,9 +430,9 @@ def _result(
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
         likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
         order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
-    # After recency: a name in the question outweighs it. Only then courtesies, which a name can move ahead as well.
+    # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
-    order = courtesies_last(order, evidence.courtesies(pool), relevance)
+    order = behind_relevant(order, evidence.hardly_evidence(pool), relevance)
     order = current_first(order, successors)  # last: nothing puts what has ended first again
     left_out = 0
     if query.min_best:  # a context: the question itself, asked before, is no evidence

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+import numpy as np
+
 from mnemic.embedders import CachedEmbedder, checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
@@ -15,7 +17,7 @@ from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
 from mnemic.text.sentences import LONG, passages
 from mnemic.text.terms import analyse
-from mnemic.types import Embeddable, Episode, Indexing, MemoryRecord, Message, TextVectors, embeddable
+from mnemic.types import Embeddable, Episode, Indexing, MemoryRecord, Message, TextVectors, embeddable, searchable
 from mnemic.vectors import Floats
 
 Record = Message | Episode | MemoryRecord
@@ -78,6 +80,13 @@ class Indexer:
             found.append(TextVectors(vector, vectors[start:end]))
         return found
 
+    def passages(self, bodies: Sequence[str], embedder: Embedder) -> list[Floats | None]:
+        """The vectors of the passages of each text, shape (n, d); None without passages, or where the embedder failed."""
+        parts = [self._passages(body) for body in bodies]
+        vectors = iter(self.documents([*itertools.chain.from_iterable(parts)], embedder))
+        rows = [[vector for _ in part if (vector := next(vectors)) is not None] for part in parts]
+        return [np.stack(row) if row and len(row) == len(part) else None for row, part in zip(rows, parts, strict=True)]
+
     def _passages(self, body: str) -> list[str]:
         """The passages of a long text, without secrets."""
         if len(body) <= LONG:
@@ -121,13 +130,18 @@ class Indexer:
     def indexing(self, records: Sequence[Record], embedder: Embedder | None) -> list[Indexing]:
         """The index entries of records. Embeds, so call it before a transaction begins.
 
+        The passages of an assistant's answers are left to ``process``: they would double its time.
         The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.
         """
-        texts = [embeddable(record) for record in records]
+        texts = [Embeddable(searchable(one)) if _is_answer(one) else embeddable(one) for one in records]
         return [
             _indexing(record, text.text, vectors)
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
+
+
+def _is_answer(record: Record) -> bool:
+    return isinstance(record, Message) and record.role == "assistant"
 
 
 def _day(record: Record) -> int:

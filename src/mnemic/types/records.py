@@ -160,12 +160,9 @@ class Embeddable(NamedTuple):
 
 
 def embeddable(record: Message | Episode | MemoryRecord) -> Embeddable:
-    """What is embedded of a record: a body is what a person said, or a memory.
-
-    The long answers of agents have none: with it no more evidence was found on BEAM, for four times the embedding.
-    """
-    own = isinstance(record, MemoryRecord) or (isinstance(record, Message) and record.role == "user")
-    return Embeddable(searchable(record), record.content if own else "")
+    """What is embedded of a record: a body is what a person or an assistant said, or a memory."""
+    said = isinstance(record, MemoryRecord) or (isinstance(record, Message) and record.role in ("user", "assistant"))
+    return Embeddable(searchable(record), record.content if said else "")
 
 
 class TextVectors(NamedTuple):

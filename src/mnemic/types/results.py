@@ -79,7 +79,7 @@ class Hit:
         speaker: the name of the speaker, else the role; for a memory the name only.
         similar: ids of restatements folded into this hit; ``said_at``: when it and they were said, if there are any, in order.
         via: ids of memories derived from this hit that match the query.
-        passage: of a long text of a person, the passage that is nearest to the query by meaning.
+        passage: of a long text, the passage that is nearest to the query by meaning.
         superseded_by: ids of the memories that superseded this hit, also of those that are forgotten since; of a message only
             if nothing that it says holds.
         ended: whether it was superseded by what is erased since, so that no id is left.

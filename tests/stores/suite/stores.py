@@ -396,6 +396,24 @@ class _Caches:
         assert held.doc.tolist() == [doc]
         assert store.verify().ok
 
+    def test_long_answers_wait_for_the_vectors_of_their_passages(self, store: Store) -> None:
+        long, passages = "An answer of some length. " * 50, np.array([[0.6, 0.8], [1.0, 0.0]], np.float32)
+        answers = [add_message(long, role="assistant", vector=vector) for vector in ((1.0, 0.0), None)]
+        store.apply("ana", [*answers, add_message(long), add_message("short", role="assistant")], model="m")
+        embedding, number = store.embedding, number_of(store)
+        (doc,) = embedding.unread("ana")
+        assert embedding.unread("ben") == []
+        ((_, _, text),) = read = embedding.texts([doc])
+        assert text.body == long
+        with pytest.raises(errors.EmbeddingMismatch):
+            embedding.put_passages(read, [passages], "other")
+        embedding.put_passages([(number, doc, text._replace(body="changed meanwhile"))], [passages], "m")
+        assert embedding.passages_of(number, [doc]) == {}
+        embedding.put_passages(read, [passages], "m")
+        np.testing.assert_allclose(embedding.passages_of(number, [doc])[doc], passages, atol=1e-3)
+        assert embedding.unread("ana") == []
+        assert store.verify().ok
+
     def test_a_rebuild_goes_on_where_it_stopped(self, store: Store) -> None:
         store.apply("ana", [add_message(str(n)) for n in range(3)], model="old")
         assert store.embedding.begin("new") == 3

@@ -1,9 +1,12 @@
 """How candidates answer by the time that they are of."""
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+from mnemic import Memory, Message
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.periods import AskedPeriods, period_answers
 
@@ -20,12 +23,12 @@ class _Columns(SimpleNamespace):
         return len(self.day)
 
 
-def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=()):
+def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), past=True):
     columns = _Columns(
         doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods=MENTIONED.__getitem__,
         has_role=lambda of: np.array([True, False, True, True, True]) if of else np.zeros(5, np.bool_),
     )  # fmt: skip
-    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_))
+    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), past)
     return period_answers(SimpleNamespace(columns=columns), of, np.arange(5), SPOKEN, named, IDF)
 
 
@@ -50,3 +53,54 @@ def test_nothing_without_a_period():
     found = answers(asked=())
     assert not found.within.any()
     assert not found.answering.any()
+
+
+def test_a_period_alone_of_which_nothing_tells():
+    unnamed = {"named": np.zeros(5, np.float32), "particular": (False, False, False)}
+    assert answers(asked=((200, 201),), **unnamed).nothing
+    assert not answers(asked=((101, 101),), **unnamed).nothing  # the third one tells of it
+    assert not answers(asked=((200, 201),)).nothing  # it names something else, which others have
+    assert not answers(asked=((200, 201),), **unnamed, past=False).nothing
+    assert not answers(asked=(), **unnamed).nothing
+
+
+NOW = datetime(2026, 11, 29, 18, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def dated():
+    days = [
+        (datetime(2026, 9, 7, 9, tzinfo=UTC), "Yes. We have 86 open tickets, and our target is a first reply within 8 hours.",
+         "Sort the 86 tickets into four buckets, safety first, and close what is older than a year."),
+        (datetime(2026, 10, 21, 9, tzinfo=UTC), "New target: first reply within 4 hours instead of 8, from November on.",
+         "Then the internal alarm should go to 3 hours."),
+    ]  # fmt: skip
+    with Memory(":memory:", user="ana") as memory:
+        for day, said, answered in days:
+            turns = (("user", said), ("assistant", answered))
+            memory.add([Message(role=r, content=text, sent_at=day, session=str(day)) for r, text in turns])
+        yield memory
+
+
+@pytest.mark.parametrize(
+    "question", ["What did I write yesterday?", "What did I say in July?", "What did you say last Monday?"]
+)
+def test_nothing_was_said_then(dated, question):
+    found = dated.search(question, now=NOW)
+    assert (found.evidence, {hit.relevance for hit in found}) == ("none", {0.0})
+    assert not dated.get_memory_context(question, now=NOW).hits
+
+
+def test_plans_for_a_day_may_depend_on_what_was_said_before(dated):
+    assert dated.search("What should I reply today?", now=NOW).probability > 0
+
+
+@pytest.mark.parametrize("question", ["What did you say on 7 September?", "What did you advise on 7 September?"])
+def test_the_assistant_is_asked_for_its_words(dated, question):
+    assert dated.search(question, now=NOW)[0].text.startswith("Sort the 86 tickets")
+
+
+def test_what_was_said_in_the_period_comes_before_what_is_less_relevant(dated):
+    hits = dated.search("What was the first reply target in September?", now=NOW)
+    assert "8 hours." in hits[0].text
+    assert hits[0].relevance > hits[1].relevance

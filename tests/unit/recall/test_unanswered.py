@@ -85,3 +85,9 @@ def test_asking_again_leaves_the_context_as_it_was(facts: Iterable[list[str]], a
         say(memory, *[("user", question)] * times)
         after = memory.get_memory_context(question)
         assert {hit.id for hit in after.hits} == {hit.id for hit in before.hits}
+
+
+def test_it_comes_after_its_answer(memory):
+    memory.add_exchange("I moved to Lisbon in March.", "How nice.", session="monday")
+    memory.add("When did I move?", session="friday")
+    assert [hit.text for hit in memory.search("When did I move?", k=1)] == ["I moved to Lisbon in March."]

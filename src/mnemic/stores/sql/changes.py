@@ -111,8 +111,13 @@ def put_vector(
     """Store a vector and those of the passages; None marks a record whose text the model rejects."""
     sql = f"""INSERT INTO {table}(user_id, doc, vector, passages) VALUES(?, ?, ?, ?)
         ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector, passages = excluded.passages"""
-    parts = None if passages is None or not len(passages) else passages.astype("<f2").tobytes()
+    parts = None if passages is None or not len(passages) else packed(passages)
     db.execute(sql, (user, doc, None if vector is None else db.dialect.bind_vector(vector), parts))
+
+
+def packed(passages: NDArray[np.float32]) -> bytes:
+    """The vectors of passages as they are stored."""
+    return passages.astype("<f2").tobytes()
 
 
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:

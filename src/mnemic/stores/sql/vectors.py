@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mnemic.errors import StoreError
-from mnemic.stores.schema import RECORDS
+from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.text.sentences import LONG
 from mnemic.text.values import now, to_micros
 from mnemic.types import Embeddable, TextVectors, embeddable
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Waiting = tuple[int, int, Embeddable]
 """User, doc and text of a record that needs a vector."""
+
+V = TypeVar("V")
 
 _MISSING = "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
@@ -50,9 +53,7 @@ class Embedding(Reader[Database]):
                 changes.put_vector(db, user, doc, *vector)
                 db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
-    def _unchanged(
-        self, db: Connection, waiting: Sequence[Waiting], vectors: Sequence[TextVectors]
-    ) -> list[tuple[Waiting, TextVectors]]:
+    def _unchanged(self, db: Connection, waiting: Sequence[Waiting], vectors: Sequence[V]) -> list[tuple[Waiting, V]]:
         """The rows whose text was not updated since it was embedded."""
         current = set(self._texts(db, [doc for _, doc, _ in waiting]))
         return [(row, vector) for row, vector in zip(waiting, vectors, strict=True) if row in current]
@@ -89,6 +90,26 @@ class Embedding(Reader[Database]):
         with self._db.read() as db:
             found = queries.text_vectors(db, user, docs, long=True)
         return {doc: vectors.passages for doc, vectors in found.items()}
+
+    def unread(self, user: str) -> list[int]:
+        """The docs of an assistant's long answers of which the passages have no vectors yet, the latest first."""
+        sql = f"""SELECT r.doc FROM records r JOIN vectors v ON v.user_id = r.user_id AND v.doc = r.doc
+            WHERE r.user_id = ? AND r.role = 'assistant' AND {LIVE} AND length(r.content) > {LONG}
+            AND v.vector IS NOT NULL AND v.passages IS NULL ORDER BY r.doc DESC"""
+        return self._column(user, sql)
+
+    def texts(self, docs: Sequence[int]) -> list[Waiting]:
+        """The texts of records, as (user, doc, text)."""
+        with self._db.read() as db:
+            return self._texts(db, docs)
+
+    def put_passages(self, read: Sequence[Waiting], passages: Sequence[NDArray[np.float32]], model: str) -> None:
+        """Store the passages of records that have a vector, except those that changed."""
+        with self._db.write() as db:
+            for (user, doc, _), rows_ in self._unchanged(db, read, passages):
+                changes.check_header(db, model, rows_.shape[1], claim=False)
+                sql = "UPDATE vectors SET passages = ? WHERE user_id = ? AND doc = ? AND vector IS NOT NULL"
+                db.execute(sql, (changes.packed(rows_), user, doc))
 
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""
