@@ -10,10 +10,11 @@ from typing import Any, TypeVar, cast
 from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
-from mnemic.stores.sql.changes import Transaction, leave_tombstones, leave_user_tombstone, set_header
+from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import Ends, StoredPromotion, promotions
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import leave_tombstones, leave_user_tombstone
 from mnemic.text.values import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode
 

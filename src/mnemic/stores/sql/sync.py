@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import LINKS, OUTCOMES, PROMOTIONS, RECORDS
 from mnemic.stores.sql import changes, queries, rows
-from mnemic.stores.sql.changes import Tombstones, Transaction, digest, put_tombstones, put_vector, tombstones
+from mnemic.stores.sql.changes import Transaction, put_vector
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import Tombstones, digest, put_tombstones, tombstones
 from mnemic.stores.sql.trails import (
     UNWATCHED,
     WRITING,

@@ -18,9 +18,10 @@ from mnemic.errors import Conflict
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, VECTORS, Table
 from mnemic.stores.sql import queries, rows
-from mnemic.stores.sql.changes import check_header, insert, lock_user, put_tombstones
+from mnemic.stores.sql.changes import check_header, insert, lock_user
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import put_tombstones
 from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
