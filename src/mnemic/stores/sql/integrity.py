@@ -17,6 +17,7 @@ from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import now, to_micros
 from mnemic.types import VerifyReport, searchable
+from mnemic.types.literals import TRANSITIONS
 
 PAGE = 500
 
@@ -34,11 +35,11 @@ def pages(db: Connection) -> Generator[list[Searchable]]:
     """All readable records in pages; other checks report the unreadable ones."""
     after = 0
     while page := rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
-        found: list[Searchable] = []
+        records: list[Searchable] = []
         for row in page:
             with suppress(ValueError):
-                found.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
-        yield found
+                records.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
+        yield records
         after = page[-1]["doc"]
 
 
@@ -48,8 +49,7 @@ def texts(db: Connection) -> Generator[Searchable]:
         yield from page
 
 
-_TRANSITIONS = "('archive', 'absorb', 'restore', 'undo')"
-_LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {_TRANSITIONS}
+_LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {TRANSITIONS}
     ORDER BY e.sequence DESC LIMIT 1)"""
 _MADE = "FROM lineage l JOIN records c ON c.doc = l.child JOIN records p ON p.doc = l.parent"
 
@@ -109,9 +109,9 @@ LONGEST = 65_536
 def _hashes(db: Connection) -> Generator[str]:
     """Findings on records whose text does not match its hash."""
     text = "CASE WHEN kind != 'memory' OR speaker IS NULL THEN content ELSE speaker || ': ' || content END"
-    for id_, kind, content, held in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
+    for id_, kind, content, stored in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
         digest = rows.message_hash if kind == "message" else rows.content_hash
-        if digest(content) != bytes(held):
+        if digest(content) != bytes(stored):
             yield f"the text of {id_} does not match its hash"
 
 
@@ -143,11 +143,11 @@ def finding(what: str, docs: Sequence[int]) -> list[str]:
     return [f"{what}: {len(docs)} (number {shown})"] if docs else []
 
 
-def _truncate(found: Iterable[str]) -> list[str]:
+def _truncate(findings: Iterable[str]) -> list[str]:
     """The first findings, and the number of the others."""
-    listed = list(found)
-    more = [f"... and {len(listed) - SHOWN} more like the last"] if len(listed) > SHOWN else []
-    return listed[:SHOWN] + more
+    lines = list(findings)
+    more = [f"... and {len(lines) - SHOWN} more like the last"] if len(lines) > SHOWN else []
+    return lines[:SHOWN] + more
 
 
 _DERIVED = ("pending", "access", "judged", "vectors")
@@ -210,8 +210,8 @@ class Integrity:
         broken = Counter(str(table) for table, *_ in db.execute(self.dangling))
         findings += [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]
         wrong_length = {_WRONG_LENGTH: f"SELECT doc FROM vectors WHERE {self.misfits}"}
-        never = {**INVARIANTS, **self.invariants, **wrong_length}
-        for what, sql in never.items():
+        invariants = {**INVARIANTS, **self.invariants, **wrong_length}
+        for what, sql in invariants.items():
             findings += finding(what, [row[0] for row in db.execute(sql).fetchall()])
         findings += [*self._header(db), *_consolidating(db, idle)]
         if deep:
@@ -219,17 +219,17 @@ class Integrity:
             findings += [*_truncate(_documents(db)), *changed]
             if not changed:  # else the full text does not match either
                 findings += [*self.underivable(db), *finding("an invalid vector", self.unusable_vectors(db))]
-        return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))
+        return VerifyReport(checks=counts | {"invariants": len(invariants) + 2}, findings=tuple(findings))
 
     def _header(self, db: Connection) -> Generator[str]:
         """Findings on the header: missing or invalid entries."""
-        held = dict(db.execute("SELECT key, value FROM header").fetchall())
+        entries = dict(db.execute("SELECT key, value FROM header").fetchall())
         for key in self.entries:
-            if key not in held:
+            if key not in entries:
                 yield f"the header has no {key}"
-        if ("model" in held) != ("dimension" in held):
+        if ("model" in entries) != ("dimension" in entries):
             yield "the header has a model without a dimension, or a dimension without a model"
-        if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
+        if not 0 < int(length if (length := str(entries.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
             yield "the dimension in the header is invalid"
 
     def repair(self, db: Connection, *, idle: bool) -> list[str]:

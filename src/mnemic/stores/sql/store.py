@@ -12,7 +12,8 @@ from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
-from mnemic.stores.sql.queries import Knowledge, Records, Relations
+from mnemic.stores.sql.queries import Knowledge, Records
+from mnemic.stores.sql.relations import Relations
 from mnemic.stores.sql.statistics import Statistics
 from mnemic.stores.sql.sync import SyncedRows
 from mnemic.stores.sql.transfer import Transfer

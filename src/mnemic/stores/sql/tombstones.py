@@ -19,55 +19,57 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def covers(held: Tombstones, id: str, began: int) -> bool:
+def covers(tombstones: Tombstones, id: str, began: int) -> bool:
     """Whether a record is erased whose first event was at a time; one that was added again later is not."""
-    return began <= max(held.get(digest(id), 0), held.get(EVERYTHING, 0))
+    return began <= max(tombstones.get(digest(id), 0), tombstones.get(EVERYTHING, 0))
 
 
 def tombstones(db: Connection, owner: bytes) -> Tombstones:
     """The tombstones of a user."""
-    found = db.execute("SELECT record, at FROM tombstones WHERE owner = ?", (owner,)).fetchall()
-    return {bytes(record): at for record, at in found}
+    selected = db.execute("SELECT record, at FROM tombstones WHERE owner = ?", (owner,)).fetchall()
+    return {bytes(record): moment for record, moment in selected}
 
 
 def put_tombstones(db: Connection, owner: bytes, new: Tombstones) -> None:
     """Add tombstones; of two for one id the later one stays."""
-    for record, at in new.items():
+    for record, moment in new.items():
         sql = """INSERT INTO tombstones VALUES(?, ?, ?) ON CONFLICT(owner, record) DO UPDATE SET at = excluded.at
             WHERE excluded.at > tombstones.at"""
-        db.execute(sql, (owner, record, at))
+        db.execute(sql, (owner, record, moment))
 
 
-def owner_of(db: Connection, user: int) -> bytes:
+def owner_of(db: Connection, user_id: int) -> bytes:
     """The digest of the name of a user."""
-    return digest(db.execute("SELECT name FROM users WHERE user_id = ?", (user,)).fetchone()[0])
+    return digest(db.execute("SELECT name FROM users WHERE user_id = ?", (user_id,)).fetchone()[0])
 
 
-def leave_tombstones(db: Connection, user: int, ids: Mapping[int, str], at: int) -> None:
+def leave_tombstones(db: Connection, user_id: int, ids: Mapping[int, str], moment: int) -> None:
     """Leave a tombstone for records, given by doc, before their events are deleted.
 
     Its time is not before their last event. One that is there for this erasure, from another device, keeps its time.
     """
-    owner = owner_of(db, user)
-    held = tombstones(db, owner)
+    owner = owner_of(db, user_id)
+    earlier = tombstones(db, owner)
     sql = f"SELECT doc, min(at), max(at) FROM events WHERE doc IN {AMONG} AND operation != 'embed' GROUP BY doc"
     spans = {doc: (first, last) for doc, first, last in db.execute(sql, (sorted(ids),)).fetchall()}
     new = {
-        digest(id_): max(at, spans[doc][1])
+        digest(id_): max(moment, spans[doc][1])
         for doc, id_ in ids.items()
-        if doc in spans and not covers(held, id_, spans[doc][0])
+        if doc in spans and not covers(earlier, id_, spans[doc][0])
     }
     put_tombstones(db, owner, new)
 
 
-def leave_user_tombstone(db: Connection, user: int, at: int) -> None:
+def leave_user_tombstone(db: Connection, user_id: int, moment: int) -> None:
     """Leave one tombstone for a user, in place of those of records."""
-    owner = owner_of(db, user)
-    held = tombstones(db, owner).get(EVERYTHING, 0)
+    owner = owner_of(db, user_id)
+    earlier = tombstones(db, owner).get(EVERYTHING, 0)
     spans = "SELECT max(at) AS at, min(at) AS began FROM events WHERE user_id = ? AND operation != 'embed' GROUP BY doc"
-    last, began = db.execute(f"SELECT max(at), max(began) FROM ({spans}) e", (user,)).fetchone()
+    last, began = db.execute(f"SELECT max(at), max(began) FROM ({spans}) e", (user_id,)).fetchone()
     db.execute("DELETE FROM tombstones WHERE owner = ?", (owner,))
-    put_tombstones(db, owner, {EVERYTHING: held if held >= (began or 0) and held else max(at, last or 0, held)})
+    put_tombstones(
+        db, owner, {EVERYTHING: earlier if earlier >= (began or 0) and earlier else max(moment, last or 0, earlier)}
+    )
 
 
 def last_erased(db: Connection, owner: bytes, id: str) -> int:
