@@ -314,7 +314,7 @@ class ErasedRows(Reader[D]):
         with self._db.read() as db:
             return self._mark(db) is not None
 
-    def left(self) -> str:
+    def remains(self) -> str:
         """Where earlier erasures left bytes, as far as that is known; empty for nowhere."""
         return ""
 

@@ -27,7 +27,7 @@ class SqlFeed(Reader[D]):
 
     def __init__(self, database: D) -> None:
         super().__init__(database)
-        self.name = database.apply(_named)
+        self.name = database.apply(_record_name)
 
     def _complete(self) -> int:
         """The highest event number up to which all events are committed."""
@@ -102,7 +102,7 @@ class SqlFeed(Reader[D]):
             self._db.committed()
 
 
-def _named(db: Connection) -> str:
+def _record_name(db: Connection) -> str:
     """The unique name of the record, chosen on the first call."""
     db.execute("INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(8),))
     return str(queries.header(db)["record"])

@@ -26,7 +26,7 @@ class Searchable(NamedTuple):
     """A record with its searchable text and its row by column name."""
 
     doc: int
-    user: int
+    user_id: int
     text: str
     values: dict[str, Any]
 
@@ -207,8 +207,8 @@ class Integrity:
         if findings:  # on damaged pages further results mean nothing
             return VerifyReport(checks={}, findings=tuple(findings))
         counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _COUNTED}
-        broken = Counter(str(table) for table, *_ in db.execute(self.dangling))
-        findings += [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]
+        dangling = Counter(str(table) for table, *_ in db.execute(self.dangling))
+        findings += [f"{table} refers to rows that are not there: {count}" for table, count in dangling.items()]
         wrong_length = {_WRONG_LENGTH: f"SELECT doc FROM vectors WHERE {self.misfits}"}
         invariants = {**INVARIANTS, **self.invariants, **wrong_length}
         for what, sql in invariants.items():
@@ -234,15 +234,15 @@ class Integrity:
 
     def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-        done = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
-        done += self._repair_vectors(db)
+        repairs = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
+        repairs += self._repair_vectors(db)
         for table in _DERIVED:
-            done += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
-        done += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
-        done += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
+            repairs += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
+        repairs += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
+        repairs += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
         if idle:
-            done += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
-        return done
+            repairs += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
+        return repairs
 
     def _repair_vectors(self, db: Connection) -> list[str]:
         unknown = "NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension')"

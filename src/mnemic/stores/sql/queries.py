@@ -59,14 +59,14 @@ class Reader(Generic[D]):
     def user(self, name: str) -> int | None:
         """The number of a user; None if nothing is stored for it."""
         with self._db.read() as db:
-            user_id = number_of(db, name)
+            user_id = user_id_of(db, name)
             return None if user_id == NOBODY else user_id
 
     @contextmanager
     def _snapshot(self, name: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""
         with self._db.read() as db, db:
-            yield db, number_of(db, name)
+            yield db, user_id_of(db, name)
 
     def _all(self, sql: str, *values: object) -> list[Any]:
         """The rows of one query."""
@@ -76,7 +76,7 @@ class Reader(Generic[D]):
     def _rows(self, user: str | int, sql: str, *values: object) -> list[Any]:
         """The rows of one query; its first value is the number of the user, here given by name or number."""
         with self._db.read() as db:
-            user_id = user if isinstance(user, int) else number_of(db, user)
+            user_id = user if isinstance(user, int) else user_id_of(db, user)
             return db.execute(sql, (user_id, *values)).fetchall()
 
     def _column(self, user: str | int, sql: str, *values: object) -> list[Any]:
@@ -92,7 +92,7 @@ class Reader(Generic[D]):
         """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
         direction = "DESC" if newest else "ASC"
         with self._db.read() as db, nullcontext() if view is MESSAGES else db:  # messages are one query
-            where, values = filter_clause(db.dialect, number_of(db, user), view, filters)
+            where, values = filter_clause(db.dialect, user_id_of(db, user), view, filters)
             rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
             names = rows.MESSAGE if view is MESSAGES else ()
             selected = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
@@ -100,7 +100,7 @@ class Reader(Generic[D]):
             return [*map(rows.message_from, selected)] if view is MESSAGES else records_of(db, selected)
 
 
-def number_of(db: Connection, name: str) -> int:
+def user_id_of(db: Connection, name: str) -> int:
     """The number of a user, or ``NOBODY``."""
     row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else NOBODY
@@ -465,7 +465,7 @@ class Records(Reader[D]):
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
         with self._db.read() as db:
-            return docs_of(db, number_of(db, user), ids, kind)
+            return docs_of(db, user_id_of(db, user), ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.

@@ -21,7 +21,7 @@ _MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE e
     WHERE user_id = ? GROUP BY status, type, category"""
 
 
-def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+def _sums(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Sums by name, the largest first, those of one size by name."""
     sums = Counter[str]()
     for name, count in counts:
@@ -46,8 +46,8 @@ class Statistics(Reader[Database]):
                 messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
                 episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
                 memories=rows.counts_by_status((status, count) for status, _, _, count, _ in memories),
-                types=_summed((type_, count) for _, type_, _, _, count in current),
-                categories=_summed((category, count) for _, _, category, _, count in current if category is not None),
+                types=_sums((type_, count) for _, type_, _, _, count in current),
+                categories=_sums((category, count) for _, _, category, _, count in current if category is not None),
                 links=count("SELECT 1, count(*) FROM links WHERE user_id = ? AND consolidation = ''")[1],
                 sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
                 projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
@@ -82,7 +82,7 @@ class Statistics(Reader[Database]):
         with self._snapshot(user) as (db, user_id):
             where, values = filter_clause(db.dialect, user_id, view, filters)
             first, last = (
-                db.execute(f"SELECT {end}({_said(kind)}) FROM {view.name} {where}", values).fetchone()[0]
+                db.execute(f"SELECT {end}({_time_column(kind)}) FROM {view.name} {where}", values).fetchone()[0]
                 for end in ("min", "max")
             )
             return None if first is None else (first, last)
@@ -92,9 +92,9 @@ class Statistics(Reader[Database]):
         view = VIEWS[kind]
         with self._snapshot(user) as (db, user_id):
             where, values = filter_clause(db.dialect, user_id, view, filters)
-            sql = f"SELECT count(*) FROM {view.name} {where} AND {_said(kind)} >= ? AND {_said(kind)} < ?"
+            sql = f"SELECT count(*) FROM {view.name} {where} AND {_time_column(kind)} >= ? AND {_time_column(kind)} < ?"
             return [db.execute(sql, (*values, begin, end)).fetchone()[0] for begin, end in pairwise(bounds)]
 
 
-def _said(kind: Kind) -> str:
+def _time_column(kind: Kind) -> str:
     return "coalesce(said_at, created_at)" if kind == "memory" else "said_at"

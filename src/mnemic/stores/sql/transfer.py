@@ -158,14 +158,14 @@ def _pages(db: Connection, user_id: int) -> Iterator[tuple[Table, Page]]:
                 names = [column.name for column in table.columns if column.type != "serial"]
                 rest = f"WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {table.key or key}"
                 page = rows.select(db, table, rest, (user_id, keys[start : start + PAGE]), names=names)
-                yield table, [_renumbered(table, row, 0, shift) for row in page]
+                yield table, [_renumber(table, row, 0, shift) for row in page]
 
 
-def _renumbered(table: Table, row: rows.Row, user_id: int, shift: int) -> dict[str, Any]:
+def _renumber(table: Table, row: rows.Row, user_id: int, shift: int) -> dict[str, Any]:
     """A row for another user number, with docs shifted by ``shift``."""
     docs = {name: row[name] + shift for name in table.docs if row.get(name) is not None}
     if table is schema.VERSIONS:
-        docs["row"] = to_json(_renumbered(RECORDS, json.loads(row["row"]), user_id, shift))
+        docs["row"] = to_json(_renumber(RECORDS, json.loads(row["row"]), user_id, shift))
     return {**row, "user_id": user_id, **docs}
 
 
@@ -188,7 +188,7 @@ def _digest(pages: Iterable[tuple[Table, Page]], step: Step, write: Callable[[Ta
 def _write(db: Connection, user_id: int, shift: int, table: Table, page: Page) -> None:
     """Insert portable rows, with full text and filter columns."""
     for portable in page:
-        row = _renumbered(table, portable, user_id, shift)
+        row = _renumber(table, portable, user_id, shift)
         if table is RECORDS:
             db.dialect.index(db, user_id, row["doc"], analyse(searchable(rows.record_from(row)))[0])
             row |= db.dialect.filter_columns(row)
