@@ -126,7 +126,7 @@ def period_answers(
     if not asked.asked:
         return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0)
     mass = float(dot(asked.particular, idf)) + 1e-9
-    mentioned = [c.periods(doc) for doc in c.doc[rows].tolist()]
+    mentioned = [c.periods_of(doc) for doc in c.doc[rows].tolist()]
     tells = [any(start <= a and b <= end for a, b in own for start, end in asked.asked) for own in mentioned]
     said, own = said_within(c, asked.asked), named[rows]
     inside, elsewhere = (float(named.max(initial=0.0, where=where)) for where in (said, ~said))

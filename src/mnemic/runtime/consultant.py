@@ -32,15 +32,15 @@ def episode_batches(sizes: Sequence[int], most: int) -> list[list[int]]:
         sizes: messages of each episode.
         most: episodes in one prompt.
     """
-    parts: list[list[int]] = []
-    left = 0
-    for place, size in enumerate(sizes):
-        if not parts or size > left or len(parts[-1]) == most:
-            parts.append([])
-            left = MESSAGES_PER_PROMPT
-        parts[-1].append(place)
-        left -= size
-    return parts
+    batches: list[list[int]] = []
+    capacity = 0
+    for index, size in enumerate(sizes):
+        if not batches or size > capacity or len(batches[-1]) == most:
+            batches.append([])
+            capacity = MESSAGES_PER_PROMPT
+        batches[-1].append(index)
+        capacity -= size
+    return batches
 
 
 def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:

@@ -122,8 +122,8 @@ class Scheduler:
         """The next job; drops entries that are outdated."""
         while self._due:
             moment, _, key = self._due[0]
-            held = self._scheduled.get(key)
-            job = held[1]() if held is not None and held[0] == moment else None
+            entry = self._scheduled.get(key)
+            job = entry[1]() if entry is not None and entry[0] == moment else None
             if job is not None:
                 return moment, key, job
             heapq.heappop(self._due)
@@ -146,22 +146,22 @@ class Triggers:
 
     def __init__(self) -> None:
         self._lock = process_lock()
-        self._made: dict[str, Trigger] = {}
+        self._triggers: dict[str, Trigger] = {}
         self._stopped = False
 
     def of(self, user: str, make: Callable[[], T]) -> T:
         """The trigger of a user, made at first use."""
         with self._lock:
-            if user not in self._made:
-                self._made[user] = made = make()
+            if user not in self._triggers:
+                self._triggers[user] = trigger = make()
                 if self._stopped:
-                    made.stop()
-            return cast("T", self._made[user])
+                    trigger.stop()
+            return cast("T", self._triggers[user])
 
     def stop(self) -> None:
         """Stop all triggers, and those made later."""
         with self._lock:
             self._stopped = True
-            triggers = list(self._made.values())
+            triggers = list(self._triggers.values())
         for trigger in triggers:
             trigger.stop()

@@ -46,17 +46,17 @@ _LOCKED = ("55P03", "57014")
 _AWAY = ("08", "28", "3D", "53", "57P")
 _MEANINGS: Sequence[tuple[tuple[str, ...], type[errors.StoreError], str]] = (
     (("53100", "53200"), errors.StoreFull,
-     "The server of {where} is full: {said} The write was rolled back; free some space and repeat it."),
+     "The server of {where} is full: {message} The write was rolled back; free some space and repeat it."),
     (("25006", "42501"), errors.StoreReadOnly,
-     "{where} cannot be written: {said} Check the privileges of the user, and that the server is not a standby."),
+     "{where} cannot be written: {message} Check the privileges of the user, and that the server is not a standby."),
     (_LOCKED, errors.StoreUnavailable,
      (f"{{where}} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
       "look in pg_stat_activity for a session that holds a transaction open.")),
     (("XX001", "XX002", "42P01", "42703"), errors.StoreCorrupt,
-     ("{where} is damaged or not a Mnemic record: {said} Nothing was changed. Restore a backup, or choose another "
+     ("{where} is damaged or not a Mnemic record: {message} Nothing was changed. Restore a backup, or choose another "
       "schema: ?schema=name.")),
-    (_TRANSIENT, errors.StoreUnavailable, "{where} is busy: {said} Nothing was stored. Repeat the call."),
-    (_AWAY, errors.StoreUnavailable, "{where} cannot be reached: {said} Check the address and the server."),
+    (_TRANSIENT, errors.StoreUnavailable, "{where} is busy: {message} Nothing was stored. Repeat the call."),
+    (_AWAY, errors.StoreUnavailable, "{where} cannot be reached: {message} Check the address and the server."),
 )  # fmt: skip
 """The errors for states, by the beginning of the code."""
 
@@ -100,7 +100,7 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
         state = _AWAY[0]
     for states, kind, text in _MEANINGS:
         if state.startswith(states):
-            return kind(text.format(where=where, said=message))
+            return kind(text.format(where=where, message=message))
     return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {message}")
 
 

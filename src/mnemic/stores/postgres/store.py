@@ -119,10 +119,8 @@ class NearestVectors:
         counts = self._db.vector_counts.get(user_id)
         if counts is None or counts.moment < now - COUNTED_SECONDS:
             size = db.execute("SELECT count(*) FROM vectors WHERE user_id = ?", (user_id,)).fetchone()[0]
-            estimate = db.execute(
-                "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)"
-            )
-            counts = self._db.vector_counts[user_id] = VectorCounts(now, size, max(size, estimate.fetchone()[0]))
+            sql = "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)"
+            counts = self._db.vector_counts[user_id] = VectorCounts(now, size, max(size, db.execute(sql).fetchone()[0]))
         return counts.user_total**2 < 16 * k * counts.total
 
 

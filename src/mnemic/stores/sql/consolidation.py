@@ -109,10 +109,10 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
     if t.db.execute(sql, (t.user_id, change.id)).fetchall():
         return Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
     sql = "SELECT sequence FROM events WHERE user_id = ? AND operation = 'consolidate' ORDER BY sequence DESC LIMIT 1"
-    began = t.db.execute(sql, (t.user_id,)).fetchone()
+    start = t.db.execute(sql, (t.user_id,)).fetchone()
     t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user_id, change.id, t.now))
     for number, promotion in enumerate(change.promotions):
-        _put_promotion(t.db, t.user_id, _promote(t, promotion, change.id, number, began[0] if began else None))
+        _put_promotion(t.db, t.user_id, _promote(t, promotion, change.id, number, start[0] if start else None))
     for link in change.contradictions:
         if ends := (_store_supersession if link.type == "supersedes" else _store_contradiction)(t, link):
             _put(t.db, DECIDED_LINKS, t.user_id, change.id, *ends, rest="ON CONFLICT DO NOTHING")
@@ -155,7 +155,7 @@ def _mark_judged(t: Transaction, id: str) -> None:
     t.event("weigh", doc, id, seed.version)
 
 
-def _live(t: Transaction, id: str, began: int | None = None) -> StoredRecord:
+def _live(t: Transaction, id: str, start: int | None = None) -> StoredRecord:
     """A live memory.
 
     Raises:
@@ -167,17 +167,17 @@ def _live(t: Transaction, id: str, began: int | None = None) -> StoredRecord:
             f"The memory {id!r} was forgotten or replaced during consolidation. Nothing was stored; try again."
         )
     sql = "SELECT 1 FROM events WHERE doc = ? AND sequence > ? AND operation IN ('update', 'enrich')"
-    if began is not None and t.db.execute(sql, (memory.doc, began)).fetchall():
+    if start is not None and t.db.execute(sql, (memory.doc, start)).fetchall():
         raise Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
     return memory
 
 
 def _promote(
-    t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None
+    t: Transaction, promotion: Promotion, consolidation: str, number: int, start: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
-    head = _live(t, promotion.id, began)
-    absorbed = [_live(t, id_, began) for id_ in promotion.absorbed]
+    head = _live(t, promotion.id, start)
+    absorbed = [_live(t, id_, start) for id_ in promotion.absorbed]
     doc, version = head.doc, head.version
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":

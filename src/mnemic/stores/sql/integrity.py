@@ -146,8 +146,8 @@ def finding(what: str, docs: Sequence[int]) -> list[str]:
 def _truncate(findings: Iterable[str]) -> list[str]:
     """The first findings, and the number of the others."""
     lines = list(findings)
-    more = [f"... and {len(lines) - SHOWN} more like the last"] if len(lines) > SHOWN else []
-    return lines[:SHOWN] + more
+    remainder = [f"... and {len(lines) - SHOWN} more like the last"] if len(lines) > SHOWN else []
+    return lines[:SHOWN] + remainder
 
 
 _DERIVED = ("pending", "access", "judged", "vectors")

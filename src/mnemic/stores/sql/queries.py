@@ -363,19 +363,25 @@ def _validity_condition(filters: RecordFilter) -> tuple[str, list[object]]:
     """
     if filters.expired:
         return "1 = 1", []
-    known = LATEST if filters.known_at is None else filters.known_at
+    known_at = LATEST if filters.known_at is None else filters.known_at
     current = "(expired_at IS NULL OR expired_at > ?)"
     until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
         WHEN invalid_at <= delete_after OR delete_after IS NULL THEN coalesce(invalid_at, {LATEST})
         ELSE delete_after END)"""
     if filters.at is None:
-        today = to_micros(now()) if filters.known_at is None else known
-        begun = "(valid_at IS NULL OR +valid_at <= ?)"
-        return f"+created_at <= ? AND {current} AND {until} > ? AND {begun}", [known, known, known, today, today]
-    true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
+        today = to_micros(now()) if filters.known_at is None else known_at
+        has_begun = "(valid_at IS NULL OR +valid_at <= ?)"
+        return f"+created_at <= ? AND {current} AND {until} > ? AND {has_begun}", [
+            known_at,
+            known_at,
+            known_at,
+            today,
+            today,
+        ]
+    holds_at = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
-        f"+created_at <= ? AND {true} AND ({current} OR {until} < {LATEST})",
-        [known, filters.at, filters.at, known, known, known],
+        f"+created_at <= ? AND {holds_at} AND ({current} OR {until} < {LATEST})",
+        [known_at, filters.at, filters.at, known_at, known_at, known_at],
     )
 
 

@@ -344,7 +344,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
         order = np.argsort(whole["doc"], kind="stable")
         whole = {name: column[order] for name, column in whole.items()}
     coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, stored_periods=periods)
+    return CatalogRows(**whole, **coded, periods=periods)
 
 
 def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
@@ -360,14 +360,14 @@ def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None
     docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
     for page in _pages(cursors):
         numbers, blobs = zip(*page, strict=True)
-        fresh = unpacked(b"".join(blobs), len(blobs))
+        vectors = unpacked(b"".join(blobs), len(blobs))
         end = size + len(page)
         if not size:
-            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
+            values = np.empty((max(most, end), vectors.shape[1]), np.float32)
         if end > len(docs) or end > len(values):
             docs = np.resize(docs, max(end, 2 * size))
             values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
-        docs[size:end], values[size:end] = numbers, fresh
+        docs[size:end], values[size:end] = numbers, vectors
         size = end
     if not size:
         return None

@@ -173,10 +173,10 @@ class _Dependents:
     """The rows that refer to records, by doc."""
 
     def __init__(self, db: Connection, user_id: int, condition: str, values: tuple[Any, ...]) -> None:
-        def of(columns: str, table: str, more: str = "", key: str = "doc") -> Mapping[int, list[Any]]:
+        def of(columns: str, table: str, extra: str = "", key: str = "doc") -> Mapping[int, list[Any]]:
             by_doc: dict[int, list[Any]] = defaultdict(list)
             where = condition.replace("doc", key, 1)
-            sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {where} {more}"
+            sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {where} {extra}"
             for doc, *rest in db.execute(sql, (user_id, *values)):
                 by_doc[doc].append(rest)
             return by_doc

@@ -19,9 +19,9 @@ def digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def covers(tombstones: Tombstones, id: str, began: int) -> bool:
+def covers(tombstones: Tombstones, id: str, first: int) -> bool:
     """Whether a record is erased whose first event was at a time; one that was added again later is not."""
-    return began <= max(tombstones.get(digest(id), 0), tombstones.get(EVERYTHING, 0))
+    return first <= max(tombstones.get(digest(id), 0), tombstones.get(EVERYTHING, 0))
 
 
 def tombstones(db: Connection, owner: bytes) -> Tombstones:
@@ -65,10 +65,10 @@ def leave_user_tombstone(db: Connection, user_id: int, moment: int) -> None:
     owner = owner_of(db, user_id)
     earlier = tombstones(db, owner).get(EVERYTHING, 0)
     spans = "SELECT max(at) AS at, min(at) AS began FROM events WHERE user_id = ? AND operation != 'embed' GROUP BY doc"
-    last, began = db.execute(f"SELECT max(at), max(began) FROM ({spans}) e", (user_id,)).fetchone()
+    last, first = db.execute(f"SELECT max(at), max(began) FROM ({spans}) e", (user_id,)).fetchone()
     db.execute("DELETE FROM tombstones WHERE owner = ?", (owner,))
     put_tombstones(
-        db, owner, {EVERYTHING: earlier if earlier >= (began or 0) and earlier else max(moment, last or 0, earlier)}
+        db, owner, {EVERYTHING: earlier if earlier >= (first or 0) and earlier else max(moment, last or 0, earlier)}
     )
 
 

@@ -288,9 +288,9 @@ class _OpenFiles:
         """
         if moved := self.moved:
             raise errors.StoreUnavailable(
-                f"{moved}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What was "
-                "stored before can still be read here: copy it with admin.backup() to a new folder if you need it, then close "
-                "this memory and open it again."
+                f"{moved}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What "
+                "was stored before can still be read here: copy it with admin.backup() to a new folder if you need it, then "
+                "close this memory and open it again."
             )
 
 
