@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 from mnemic.types.literals import SILENT_ROLES
 
-MOST_SOURCES = 2
+MAX_SOURCES = 2
 """The maximum number of source messages of a memory on one statement: an answer and its question."""
 FOREVER = np.iinfo(np.int64).max
 Times = NDArray[np.int64]
@@ -90,9 +90,7 @@ class Validity:
 
         Memories with other sources do not count. Whether a message says more than its memories, the store knows.
         """
-        memories = (
-            [doc] if self._is_memory(doc) else [m for m in self.saying(doc) if len(self.origins[m]) <= MOST_SOURCES]
-        )
+        memories = self._with_few_sources(doc, self.saying(doc))
         successors = [self.successor(memory, at, known_at) for memory in memories]
         if None in successors:
             return []
@@ -100,18 +98,16 @@ class Validity:
 
     def ended(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
         """Whether a memory, or all memories derived from a message, ended for what is erased: they have no successor."""
-        memories = (
-            [doc]
-            if self._is_memory(doc)
-            else [m for m in self._statements(doc) if len(self.origins[m]) <= MOST_SOURCES]
-        )
+        memories = self._with_few_sources(doc, self._statements(doc))
         unreplaced = [m for m in memories if m not in self.successors]
         indexes = np.searchsorted(self.doc, unreplaced)
-        known_until = FOREVER - 1 if known_at is None else known_at
-        has_ended = (self.until[indexes] <= (FOREVER - 1 if at is None else at)) & (
-            self.expired[indexes] <= known_until
-        )
+        last, known_until = (FOREVER - 1 if time is None else time for time in (at, known_at))
+        has_ended = (self.until[indexes] <= last) & (self.expired[indexes] <= known_until)
         return bool(has_ended.any()) and not (self.until[indexes] == FOREVER).any()
+
+    def _with_few_sources(self, doc: int, derived: Sequence[int]) -> list[int]:
+        """A memory itself, or those derived from a message that are on one statement."""
+        return [doc] if self._is_memory(doc) else [m for m in derived if len(self.origins[m]) <= MAX_SOURCES]
 
     def saying(self, doc: int) -> list[int]:
         """The memories that say what a record says: those derived from it, but for one that took the place of another.
@@ -378,10 +374,8 @@ class Columns:
     @property
     def abridged(self) -> frozenset[int]:
         """Docs of the sources of archived and expired memories: something they say may be forgotten or have ended."""
-        return self.cached("abridged", self._abridged)
-
-    def _abridged(self) -> frozenset[int]:
-        return self.forgotten | self._sources(self.validity.doc[self.validity.expired < FOREVER])
+        v = self.validity
+        return self.cached("abridged", lambda: self.forgotten | self._sources(v.doc[v.expired < FOREVER]))
 
     @property
     def forgotten(self) -> frozenset[int]:

@@ -279,11 +279,11 @@ class RankBM25Index:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._texts = texts
-        self._counted: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
+        self._state: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Apply new and changed records."""
-        counts = self._counted[0]
+        counts = self._state[0]
         changed = columns.rows_of([doc for doc in delta.touched if doc not in delta.kept])
         rows = sorted({*changed.tolist(), *range(len(counts), len(columns))})
         if rows:
@@ -292,11 +292,11 @@ class RankBM25Index:
             counts = [*counts, *itertools.repeat(Counter[str](), len(columns) - len(counts))]
             for row, row_counts in zip(rows, new_counts, strict=True):
                 counts[row] = row_counts
-            self._counted = (counts, {})
+            self._state = (counts, {})
 
     def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The rows that contain a term, ascending, and its frequency in each."""
-        matches = [(row, counts[term]) for row, counts in enumerate(self._counted[0][: len(columns)]) if term in counts]
+        matches = [(row, counts[term]) for row, counts in enumerate(self._state[0][: len(columns)]) if term in counts]
         rows, counts = zip(*matches, strict=True) if matches else ((), ())
         return np.array(rows, np.intp), np.array(counts, np.float32)
 
@@ -310,7 +310,7 @@ class RankBM25Index:
         rows = np.flatnonzero(corpus.rows)
         if not len(rows) or not terms:
             return scores
-        counts, cache = self._counted  # together: another thread may replace both
+        counts, cache = self._state  # together: another thread may replace both
         okapi = cache.get(rows.tobytes())
         if okapi is None:
             okapi = _okapi([counts[row] for row in rows], columns.length[rows])

@@ -57,8 +57,8 @@ class Consultant:
 
     def __init__(self, runtime: Runtime) -> None:
         self._llm, self._secrets, self._warn = runtime.llm, runtime.secrets, runtime.notices.warn
-        self._unreached = 0
-        self._missing: LanguageModelUnavailable | None = None
+        self._failures_in_a_row = 0
+        self._unavailable: LanguageModelUnavailable | None = None
         self.failed = 0
 
     @property
@@ -81,24 +81,24 @@ class Consultant:
 
             with ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="mnemic-asking") as pool:
                 answers = list(pool.map(self._ask_one, questions))
-        if self._missing is not None:
-            self._warn("Without the language model for now, by rule", self._missing)
+        if self._unavailable is not None:
+            self._warn("Without the language model for now, by rule", self._unavailable)
         return answers
 
     def _ask_one(self, question: Callable[[], Task[Any]]) -> Any:
         assert self._llm is not None
-        if self._unreached >= MAX_UNREACHABLE:
+        if self._failures_in_a_row >= MAX_UNREACHABLE:
             self.failed += 1
             return None
         try:
             answer = self._llm.ask(_without_secrets(question(), self._secrets))
         except LanguageModelUnavailable as error:
-            self._unreached += 1
-            self._missing = error
+            self._failures_in_a_row += 1
+            self._unavailable = error
         except LanguageModelError:
-            self._unreached = 0
+            self._failures_in_a_row = 0
         else:
-            self._unreached = 0
+            self._failures_in_a_row = 0
             return answer
         self.failed += 1
         return None

@@ -284,20 +284,18 @@ CONSOLIDATIONS = Table(
 )
 
 
-def _outcome_table(name: str, key: str, columns: str, *docs: str, promotion: str = "") -> Table:
+def _outcome_table(name: str, key: str, columns: str, *docs: str, number: str = "") -> Table:
     """A table of undo data of consolidations; its rows are deleted with the consolidation or with the records they name.
 
-    ``promotion`` is the column that refers to a promotion of the consolidation.
+    ``number`` is the column that refers to a promotion of the consolidation.
     """
-    parent, target = (
-        ("promotions", "user_id, consolidation, number") if promotion else ("consolidations", "user_id, id")
-    )
+    parent, target = ("promotions", "user_id, consolidation, number") if number else ("consolidations", "user_id, id")
     return Table(
         name,
         _columns(f"user_id:i consolidation:t {columns}", _LINK_TYPE),
         key=f"user_id, consolidation, {key}",
         references=(
-            Reference("user_id, consolidation" + (f", {promotion}" if promotion else ""), parent, target),
+            Reference("user_id, consolidation" + (f", {number}" if number else ""), parent, target),
             *_record_references(*docs),
         ),
         indexes=tuple(Index(f"{name}_by_{column}", column) for column in docs),
@@ -306,7 +304,7 @@ def _outcome_table(name: str, key: str, columns: str, *docs: str, promotion: str
 
 
 PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t revised:i?", "doc")
-MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", promotion="number")
+MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", number="number")
 DECIDED_LINKS = _outcome_table(
     "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
 )

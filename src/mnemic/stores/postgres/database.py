@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import psycopg
@@ -118,8 +117,7 @@ OLDEST_PGVECTOR = (0, 8)
 LOCK = 0x4D4E454D  # "MNEM": the advisory lock for creating schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(NamedTuple):
     """The oid of halfvec and the schema of pgvector in a database."""
 
     halfvec: int
@@ -170,9 +168,8 @@ def version_of(driver: Driver, address: Address) -> int:
         WHERE n.nspname = $1 AND c.relname = 'header'"""
     if not _value(driver, sql, address.schema):
         return 0
-    entries: dict[str, str] = dict(
-        run(driver, f"SELECT key, value FROM {quote_name(address.schema)}.header").fetchall()
-    )
+    sql = f"SELECT key, value FROM {quote_name(address.schema)}.header"
+    entries: dict[str, str] = dict(run(driver, sql).fetchall())
     if entries.get("application") != "mnemic":
         raise errors.StoreCorrupt(
             f"The schema of {address.name} belongs to another program. Choose another one: ?schema=name."

@@ -221,10 +221,8 @@ class PostgresDialect:
 
     def postings(self, db: Connection, user_id: int, term: str) -> list[int]:
         """A range scan of the primary key."""
-        rows = db.execute(
-            "SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc", (user_id, term)
-        )
-        return [doc for doc, count in rows for _ in range(count)]
+        sql = "SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc"
+        return [doc for doc, count in db.execute(sql, (user_id, term)) for _ in range(count)]
 
     def bind_vector(self, vector: NDArray[np.float32]) -> Half:
         """A halfvec."""

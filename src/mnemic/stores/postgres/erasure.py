@@ -108,9 +108,8 @@ def _forget_samples(driver: Driver, table: str) -> None:
         columns = _columns(driver, table)
     for column in columns:
         if column.personal and column.is_sampled:
-            kind, name = (
-                ("TABLE", quote_name(column.name)) if column.relation == table else ("INDEX", str(column.number))
-            )
+            of_table = column.relation == table
+            kind, name = ("TABLE", quote_name(column.name)) if of_table else ("INDEX", str(column.number))
             run(driver, f"ALTER {kind} {quote_name(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
 
 

@@ -48,10 +48,8 @@ class PostgresIntegrity(Integrity):
     def underivable(self, db: Connection) -> list[str]:
         """Findings on full text, filter columns and the index on the vectors."""
         return [
-            *finding("full text that does not match the text", [record.doc for record in _wrong_postings(db)]),
-            *finding(
-                "filter columns that do not match tags and metadata", [record.doc for record in _wrong_facets(db)]
-            ),
+            *finding("full text that does not match the text", [r.doc for r in _wrong_postings(db)]),
+            *finding("filter columns that do not match tags and metadata", [r.doc for r in _wrong_facets(db)]),
             *["the vectors have no index: searches of many records are slow"] * _missing_index(db),
         ]
 

@@ -115,6 +115,11 @@ def put_vector(
     db.execute(sql, (user_id, doc, None if vector is None else db.dialect.bind_vector(vector), blob))
 
 
+def drop_pending(db: Connection, task: str, doc: int) -> bool:
+    """Remove a pending task; returns whether there was one."""
+    return bool(db.execute("DELETE FROM pending WHERE task = ? AND doc = ? RETURNING 1", (task, doc)).fetchall())
+
+
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
     """Insert a row given by column; ``rest`` is the SQL after it."""
     sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({', '.join('?' * len(row))}) {rest}"
@@ -178,13 +183,17 @@ class Transaction:
         self.db.dialect.unindex(self.db, doc)
         for table in ("vectors", "vectors_next"):
             self.db.execute(f"DELETE FROM {table} WHERE user_id = ? AND doc = ?", (self.user_id, doc))
-        self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
+        drop_pending(self.db, "embed", doc)
 
     def add_pending(self, task: str, doc: int) -> None:
         """Add a pending task."""
         sql = """INSERT INTO pending(task, doc, user_id, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
             DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
         self.db.execute(sql, (task, doc, self.user_id, self.now))
+
+    def drop_link(self, source: int, target: int, kind: str) -> None:
+        """Remove a link."""
+        self.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
     def add_uses(self, doc: int, count: int, moment: int) -> None:
         """Add to the access count of a memory of this user, used at a time (microseconds since 1970)."""
@@ -305,10 +314,8 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     """Store a memory, unless the same statement is live at the same level; one that is archived may be stored beside it."""
     record = change.record
     if (existing := t.find_stored(record.id)) and not _is_same_memory(record, existing):
-        reason = (
-            "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
-        )
-        return _rejection(record.id, reason)
+        why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
+        return _rejection(record.id, why)
     statements = () if existing or record.status == "archived" else _same_statements(t, record)
     if duplicate := record.id if existing else next((s.id for s in statements if _subsumes(s, record)), None):
         t.aliases[record.id] = duplicate
@@ -333,9 +340,8 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
 def _same_statements(t: Transaction, record: types.MemoryRecord) -> list[Statement]:
     """The live memories with the same text at the same level that hold when it is said, or are expired like this one."""
     level, digest = (record.project, record.session), rows.content_hash(record.spoken)
-    if record.expired_at is not None:
-        return queries.same_expired(t.db, t.user_id, level, digest)
-    return queries.same_statements(t.db, t.user_id, level, digest, queries.moment_said(record, t.now), today=t.now)
+    moment = queries.moment_said(record, t.now) if record.expired_at is None else None
+    return queries.same_statements(t.db, t.user_id, level, digest, moment, today=t.now)
 
 
 def _subsumes(statement: Statement, record: types.MemoryRecord) -> bool:
@@ -460,7 +466,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     if change.left and change.operation == "update":
         t.add_pending("enrich", doc)
     elif not change.left and change.operation == "enrich":
-        t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
+        drop_pending(t.db, "enrich", doc)
     ends: dict[str, Any] = {} if end == existing.invalid_at else {"invalid_at": end}
     t.event(change.operation, doc, record.id, record.version, **ends)
     if change.said is not None and add_memory(t, change.said).changed:
@@ -636,7 +642,7 @@ def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
     _assign_messages(t, doc, change)
     t.add_lineage(doc, (*record.source_ids, *record.message_ids))
     pending = t.index(doc, change.indexing)
-    t.db.execute("DELETE FROM pending WHERE task = 'refine' AND doc = ?", (doc,))
+    drop_pending(t.db, "refine", doc)
     if change.refine:
         t.add_pending("refine", doc)
     t.event("episode", doc, record.id, record.version)

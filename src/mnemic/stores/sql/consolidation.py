@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from mnemic import types
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import DECIDED_LINKS, LINKS, LIVE, MEMBERS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
@@ -13,19 +14,6 @@ from mnemic.stores.sql.changes import StoredRecord, Transaction
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import from_micros
-from mnemic.types import (
-    Consolidate,
-    Link,
-    MarkConsolidating,
-    MemoryRecord,
-    Promotion,
-    PutLink,
-    Receipt,
-    Status,
-    Supersede,
-    Touch,
-    Undo,
-)
 
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""
@@ -81,33 +69,33 @@ _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE chil
     UNION SELECT parent FROM lineage JOIN up ON child = up.doc) SELECT 1 FROM up WHERE doc = ?"""
 
 
-def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
+def mark_consolidating(t: Transaction, change: types.MarkConsolidating) -> types.Receipt:
     """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
     before, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
     sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
     t.db.execute(sql, (after, t.user_id, before, change.ids))
     if not change.done:  # later edits conflict with the outcome
         t.event("consolidate")
-    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
+    return types.Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
-def record_access(t: Transaction, change: Touch) -> Receipt:
+def record_access(t: Transaction, change: types.Touch) -> types.Receipt:
     """Add to the access counts of memories of this user; one event without a record tells caches of it."""
     for doc, uses in change.uses.items():
         t.add_uses(doc, uses, change.at)
     if change.uses:
         t.event("use")
-    return Receipt(id="", outcome="stored")
+    return types.Receipt(id="", outcome="stored")
 
 
-def consolidate(t: Transaction, change: Consolidate) -> Receipt:
+def consolidate(t: Transaction, change: types.Consolidate) -> types.Receipt:
     """Apply a consolidation: promote, archive, link, and store the undo data.
 
     A ``supersedes`` link among the contradictions also ends the validity of its target.
     """
     sql = "SELECT 1 FROM consolidations WHERE user_id = ? AND id = ?"
     if t.db.execute(sql, (t.user_id, change.id)).fetchall():
-        return Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
+        return types.Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
     sql = "SELECT sequence FROM events WHERE user_id = ? AND operation = 'consolidate' ORDER BY sequence DESC LIMIT 1"
     start = t.db.execute(sql, (t.user_id,)).fetchone()
     t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user_id, change.id, t.now))
@@ -118,24 +106,24 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
             _put(t.db, DECIDED_LINKS, t.user_id, change.id, *ends, rest="ON CONFLICT DO NOTHING")
     for id_ in change.judged:
         _mark_judged(t, id_)
-    return Receipt(id=change.id, outcome="stored")
+    return types.Receipt(id=change.id, outcome="stored")
 
 
-def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
+def _store_contradiction(t: Transaction, link: types.Link) -> DecisionRow | None:
     """Link two contradicting memories, unless they are linked: a link of the user is never overwritten."""
     ends = (t.get(link.source).doc, t.get(link.target).doc)
     sql = """SELECT 1 FROM links WHERE type = 'contradicts' AND
         ((source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1))"""
     if t.db.execute(sql, ends).fetchall():
         return None
-    stored = changes.put_link(t, PutLink(link=link)).outcome == "stored"
+    stored = changes.put_link(t, types.PutLink(link=link)).outcome == "stored"
     return (*ends, link.type, None) if stored else None
 
 
-def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
+def _store_supersession(t: Transaction, link: types.Link) -> DecisionRow | None:
     """End the validity of a superseded memory when that of its successor begins."""
     source, target = _live(t, link.source), _live(t, link.target)
-    end = Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
+    end = types.Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
     stored = changes.supersede(t, end).outcome == "stored"
     return (source.doc, target.doc, link.type, target.invalid_at) if stored else None
 
@@ -173,7 +161,7 @@ def _live(t: Transaction, id: str, start: int | None = None) -> StoredRecord:
 
 
 def _promote(
-    t: Transaction, promotion: Promotion, consolidation: str, number: int, start: int | None
+    t: Transaction, promotion: types.Promotion, consolidation: str, number: int, start: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
     head = _live(t, promotion.id, start)
@@ -232,11 +220,7 @@ def drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
     return {*t.db.execute(sql, (t.user_id, promotion.consolidation, promotion.doc)).fetchall()}
 
 
-def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
-    t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
-
-
-def original(db: Connection, promotions: Sequence[StoredPromotion]) -> MemoryRecord | None:
+def original(db: Connection, promotions: Sequence[StoredPromotion]) -> types.MemoryRecord | None:
     """A memory as it was before these promotions, as its next version; None if it was changed by other means since."""
     doc, versions = promotions[0].doc, [p.revised for p in promotions if p.revised]
     sql = f"SELECT version FROM memories WHERE doc = ? AND {LIVE} AND expired_at IS NULL"
@@ -244,18 +228,18 @@ def original(db: Connection, promotions: Sequence[StoredPromotion]) -> MemoryRec
     if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
         return None
     old = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    status = cast("Status", promotions[0].status)
+    status = cast("types.Status", promotions[0].status)
     return replace(rows.memory_from(rows.version_row(old[0])), version=row[0] + 1, status=status) if old else None
 
 
-def undo(t: Transaction, change: Undo) -> Receipt:
+def undo(t: Transaction, change: types.Undo) -> types.Receipt:
     """Undo a consolidation; memories that changed since stay as they are."""
     key = (t.user_id, change.id)
     row = t.db.execute("SELECT undone_at FROM consolidations WHERE user_id = ? AND id = ?", key).fetchone()
     if row is None:
         raise NotFound(f"This user has no consolidation with the id {change.id!r}.")
     if row[0] is not None:
-        return Receipt(id=change.id, outcome="duplicate", reason="already undone")
+        return types.Receipt(id=change.id, outcome="duplicate", reason="already undone")
     _check_newest(t, change.id)
     unchanged = sum([undo_promotion(t, p) for p in reversed(promotions(t.db, t.user_id, "AND c.id = ?", (change.id,)))])
     sql = "SELECT source, target, type, invalid_at FROM decided_links WHERE user_id = ? AND consolidation = ?"
@@ -263,10 +247,10 @@ def undo(t: Transaction, change: Undo) -> Receipt:
         if kind == "supersedes":
             unchanged += _undo_supersession(t, source, target, invalid_at)
         else:
-            _drop_link(t, source, target, kind)
+            t.drop_link(source, target, kind)
     t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.now, *key))
     reason = f"{unchanged} of its memories were forgotten or replaced since, and stay as they are" if unchanged else ""
-    return Receipt(id=change.id, outcome="stored", reason=reason)
+    return types.Receipt(id=change.id, outcome="stored", reason=reason)
 
 
 def _check_newest(t: Transaction, id: str) -> None:
@@ -288,7 +272,7 @@ def _check_newest(t: Transaction, id: str) -> None:
 
 def _undo_supersession(t: Transaction, source: int, target: int, invalid_at: int | None) -> int:
     """Undo a supersession; returns 1 if the memory stays expired: it has a successor, or its text or key is taken."""
-    _drop_link(t, source, target, "supersedes")
+    t.drop_link(source, target, "supersedes")
     successors = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
     if successors or changes.has_conflict(t, target):
         return 1

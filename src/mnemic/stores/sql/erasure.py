@@ -48,7 +48,7 @@ def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     t.shared_detail = {ERASURE: True}
     restored = {t.get(revise.record.id).doc for revise in change.restored}
     promotions = consolidation.promotions(t.db, t.user_id)
-    since = _withdraw(t, promotions, set(erased), restored)
+    since = _detach(t, promotions, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
@@ -170,7 +170,7 @@ def _without_ids(value: Any, ids: Collection[str]) -> Any:
 # Consolidations of erased records
 
 
-def _withdraw(
+def _detach(
     t: Transaction, promotions: Sequence[StoredPromotion], erased: set[int], restored: set[int]
 ) -> dict[int, int]:
     """Remove erased records from every consolidation: members are restored, and representatives lose their lineage to them.
@@ -243,7 +243,7 @@ def _ids(db: Connection, user_id: int, docs: Collection[int]) -> dict[int, str]:
     return dict(db.execute(sql, (user_id, docs)).fetchall())
 
 
-def _absorptions(db: Connection, user_id: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
+def _related_promotions(db: Connection, user_id: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
     """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
     heads = f"""SELECT p.doc FROM {consolidation.PROMOTION_ROWS} WHERE p.user_id = ? AND c.undone_at IS NULL
         AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
@@ -252,9 +252,7 @@ def _absorptions(db: Connection, user_id: int, docs: set[int]) -> tuple[list[Sto
     return promotions, {doc for p in promotions for doc in (p.doc, *p.members)}
 
 
-def _absorption_values(
-    db: Connection, promotions: Sequence[StoredPromotion], names: dict[int, str]
-) -> list[Absorption]:
+def _absorptions(db: Connection, promotions: Sequence[StoredPromotion], names: dict[int, str]) -> list[Absorption]:
     heads = {p.doc for p in promotions}
     originals = {doc: consolidation.original(db, [p for p in promotions if p.doc == doc]) for doc in heads}
     return [
@@ -277,12 +275,10 @@ class ErasedRows(Reader[D]):
         """Records of a user with all their descendants, and the consolidations that any of them was part of."""
         with self._snapshot(user) as (db, user_id):
             docs = {*changes.descendants(db, [*queries.docs_of(db, user_id, ids).values()])}
-            absorptions, related = _absorptions(db, user_id, docs)
+            promotions, related = _related_promotions(db, user_id, docs)
             docs |= related
-            sources: dict[int, list[int]] = {}
             sql = f"SELECT child, parent FROM lineage WHERE child IN {AMONG}"
-            for child, parent in db.execute(sql, (docs,)).fetchall():
-                sources.setdefault(child, []).append(parent)
+            sources = rows.group_values(db.execute(sql, (docs,)))
             names = _ids(db, user_id, {*docs, *(parent for parents in sources.values() for parent in parents)})
             nodes = {
                 row[1]: LineageNode(
@@ -291,7 +287,7 @@ class ErasedRows(Reader[D]):
                 )
                 for row in db.execute(_NODES, (user_id, docs)).fetchall()
             }  # fmt: skip
-            return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, absorptions, names)))
+            return Lineage(nodes=nodes, absorptions=tuple(_absorptions(db, promotions, names)))
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic import types
 from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE, NOT_ENDED
 from mnemic.stores.sql import queries, rows
@@ -21,19 +22,6 @@ from mnemic.stores.sql.consolidation import original, promotions
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.stores.sql.rows import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.values import from_micros, now, to_json, to_micros
-from mnemic.types import (
-    Candidates,
-    Emotion,
-    Event,
-    GivenContext,
-    KeepContexts,
-    KeepQuestions,
-    Kind,
-    MemoryRecord,
-    Question,
-    RecalledHit,
-    Receipt,
-)
 
 # Memories with a lifetime or an end are left out: they never become long-term. The value of a key is
 # merged with none: it would leave its key, or take what is said of another. A preference of an early version has no key.
@@ -49,7 +37,7 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
 """The columns that the query selects."""
 
 
-def _read(db: Connection, user_id: int, docs: Sequence[int] | None = None) -> Candidates:
+def _read(db: Connection, user_id: int, docs: Sequence[int] | None = None) -> types.Candidates:
     """The live memories of a user, optionally restricted to some docs."""
     has_key, values = db.dialect.has_key(user_id, "m", "preference")
     sql = _CANDIDATES.format(has_key)
@@ -58,18 +46,18 @@ def _read(db: Connection, user_id: int, docs: Sequence[int] | None = None) -> Ca
         sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, docs]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
     columns = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, len(_COLUMNS)).T
-    return Candidates(**{name: columns[index].astype(kind) for index, (name, kind) in enumerate(_COLUMNS.items())})
+    return types.Candidates(**{name: columns[i].astype(kind) for i, (name, kind) in enumerate(_COLUMNS.items())})
 
 
-def _select(candidates: Candidates, rows: NDArray[Any]) -> Candidates:
-    return Candidates(**{column.name: getattr(candidates, column.name)[rows] for column in fields(Candidates)})
+def _select(candidates: types.Candidates, rows: NDArray[Any]) -> types.Candidates:
+    return types.Candidates(**{c.name: getattr(candidates, c.name)[rows] for c in fields(types.Candidates)})
 
 
-def _merge(first: Candidates, second: Candidates) -> Candidates:
+def _merge(first: types.Candidates, second: types.Candidates) -> types.Candidates:
     """The union, ascending by doc."""
     order = np.argsort(np.append(first.doc, second.doc), kind="stable")
-    return Candidates(
-        **{c.name: np.append(getattr(first, c.name), getattr(second, c.name))[order] for c in fields(Candidates)}
+    return types.Candidates(
+        **{c.name: np.append(getattr(first, c.name), getattr(second, c.name))[order] for c in fields(types.Candidates)}
     )
 
 
@@ -80,7 +68,7 @@ class _Snapshot:
     user_id: int
     event: int
     moment: int
-    candidates: Candidates
+    candidates: types.Candidates
 
 
 def _refresh(db: Connection, snapshot: _Snapshot, moment: int) -> _Snapshot:
@@ -102,7 +90,7 @@ _CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN m
 _VALID = NOT_ENDED.format(now="?2")
 
 
-def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
+def keep_questions(t: Transaction, change: types.KeepQuestions) -> types.Receipt:
     """Add questions to the last ones of a user; nothing follows them, so they leave no event."""
     for question in change.asked:
         mood = (question.mood.valence, question.mood.arousal) if question.mood else (None, None)
@@ -115,7 +103,7 @@ def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
     return _last_kept(t, "questions", change.most)
 
 
-def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
+def keep_contexts(t: Transaction, change: types.KeepContexts) -> types.Receipt:
     """Add contexts to the last ones of a user; as for questions, nothing follows them.
 
     One that was asked for before something was erased is dropped: its text may have it.
@@ -123,20 +111,21 @@ def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
     for context in change.given:
         if _is_outdated(t, context):
             continue
-        row = (t.user_id, to_micros(context.given_at), context.project, context.session, to_json(_data(context)))
+        data = {name: value for name, value in asdict(context).items() if name not in _CONTEXT_COLUMNS}
+        row = (t.user_id, to_micros(context.given_at), context.project, context.session, to_json(data))
         t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
     return _last_kept(t, "contexts", change.most)
 
 
-def _last_kept(t: Transaction, table: str, most: int) -> Receipt:
+def _last_kept(t: Transaction, table: str, most: int) -> types.Receipt:
     """Delete all but the last rows of a user."""
     sql = f"""DELETE FROM {table} WHERE user_id = ?1 AND number NOT IN
         (SELECT number FROM {table} WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
     t.db.execute(sql, (t.user_id, most))
-    return Receipt(id="", outcome="stored")
+    return types.Receipt(id="", outcome="stored")
 
 
-def _is_outdated(t: Transaction, context: GivenContext) -> bool:
+def _is_outdated(t: Transaction, context: types.GivenContext) -> bool:
     """Whether something of the user was erased since a context was asked for."""
     sql = "SELECT 1 FROM events WHERE user_id = ? AND operation = 'erase' AND at >= ? LIMIT 1"
     if t.db.execute(sql, (t.user_id, to_micros(context.given_at))).fetchone():
@@ -148,16 +137,11 @@ def _is_outdated(t: Transaction, context: GivenContext) -> bool:
     return count < len(ids)
 
 
-def _data(context: GivenContext) -> dict[str, Any]:
-    """The fields of a context that have no column."""
-    return {name: value for name, value in asdict(context).items() if name not in _CONTEXT_COLUMNS}
-
-
-def _context(number: int, moment: int, project: str | None, session: str | None, data: str) -> GivenContext:
+def _context(number: int, moment: int, project: str | None, session: str | None, data: str) -> types.GivenContext:
     """A context from its row."""
     values: dict[str, Any] = json.loads(data)
-    values["hits"] = tuple(RecalledHit(**hit) for hit in values["hits"])
-    return GivenContext(**values, number=number, given_at=from_micros(moment), project=project, session=session)
+    values["hits"] = tuple(types.RecalledHit(**hit) for hit in values["hits"])
+    return types.GivenContext(**values, number=number, given_at=from_micros(moment), project=project, session=session)
 
 
 _CONTEXT_COLUMNS = ("number", "given_at", "project", "session")
@@ -172,7 +156,7 @@ class Lifecycle(Reader[Database]):
         self._lock = process_lock()
         self._cached: _Snapshot | None = None  # of the user consolidated last
 
-    def candidates(self, user: str, before: int) -> Candidates:
+    def candidates(self, user: str, before: int) -> types.Candidates:
         """The live memories created until ``before`` (microseconds since 1970), ascending by doc."""
         with self._snapshot(user) as (db, user_id), self._lock:
             moment, snapshot = to_micros(now()), self._cached
@@ -184,7 +168,7 @@ class Lifecycle(Reader[Database]):
         mask = snapshot.candidates.created_at <= before
         return snapshot.candidates if mask.all() else _select(snapshot.candidates, mask)
 
-    def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
+    def previous_texts(self, user: str, consolidation: str) -> list[types.MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""
         with self._snapshot(user) as (db, user_id):
             promoted = promotions(db, user_id, "AND c.id = ? AND c.undone_at IS NULL", (consolidation,))
@@ -203,11 +187,11 @@ class Lifecycle(Reader[Database]):
         self,
         user: str,
         *,
-        kinds: Sequence[Kind],
+        kinds: Sequence[types.Kind],
         operations: Sequence[str] | None = None,
         before: int = ALL,
         limit: int | None,
-    ) -> tuple[Event, ...]:
+    ) -> tuple[types.Event, ...]:
         """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
         where = f"""sequence < ? AND (operation = 'erase' OR
             EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
@@ -224,18 +208,18 @@ class Lifecycle(Reader[Database]):
             ]
             return tuple(sorted(selected, key=lambda event: -event.sequence)[:most])
 
-    def questions(self, user: str) -> list[Question]:
+    def questions(self, user: str) -> list[types.Question]:
         """The questions that are kept of a user, the last first."""
         sql = f"SELECT {_QUESTION} FROM questions WHERE user_id = ? ORDER BY number DESC"
         return [
-            Question(
+            types.Question(
                 text=text, asked_at=from_micros(moment), project=project, session=session,
-                mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
+                mood=None if valence is None else types.Emotion(valence=valence, arousal=arousal),
             )
             for _, moment, text, project, session, valence, arousal in self._rows(user, sql)
         ]  # fmt: skip
 
-    def contexts(self, user: str) -> list[GivenContext]:
+    def contexts(self, user: str) -> list[types.GivenContext]:
         """The contexts that are kept of a user, the last first."""
         sql = "SELECT number, at, project, session, data FROM contexts WHERE user_id = ? ORDER BY number DESC"
         return [_context(*row) for row in self._rows(user, sql)]

@@ -203,10 +203,8 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     """Kind and id of the sources of each doc, messages oldest first."""
     sql = f"""SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent WHERE l.child IN {AMONG}
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
-    sources: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (docs,)) if docs else ():
-        sources.setdefault(child, []).append((kind, parent))
-    return sources
+    selected = db.execute(sql, (docs,)) if docs else ()
+    return rows.group_values((child, (kind, parent)) for child, kind, parent in selected)
 
 
 def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
@@ -302,11 +300,9 @@ def _membership(column: str, values: Sequence[str], negation: str = "") -> Condi
     return (column, f"{negation}({column} IN {AMONG})", (values,))
 
 
-def _where_clause(
-    conditions: Sequence[Condition], user_id: int, columns: Collection[str] | None = None
-) -> tuple[str, list[Any]]:
+def _where_clause(conditions: Sequence[Condition], user_id: int, columns: Collection[str]) -> tuple[str, list[Any]]:
     """The clause of some conditions and its values; a condition on a column that the view lacks matches nothing."""
-    if columns is not None and any(name not in columns for name, *_ in conditions):
+    if any(name not in columns for name, *_ in conditions):
         return "WHERE user_id = ? AND 1 = 0", [user_id]
     clauses = ["user_id = ?", *(sql for _, sql, _ in conditions)]
     return f"WHERE {' AND '.join(clauses)}", [user_id, *(value for *_, bound in conditions for value in bound)]
@@ -425,13 +421,8 @@ class Records(Reader[D]):
         ``used_since`` is the moment of the last update, in microseconds since 1970.
         """
         with self._db.read() as db, db:
-            moment, last, touched, unchanged, reembedded = (
-                to_micros(now()),
-                last_event(db, user_id),
-                [],
-                set[int](),
-                False,
-            )
+            moment, last = to_micros(now()), last_event(db, user_id)
+            touched, unchanged, reembedded = list[int](), set[int](), False
             if event >= 0:
                 last, docs, unchanged, reembedded = changes_since(db, user_id, event)
                 used = set(used_docs(db, user_id, used_since)) - set(docs)
@@ -458,7 +449,8 @@ class Records(Reader[D]):
     def matching(self, user_id: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
         """Docs, or those among ``docs``, that match the filters which the catalog does not hold, such as tags; in no order."""
         with self._db.read() as db:
-            where, values = _where_clause(_stored_conditions(db.dialect, user_id, "records", filters), user_id)
+            conditions = _stored_conditions(db.dialect, user_id, RECORDS.name, filters)
+            where, values = _where_clause(conditions, user_id, RECORDS.names)
             if docs is not None:
                 where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
             return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where}", values)]
@@ -624,9 +616,7 @@ class Knowledge(Reader[Database]):
         """
         with self._db.read() as db, db:
             selected = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
-            related: dict[int, list[Any]] = {}
-            for doc, value in _related_texts(db, [row["doc"] for row in selected]):
-                related.setdefault(doc, []).append(value)
+            related = rows.group_values(_related_texts(db, [row["doc"] for row in selected]))
             return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in selected]
 
 
@@ -644,20 +634,13 @@ _HOLDING = f"{NOT_ENDED.format(now='?5')} AND (valid_at IS NULL OR valid_at <= ?
 
 
 def same_statements(
-    db: Connection, user_id: int, level: Level, digest: bytes, moment: int, *, today: int
+    db: Connection, user_id: int, level: Level, digest: bytes, moment: int | None, *, today: int
 ) -> list[Statement]:
-    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first."""
-    return _statements(db, _HOLDING, user_id, level, digest, moment, max(moment, today))
+    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first.
 
-
-def same_expired(db: Connection, user_id: int, level: Level, digest: bytes) -> list[Statement]:
-    """The live memories with the same text at a level that have expired, oldest first."""
-    return _statements(db, "expired_at IS NOT NULL", user_id, level, digest)
-
-
-def _statements(
-    db: Connection, where: str, user_id: int, level: Level, digest: bytes, *moments: int
-) -> list[Statement]:
+    Without a moment they are those that have expired.
+    """
+    where, moments = ("expired_at IS NOT NULL", ()) if moment is None else (_HOLDING, (moment, max(moment, today)))
     values = (user_id, level[0] or "", level[1] or "", digest, *moments)
     return [Statement(*row) for row in db.execute(f"{_SAME} AND {where} ORDER BY doc", values).fetchall()]
 
@@ -766,11 +749,8 @@ def _wordings(message: Message, statement: str) -> list[str]:
 
 def _replacements(db: Connection, docs: Sequence[int], filters: RecordFilter) -> dict[int, list[str]]:
     """What holds in place of ended memories, by doc."""
-    replacements: dict[int, list[str]] = {}
     where, values = _validity_condition(RecordFilter(at=filters.at, known_at=filters.known_at))
-    for doc, content in db.execute(f"{_AFTER} AND {where}", (docs, *values)).fetchall() if docs else ():
-        replacements.setdefault(doc, []).append(content)
-    return replacements
+    return rows.group_values(db.execute(f"{_AFTER} AND {where}", (docs, *values)) if docs else ())
 
 
 def remove_texts(message: Message, texts: Sequence[str]) -> Message:

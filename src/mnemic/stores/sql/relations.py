@@ -6,23 +6,9 @@ from collections.abc import Sequence
 
 from mnemic.errors import NotFound
 from mnemic.stores.schema import LIVE, MEMORIES
-from mnemic.stores.sql import rows
+from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.queries import (
-    AMONG,
-    LATER,
-    SHOWN_LINKS,
-    Reader,
-    ShownMessage,
-    current_messages,
-    docs_of,
-    fetch,
-    filter_clause,
-    omissions_of,
-    records_of,
-    remove_texts,
-    shown_message,
-)
+from mnemic.stores.sql.queries import AMONG, SHOWN_LINKS, Reader, fetch, records_of
 from mnemic.types import Emotion, Graph, Link, LinkType, MemoryRecord, Message, RecordFilter
 
 # Steps along links, in either direction, to live memories; UNION stops at cycles.
@@ -56,23 +42,23 @@ class Relations(Reader[Database]):
     def without_forgotten(self, user: str, messages: Sequence[Message]) -> list[Message]:
         """Messages without the sentences of memories that were forgotten everywhere; empty where nothing else was said."""
         with self._snapshot(user) as (db, user_id):
-            omissions = omissions_of(db, user_id, messages)
-            return [remove_texts(m, omissions[str(m.id)].forgotten) for m in messages]
+            omissions = queries.omissions_of(db, user_id, messages)
+            return [queries.remove_texts(m, omissions[str(m.id)].forgotten) for m in messages]
 
     def holding(self, user: str, messages: Sequence[Message]) -> list[Message]:
         """Messages without what was forgotten of them and what has ended; empty where nothing else was said."""
         with self._snapshot(user) as (db, user_id):
-            return current_messages(db, user_id, messages)
+            return queries.current_messages(db, user_id, messages)
 
-    def standing(self, user: str, messages: Sequence[Message], filters: RecordFilter) -> list[ShownMessage]:
+    def standing(self, user: str, messages: Sequence[Message], filters: RecordFilter) -> list[queries.ShownMessage]:
         """What recall shows of messages, as of the times of the filters."""
         with self._snapshot(user) as (db, user_id):
-            omissions = omissions_of(db, user_id, messages, filters)
-            return [shown_message(m, omissions[str(m.id)]) for m in messages]
+            omissions = queries.omissions_of(db, user_id, messages, filters)
+            return [queries.shown_message(m, omissions[str(m.id)]) for m in messages]
 
     def successors(self, user: str, id: str) -> list[MemoryRecord]:
         """The memories that hold in place of an ended one."""
-        later = LATER.replace("?1", "(SELECT doc FROM memories WHERE user_id = ?1 AND id = ?2)")
+        later = queries.LATER.replace("?1", "(SELECT doc FROM memories WHERE user_id = ?1 AND id = ?2)")
         sql = f"{later} SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc WHERE m.{LIVE} AND m.expired_at IS NULL"
         with self._snapshot(user) as (db, user_id):
             stored = fetch(db, user_id, [doc for (doc,) in db.execute(sql, (user_id, id)).fetchall()]).values()
@@ -101,7 +87,7 @@ class Relations(Reader[Database]):
     def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
         with self._snapshot(user) as (db, user_id):
-            where, values = filter_clause(db.dialect, user_id, MEMORIES, filters)
+            where, values = queries.filter_clause(db.dialect, user_id, MEMORIES, filters)
             has_key, keys = db.dialect.has_key(user_id, "memories", key)
             return records_of(db, rows.select(db, MEMORIES, f"{where} AND {has_key} ORDER BY doc", (*values, *keys)))
 
@@ -110,10 +96,7 @@ class Relations(Reader[Database]):
         # the unary plus makes SQLite look up the ids instead of scanning in order
         sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
             WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
-        memories: dict[str, list[str]] = {}
-        for message, memory in self._rows(user, sql, ids):
-            memories.setdefault(message, []).append(memory)
-        return memories
+        return rows.group_values(self._rows(user, sql, ids))
 
     def episodes_of(self, user: str, ids: Sequence[str]) -> list[int]:
         """Docs of the episodes of messages, archived ones included, ascending."""
@@ -161,7 +144,7 @@ class Relations(Reader[Database]):
             NotFound: this user has no such memory.
         """
         with self._snapshot(user) as (db, user_id):
-            start = docs_of(db, user_id, [id], "memory").get(id)
+            start = queries.docs_of(db, user_id, [id], "memory").get(id)
             if start is None:
                 raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
             depths = dict(db.execute(_WALK, (start, depth, types, most)).fetchall())

@@ -57,6 +57,14 @@ def select(
     return [dict(zip(names, row, strict=True)) for row in db.execute(sql, values)]
 
 
+def group_values(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
+    """Values by key, from pairs of key and value."""
+    values: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
+
+
 def content_hash(content: str) -> bytes:
     """Hash of a statement, after normalising white space and Unicode composition."""
     canonical = " ".join(unicodedata.normalize("NFC", content).split())

@@ -13,22 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import LINKS, OUTCOMES, PROMOTIONS, RECORDS
-from mnemic.stores.sql import changes, queries, rows
+from mnemic.stores.sql import changes, queries, rows, trails
 from mnemic.stores.sql.changes import Transaction, put_vector
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.stores.sql.tombstones import Tombstones, digest, put_tombstones, tombstones
-from mnemic.stores.sql.trails import (
-    UNWATCHED,
-    WRITING,
-    RecordState,
-    TrailEvent,
-    Versions,
-    event_versions,
-    text_columns,
-    text_of,
-    versions,
-)
+from mnemic.stores.sql.trails import RecordState
 from mnemic.text.terms import analyse
 from mnemic.types import TextVectors, searchable
 
@@ -162,10 +152,10 @@ def _states(db: Connection, user_id: int, docs: Sequence[int] | None) -> dict[st
 def _texts(db: Connection, selected: Sequence[Row]) -> dict[int, dict[int, str]]:
     """The texts of records by doc and version."""
     kinds = {row["doc"]: row["kind"] for row in selected}
-    texts = {row["doc"]: {row["version"]: text_of(row, row["kind"])} for row in selected}
+    texts = {row["doc"]: {row["version"]: trails.text_of(row, row["kind"])} for row in selected}
     sql = f"SELECT doc, version, row FROM versions WHERE doc IN {AMONG}"
     for doc, version, text in db.execute(sql, ([*kinds],)).fetchall():
-        texts[doc][version] = text_of(rows.version_row(text), kinds[doc])
+        texts[doc][version] = trails.text_of(rows.version_row(text), kinds[doc])
     return texts
 
 
@@ -174,15 +164,12 @@ class _Dependents:
 
     def __init__(self, db: Connection, user_id: int, condition: str, values: tuple[Any, ...]) -> None:
         def of(columns: str, table: str, extra: str = "", key: str = "doc") -> Mapping[int, list[Any]]:
-            by_doc: dict[int, list[Any]] = defaultdict(list)
             where = condition.replace("doc", key, 1)
             sql = f"SELECT {key}, {columns} FROM {table} t WHERE user_id = ? {where} {extra}"
-            for doc, *rest in db.execute(sql, (user_id, *values)):
-                by_doc[doc].append(rest)
-            return by_doc
+            return rows.group_values((doc, rest) for doc, *rest in db.execute(sql, (user_id, *values)))
 
         name = "(SELECT id FROM records r WHERE r.doc = t.{})"
-        watched = f"AND operation NOT IN {UNWATCHED} AND doc IS NOT NULL"
+        watched = f"AND operation NOT IN {trails.UNWATCHED} AND doc IS NOT NULL"
         self._events = of("at, operation, detail, version", "events", watched)
         self._parents = of(name.format("parent"), "lineage", key="child")
         self._episodes = of(name.format("episode"), "records", "AND episode IS NOT NULL")
@@ -192,7 +179,7 @@ class _Dependents:
         """The state of a row; without texts its outline."""
         doc, kind = row["doc"], row["kind"]
         events = sorted(self._events.get(doc, ()))
-        by_time = {moment: version for moment, operation, _, version in events if operation in WRITING}
+        by_time = {moment: version for moment, operation, _, version in events if operation in trails.WRITING}
         outline = ((row["version"], bytes(row["hash"]).hex()),)
         if not events or (texts is not None and {*by_time.values()} != {*texts}):
             raise StoreCorrupt(
@@ -203,7 +190,7 @@ class _Dependents:
         since = next(value for value in (row["valid_at"], row["said_at"], row["created_at"]) if value is not None)
         return RecordState(
             id=row["id"], kind=kind, project=row["project"], session=row["session"],
-            trail=tuple(dict.fromkeys(TrailEvent(*event[:3]) for event in events)), texts=by_event or outline,
+            trail=tuple(dict.fromkeys(trails.TrailEvent(*event[:3]) for event in events)), texts=by_event or outline,
             tier=rows.tier_of(row), hash=bytes(row["hash"]).hex(), key=row["key"],
             since=since, created_at=row["created_at"], expired_at=row["expired_at"], invalid_at=row["invalid_at"],
             delete_after=row["delete_after"], trust=row["trust"], waits=row["waits"],
@@ -237,9 +224,9 @@ def _consolidations(db: Connection, user_id: int) -> dict[str, Consolidation]:
 # Write
 
 
-def numbered(state: RecordState) -> Versions:
+def numbered(state: RecordState) -> trails.Versions:
     """The versions of a state with texts."""
-    return versions(state.trail, dict(state.texts))
+    return trails.versions(state.trail, dict(state.texts))
 
 
 class _Writer:
@@ -264,10 +251,7 @@ class _Writer:
         for merge in merges.records:
             self._put_uses(merge)
         for source, target, kind in merges.unlinked:
-            self._db.execute(
-                "DELETE FROM links WHERE source = ? AND target = ? AND type = ?",
-                (self._docs[source], self._docs[target], kind),
-            )
+            self._t.drop_link(self._docs[source], self._docs[target], kind)
         for (source, target, kind), value in merges.links.items():
             self._put_link(self._docs[source], self._docs[target], kind, value)
         for id_, consolidation in merges.consolidations.items():
@@ -289,15 +273,15 @@ class _Writer:
         if earlier is not None:
             self._renumber(doc, earlier, versions)
         self._put_tasks(before, after, doc)
-        self._db.execute(f"DELETE FROM events WHERE doc = ? AND operation NOT IN {UNWATCHED}", (doc,))
-        for event, version in zip(after.trail, event_versions(after.trail, versions.numbers), strict=True):
+        self._db.execute(f"DELETE FROM events WHERE doc = ? AND operation NOT IN {trails.UNWATCHED}", (doc,))
+        for event, version in zip(after.trail, trails.event_versions(after.trail, versions.numbers), strict=True):
             yield {"user_id": self._user_id, **event._asdict(), "doc": doc, "id": after.id, "version": version}
 
-    def _row(self, after: RecordState, versions: Versions) -> dict[str, Any]:
+    def _row(self, after: RecordState, versions: trails.Versions) -> dict[str, Any]:
         """The row of a record."""
         if after.id not in self._docs:
             self._docs[after.id] = self._db.dialect.next_docs(self._db)
-        text = dict.fromkeys(text_columns(after.kind)) | json.loads(versions.texts[-1])
+        text = dict.fromkeys(trails.text_columns(after.kind)) | json.loads(versions.texts[-1])
         live = after.standing == "live"
         row = text | {
             "doc": self._docs[after.id], "user_id": self._user_id, "id": after.id, "kind": after.kind, "project": after.project,
@@ -321,17 +305,17 @@ class _Writer:
         changes.check_header(self._db, self._t.model, len(vectors.text), claim=True)
         put_vector(self._db, self._user_id, doc, *vectors)
 
-    def _put_versions(self, after: RecordState, row: dict[str, Any], versions: Versions) -> None:
+    def _put_versions(self, after: RecordState, row: dict[str, Any], versions: trails.Versions) -> None:
         """The earlier versions; each ended when the next one was written."""
         doc = row["doc"]
         since = {number: moment for moment, number in sorted(versions.numbers.items(), reverse=True)}
         self._db.execute("DELETE FROM versions WHERE doc = ?", (doc,))
         for number, text in enumerate(versions.texts[:-1], start=1):
-            earlier = row | dict.fromkeys(text_columns(after.kind)) | json.loads(text) | {"version": number}
+            earlier = row | dict.fromkeys(trails.text_columns(after.kind)) | json.loads(text) | {"version": number}
             values = (self._user_id, doc, number, since[number + 1], rows.version_json(earlier))
             self._db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", values)
 
-    def _renumber(self, doc: int, old: Versions, new: Versions) -> None:
+    def _renumber(self, doc: int, old: trails.Versions, new: trails.Versions) -> None:
         """Let the undo data name the same version as before."""
         numbers = {old.numbers[moment]: new.numbers[moment] for moment in sorted({*old.numbers} & {*new.numbers})}
         for before, after in sorted(numbers.items(), reverse=True):
@@ -350,7 +334,7 @@ class _Writer:
     def _put_tasks(self, before: RecordState | None, after: RecordState, doc: int) -> None:
         tasks = before.tasks if before else frozenset[str]()
         for task in tasks - after.tasks:
-            self._db.execute("DELETE FROM pending WHERE task = ? AND doc = ?", (task, doc))
+            changes.drop_pending(self._db, task, doc)
         for task in after.tasks - tasks:
             self._t.add_pending(task, doc)
 

@@ -154,11 +154,8 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
     ordered, numbers = list[str](), dict[int, int]()
     ranks = {time: (_statement(time, operations, texts), operations[time] not in CREATING, time) for time in texts}
     for time in sorted(ranks, key=ranks.__getitem__):
-        if (
-            operations[time] in CREATING
-            and ordered
-            and content_and_title(ordered[-1]) == content_and_title(texts[time])
-        ):
+        text = content_and_title(texts[time])
+        if operations[time] in CREATING and ordered and content_and_title(ordered[-1]) == text:
             ordered.pop()
         ordered.append(texts[time])
         numbers[time] = len(ordered)

@@ -42,9 +42,7 @@ class Embedding(Reader[Database]):
         with self._db.write() as db:
             moment = to_micros(now())
             for (user_id, doc, _), vector in self._unchanged(db, waiting, vectors):
-                if not db.execute(
-                    "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
-                ).fetchall():
+                if not changes.drop_pending(db, "embed", doc):
                     continue
                 changes.check_header(db, model, len(vector.text), claim=True)
                 changes.put_vector(db, user_id, doc, *vector)

@@ -16,7 +16,7 @@ import apsw
 from mnemic import errors
 from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
-from mnemic.stores.sqlite.database import Database, open_connection, translate
+from mnemic.stores.sqlite.database import Database, make_private, open_connection, translate
 
 LOCK = "copying.lock"
 """A lock file in the folder of a copy until the copy is complete."""
@@ -59,7 +59,7 @@ def copy(
         partial.mkdir(mode=0o700, parents=True)
         lock.acquire()
         (partial / ".gitignore").write_text("*\n")
-        os.close(os.open(partial / name, os.O_CREAT | os.O_RDWR, 0o600))
+        make_private(partial / name)
         _copy_pages(database, partial / name, progress)
         check(partial)
         sync(partial / name)

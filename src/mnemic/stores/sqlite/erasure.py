@@ -84,10 +84,8 @@ class NeedleSearch:
         matches: set[bytes] = set()
         for position in np.flatnonzero(self._table[_hashes(text, self._bits)]).tolist():
             for (offset, length), needles in self._by_key.get(text[position : position + KEY], {}).items():
-                if (
-                    position >= offset
-                    and (candidate := text[position - offset : position - offset + length]) in needles
-                ):
+                begin = position - offset
+                if begin >= 0 and (candidate := text[begin : begin + length]) in needles:
                     matches.add(candidate)
         return matches
 
@@ -164,15 +162,15 @@ class Erasure(ErasedRows[Database]):
         earlier = self._note_remains({*names, *report.unread}) if path else ""
         if not blocked and not (path and names.intersection((path.name, f"{path.name}-wal"))):
             self._finish(mark)
-        remaining = (
+        notes = (
             [f"{len(matches)} of {len(needles)} texts and vectors are still in {_name_list(names)}"] if matches else []
         )
-        remaining += [f"{_name_list(report.unread)} cannot be read, and was not searched"] if report.unread else []
+        notes += [f"{_name_list(report.unread)} cannot be read, and was not searched"] if report.unread else []
         return Purge(
             bytes_scanned=report.size,
             needles=len(needles) if path else 0,
             found=len(matches),
-            pending="; ".join(filter(None, (*blocked, *remaining, earlier))),
+            pending="; ".join(filter(None, (*blocked, *notes, earlier))),
         )
 
     def remains(self) -> str:

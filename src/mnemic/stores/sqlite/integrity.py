@@ -105,9 +105,8 @@ def _type_findings(db: Connection) -> list[str]:
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '% VIRTUAL %'"
     findings: list[str] = []
     for (table,) in db.execute(tables).fetchall():
-        columns = [
-            (row[1], kind) for row in db.execute(f'PRAGMA table_info("{table}")') if (kind := _KINDS.get(row[2]))
-        ]
+        info = db.execute(f'PRAGMA table_info("{table}")').fetchall()
+        columns = [(row[1], kind) for row in info if (kind := _KINDS.get(row[2]))]
         if table.startswith("fulltext") or not columns:
             continue
         counts = ", ".join(f"sum(typeof(\"{name}\") NOT IN ({kind}, 'null'))" for name, kind in columns)
