@@ -140,7 +140,7 @@ def test_a_snapshot_is_not_disturbed(followed, operations, later):
         run(world, operation)
         world.follow()
     columns, lent = world.follow(), world.vectors.rows()
-    matrix = lent.held
+    matrix = lent.matrix
     names = ("doc", "kind", "status", "group", "session", "project", "time", "label", "speaker", "length", "salience",
              "boost", "last_use",
              "traits", "day", "previous")  # fmt: skip

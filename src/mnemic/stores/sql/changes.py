@@ -120,6 +120,11 @@ def drop_pending(db: Connection, task: str, doc: int) -> bool:
     return bool(db.execute("DELETE FROM pending WHERE task = ? AND doc = ? RETURNING 1", (task, doc)).fetchall())
 
 
+def delete_link(db: Connection, source: int, target: int, kind: str) -> None:
+    """Remove a link."""
+    db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
+
+
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
     """Insert a row given by column; ``rest`` is the SQL after it."""
     sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({', '.join('?' * len(row))}) {rest}"
@@ -190,10 +195,6 @@ class Transaction:
         sql = """INSERT INTO pending(task, doc, user_id, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
             DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
         self.db.execute(sql, (task, doc, self.user_id, self.now))
-
-    def drop_link(self, source: int, target: int, kind: str) -> None:
-        """Remove a link."""
-        self.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
 
     def add_uses(self, doc: int, count: int, moment: int) -> None:
         """Add to the access count of a memory of this user, used at a time (microseconds since 1970)."""

@@ -247,7 +247,7 @@ def undo(t: Transaction, change: types.Undo) -> types.Receipt:
         if kind == "supersedes":
             unchanged += _undo_supersession(t, source, target, invalid_at)
         else:
-            t.drop_link(source, target, kind)
+            changes.delete_link(t.db, source, target, kind)
     t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.now, *key))
     reason = f"{unchanged} of its memories were forgotten or replaced since, and stay as they are" if unchanged else ""
     return types.Receipt(id=change.id, outcome="stored", reason=reason)
@@ -272,7 +272,7 @@ def _check_newest(t: Transaction, id: str) -> None:
 
 def _undo_supersession(t: Transaction, source: int, target: int, invalid_at: int | None) -> int:
     """Undo a supersession; returns 1 if the memory stays expired: it has a successor, or its text or key is taken."""
-    t.drop_link(source, target, "supersedes")
+    changes.delete_link(t.db, source, target, "supersedes")
     successors = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
     if successors or changes.has_conflict(t, target):
         return 1

@@ -251,7 +251,7 @@ class _Writer:
         for merge in merges.records:
             self._put_uses(merge)
         for source, target, kind in merges.unlinked:
-            self._t.drop_link(self._docs[source], self._docs[target], kind)
+            changes.delete_link(self._db, self._docs[source], self._docs[target], kind)
         for (source, target, kind), value in merges.links.items():
             self._put_link(self._docs[source], self._docs[target], kind, value)
         for id_, consolidation in merges.consolidations.items():
