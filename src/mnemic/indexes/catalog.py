@@ -116,13 +116,13 @@ class Validity:
         """
         memories = self._statements(doc)
         corrections = {self.successors[memory] for memory in memories if memory in self.successors}
-        return [m for m in memories if m not in corrections and (m in self.successors or self._lasts(m))]
+        return [m for m in memories if m not in corrections and (m in self.successors or self._has_no_end(m))]
 
     def _statements(self, doc: int) -> list[int]:
         """The memories derived from a record that do not only follow from it."""
         return [memory for memory in self.derived.get(doc, ()) if memory not in self.unsaid]
 
-    def _lasts(self, doc: int) -> bool:
+    def _has_no_end(self, doc: int) -> bool:
         index = int(np.searchsorted(self.doc, doc))
         return index == len(self.doc) or int(self.until[index]) == FOREVER
 
@@ -395,7 +395,7 @@ class Columns:
         statuses = filters.status if filters.status is not None else LIVE
         mask = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
         mask &= _among(self.status, (STATUSES[status] for status in statuses))
-        mask &= self._within_reach(filters)
+        mask &= self._reach_mask(filters)
         if filters.in_session is not None:
             mask &= self.session == self.names.session.get(filters.in_session)
         if filters.role is not None:
@@ -411,7 +411,7 @@ class Columns:
             mask &= (self.kind == KINDS["memory"]) | (self.time <= filters.at)
         return mask
 
-    def _within_reach(self, filters: RecordFilter) -> NDArray[np.bool_]:
+    def _reach_mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows within reach: memories of a session only in it, records of a project according to ``reach``."""
         here = self.session == self.names.session.get(filters.session)
         anywhere = (self.kind != KINDS["memory"]) | (self.session == 0) | here

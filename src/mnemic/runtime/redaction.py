@@ -150,14 +150,14 @@ def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
     kinds: dict[str, None] = {}
     for name in _text_fields(type(record)):
         if value := getattr(record, name):
-            clean, found_kinds = _redacted(policy, name, value)
+            clean, found_kinds = _redact_value(policy, name, value)
             if found_kinds:
                 changed[name] = clean
                 kinds |= dict.fromkeys(found_kinds)
     return (replace(record, **changed), tuple(kinds)) if changed else (record, ())
 
 
-def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
+def _redact_value(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
     """The redacted value of a field: a text, a JSON object, a list of texts, or a record."""
     match value:
         case str() if name in _IDENTIFIERS:
@@ -166,7 +166,7 @@ def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[s
         case str() | Mapping():
             return policy.within(value)
         case tuple():
-            parts = [_redacted(policy, name, item) for item in cast("tuple[Any, ...]", value)]
+            parts = [_redact_value(policy, name, item) for item in cast("tuple[Any, ...]", value)]
             clean = tuple(part for part, _ in parts)
             kinds = tuple(dict.fromkeys(kind for _, part_kinds in parts for kind in part_kinds))
             return (tuple(dict.fromkeys(clean)) if all(isinstance(part, str) for part in clean) else clean), kinds
@@ -242,7 +242,7 @@ def redact_errors(face: C) -> C:
     """Class decorator: redact the errors of public methods, which may quote arguments and end in logs; trace operations."""
     for name, method in list(vars(face).items()):
         if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
-            setattr(face, name, _redacting_errors(method))
+            setattr(face, name, _wrap_method(method))
     return face
 
 
@@ -252,7 +252,7 @@ _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
 _DEFAULT = SecretPolicy()
 
 
-def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_method(method: Callable[..., Any]) -> Callable[..., Any]:
     name = method.__qualname__
     operation = traced(OPERATIONS[name], name)(method) if name in OPERATIONS else method
 

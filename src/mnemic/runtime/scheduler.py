@@ -71,7 +71,7 @@ class Scheduler:
     def has_due_jobs(self) -> bool:
         """Whether another job is due."""
         with self.changed:
-            return self._first() is not None and self._due[0][0] <= time.monotonic()
+            return self._first_job() is not None and self._due[0][0] <= time.monotonic()
 
     def cancel(self, job: Job) -> None:
         """Stop polling a job; waits for its running step."""
@@ -102,7 +102,7 @@ class Scheduler:
     def _next(self) -> Job | None:
         """Sleep until a job is due; None when none is scheduled."""
         with self.changed:
-            while (next_job := self._first()) is not None:
+            while (next_job := self._first_job()) is not None:
                 moment, key, job = next_job
                 seconds = moment - time.monotonic()
                 if seconds <= 0:
@@ -118,7 +118,7 @@ class Scheduler:
             self.changed.notify_all()
             return None
 
-    def _first(self) -> tuple[float, int, Job] | None:
+    def _first_job(self) -> tuple[float, int, Job] | None:
         """The next job; drops entries that are outdated."""
         while self._due:
             moment, _, key = self._due[0]

@@ -138,7 +138,7 @@ class MatrixCosines:
         if signs is None:
             self.values = _nearest(wordings, lambda direction: similarities(matrix, direction), inverse)
             return
-        self.values = _nearest(wordings, lambda direction: _by_angle(signs, direction), None)
+        self.values = _nearest(wordings, lambda direction: _angle_cosines(signs, direction), None)
         self._exact = np.zeros(len(matrix), np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
@@ -163,7 +163,7 @@ class MatrixCosines:
         self._exact[rows] = True
 
 
-def _by_angle(signs: Signs, query: Floats) -> Floats:
+def _angle_cosines(signs: Signs, query: Floats) -> Floats:
     """Cosines estimated from the share of differing signs."""
     differ = np.zeros(signs.shape[1], np.uint16)
     word, counts = np.empty(signs.shape[1], np.uint64), np.empty(signs.shape[1], np.uint8)

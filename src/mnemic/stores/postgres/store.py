@@ -41,7 +41,7 @@ class Feed(SqlFeed[Database]):
 
     folder = None
 
-    def _complete(self) -> int:
+    def _last_complete(self) -> int:
         """The newest visible event, after all running transactions have ended.
 
         Raises:
@@ -105,12 +105,12 @@ class NearestVectors:
         distance = f"vector::halfvec({len(query)}) <=> ?2"
         with self._db.read() as db, db:
             # A sum cannot use the index.
-            order = f"({distance}) + 0" if self._few(db, user, k) else distance
+            order = f"({distance}) + 0" if self._scan_is_faster(db, user, k) else distance
             sql = f"SELECT doc FROM vectors WHERE user_id = ?1 ORDER BY {order} LIMIT ?3"
             db.execute(_SEARCH, (str(min(max(2 * k, 100), WIDEST)),))
             return [doc for (doc,) in db.execute(sql, (user, Half.of(query), k))]
 
-    def _few(self, db: Connection, user_id: int, k: int) -> bool:
+    def _scan_is_faster(self, db: Connection, user_id: int, k: int) -> bool:
         """Whether comparing all vectors of a user is faster than filtering the results of the index.
 
         The index visits about k / share vectors, each at about 16 times the cost of one in a sequential scan.

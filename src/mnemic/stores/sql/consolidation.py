@@ -122,7 +122,7 @@ def _store_contradiction(t: Transaction, link: types.Link) -> DecisionRow | None
 
 def _store_supersession(t: Transaction, link: types.Link) -> DecisionRow | None:
     """End the validity of a superseded memory when that of its successor begins."""
-    source, target = _live(t, link.source), _live(t, link.target)
+    source, target = _get_live_memory(t, link.source), _get_live_memory(t, link.target)
     end = types.Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
     stored = changes.supersede(t, end).outcome == "stored"
     return (source.doc, target.doc, link.type, target.invalid_at) if stored else None
@@ -143,7 +143,7 @@ def _mark_judged(t: Transaction, id: str) -> None:
     t.event("weigh", doc, id, seed.version)
 
 
-def _live(t: Transaction, id: str, start: int | None = None) -> StoredRecord:
+def _get_live_memory(t: Transaction, id: str, start: int | None = None) -> StoredRecord:
     """A live memory.
 
     Raises:
@@ -164,8 +164,8 @@ def _promote(
     t: Transaction, promotion: types.Promotion, consolidation: str, number: int, start: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
-    head = _live(t, promotion.id, start)
-    absorbed = [_live(t, id_, start) for id_ in promotion.absorbed]
+    head = _get_live_memory(t, promotion.id, start)
+    absorbed = [_get_live_memory(t, id_, start) for id_ in promotion.absorbed]
     doc, version = head.doc, head.version
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":

@@ -179,7 +179,7 @@ def _detach(
         For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    tainted = _tainted(promotions, erased)
+    tainted = _tainted_docs(promotions, erased)
     for promotion in reversed(promotions):
         doc = promotion.doc
         if doc in restored and not promotion.undone:
@@ -225,7 +225,7 @@ def _recopy_links(t: Transaction, promotions: Iterable[StoredPromotion], changed
             consolidation.copy_links(t, promotion, among)
 
 
-def _tainted(promotions: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
+def _tainted_docs(promotions: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
     """The erased records, and all memories whose text a consolidation ever made from theirs."""
     tainted = set(erased)
     for promotion in promotions:

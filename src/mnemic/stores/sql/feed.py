@@ -23,20 +23,20 @@ D = TypeVar("D", bound=Database)
 
 
 class SqlFeed(Reader[D]):
-    """See ``RecordFeed``; engines implement ``_complete``."""
+    """See ``RecordFeed``; engines implement ``_last_complete``."""
 
     def __init__(self, database: D) -> None:
         super().__init__(database)
         self.name = database.apply(_record_name)
 
-    def _complete(self) -> int:
+    def _last_complete(self) -> int:
         """The highest event number up to which all events are committed."""
         return int(self._all(_LAST)[0][0])
 
     def start(self) -> Position | None:
         """Before the first record, at the newest event such that all earlier ones can be read."""
         sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
-        selected = self._all(sql, self._complete())
+        selected = self._all(sql, self._last_complete())
         with self._db.read() as db:
             model = queries.model_of(db)
         return None if model is None else Position(model, *(selected[0] if selected else (0, 0)), filled=0)
@@ -49,7 +49,7 @@ class SqlFeed(Reader[D]):
             sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
             docs = [doc for (doc,) in self._all(sql, position.filled, limit)]
             return self._read(docs, position._replace(filled=docs[-1] if docs else None))
-        events = self._all(_SINCE, position.sequence, self._complete(), limit)
+        events = self._all(_SINCE, position.sequence, self._last_complete(), limit)
         if any(operation == "reembed" for _, _, operation, _ in events):
             return None
         docs = list(dict.fromkeys(doc for *_, doc in events if doc is not None))

@@ -106,7 +106,7 @@ LONGEST = 65_536
 """The highest dimension that any store supports."""
 
 
-def _hashes(db: Connection) -> Generator[str]:
+def _hash_findings(db: Connection) -> Generator[str]:
     """Findings on records whose text does not match its hash."""
     text = "CASE WHEN kind != 'memory' OR speaker IS NULL THEN content ELSE speaker || ': ' || content END"
     for id_, kind, content, stored in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
@@ -115,7 +115,7 @@ def _hashes(db: Connection) -> Generator[str]:
             yield f"the text of {id_} does not match its hash"
 
 
-def _documents(db: Connection) -> Generator[str]:
+def _json_findings(db: Connection) -> Generator[str]:
     """Findings on JSON columns with invalid content."""
     for doc, *values in db.execute(f"SELECT doc, {', '.join(_JSON)} FROM records"):
         for (name, kind), value in zip(_JSON.items(), values, strict=True):
@@ -213,15 +213,15 @@ class Integrity:
         invariants = {**INVARIANTS, **self.invariants, **wrong_length}
         for what, sql in invariants.items():
             findings += finding(what, [row[0] for row in db.execute(sql).fetchall()])
-        findings += [*self._header(db), *_consolidating(db, idle)]
+        findings += [*self._header_findings(db), *_claim_findings(db, idle)]
         if deep:
-            changed = _truncate(_hashes(db))
-            findings += [*_truncate(_documents(db)), *changed]
+            changed = _truncate(_hash_findings(db))
+            findings += [*_truncate(_json_findings(db)), *changed]
             if not changed:  # else the full text does not match either
                 findings += [*self.underivable(db), *finding("an invalid vector", self.unusable_vectors(db))]
         return VerifyReport(checks=counts | {"invariants": len(invariants) + 2}, findings=tuple(findings))
 
-    def _header(self, db: Connection) -> Generator[str]:
+    def _header_findings(self, db: Connection) -> Generator[str]:
         """Findings on the header: missing or invalid entries."""
         entries = dict(db.execute("SELECT key, value FROM header").fetchall())
         for key in self.entries:
@@ -262,7 +262,7 @@ class Integrity:
         """Called when vectors of another length were removed."""
 
 
-def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
+def _claim_findings(db: Connection, idle: Callable[[], bool]) -> list[str]:
     docs = [doc for (doc,) in db.execute("SELECT doc FROM records WHERE status = 'consolidating'").fetchall()]
     return finding("a memory is being consolidated, and no consolidation is under way", docs) if docs and idle() else []
 

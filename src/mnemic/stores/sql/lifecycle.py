@@ -100,7 +100,7 @@ def keep_questions(t: Transaction, change: types.KeepQuestions) -> types.Receipt
         t.db.execute(sql, (t.user_id, question.text, *level))
         row = (t.user_id, to_micros(question.asked_at), question.text, *level, *mood)
         t.db.execute(f"INSERT INTO questions({_QUESTION}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
-    return _last_kept(t, "questions", change.most)
+    return _trim(t, "questions", change.most)
 
 
 def keep_contexts(t: Transaction, change: types.KeepContexts) -> types.Receipt:
@@ -114,10 +114,10 @@ def keep_contexts(t: Transaction, change: types.KeepContexts) -> types.Receipt:
         data = {name: value for name, value in asdict(context).items() if name not in _CONTEXT_COLUMNS}
         row = (t.user_id, to_micros(context.given_at), context.project, context.session, to_json(data))
         t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
-    return _last_kept(t, "contexts", change.most)
+    return _trim(t, "contexts", change.most)
 
 
-def _last_kept(t: Transaction, table: str, most: int) -> types.Receipt:
+def _trim(t: Transaction, table: str, most: int) -> types.Receipt:
     """Delete all but the last rows of a user."""
     sql = f"""DELETE FROM {table} WHERE user_id = ?1 AND number NOT IN
         (SELECT number FROM {table} WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""

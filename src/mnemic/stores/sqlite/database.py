@@ -348,7 +348,7 @@ class ReadOnlyFile:
 
     def refresh(self, db: SqliteConnection) -> SqliteConnection:
         """The connection, or a new one if the owner has opened or changed the record since."""
-        if db not in self._immutable or not (self._log.exists() or self._changed(db)):
+        if db not in self._immutable or not (self._log.exists() or self._has_changed(db)):
             return db
         db.close()
         return self.connect()
@@ -365,14 +365,14 @@ class ReadOnlyFile:
             yield
         except (apsw.Error, ValueError, errors.StoreCorrupt) as error:
             failure = error
-        if self._changed(db):
+        if self._has_changed(db):
             raise errors.StoreUnavailable(
                 f"{self._path} was changed by its owner while it was read without permission to write. Repeat the call."
             ) from failure
         if failure is not None:
             raise failure
 
-    def _changed(self, db: SqliteConnection) -> bool:
+    def _has_changed(self, db: SqliteConnection) -> bool:
         return db in self._immutable and self._immutable[db] != self._state()
 
     def _state(self) -> object:

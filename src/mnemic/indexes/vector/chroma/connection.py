@@ -106,11 +106,11 @@ class Folder(_Connection):
             from chromadb.config import Settings
 
             with translated_errors(f"Opening Chroma in {self._root}"):
-                self._path = self._opened()
+                self._path = self._open_folder()
                 self._client = chromadb.PersistentClient(str(self._path), Settings(anonymized_telemetry=False))
         return self._client
 
-    def _opened(self) -> Path:
+    def _open_folder(self) -> Path:
         path = self._root / f"open-{secrets.token_hex(6)}"  # chromadb caches clients by path
         for closed in self._root.glob("closed-*"):
             if closed.name == _closed_name(closed):
