@@ -14,7 +14,7 @@ from tests.battery import long
 from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, MnemicError
-from mnemic.stores.sql.changes import covers
+from mnemic.stores.sql.tombstones import covers
 from mnemic.stores.sql.trails import content_and_title
 from mnemic.text import values
 

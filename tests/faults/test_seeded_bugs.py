@@ -120,7 +120,7 @@ BUGS = {
             "AND coalesce(project, '') >= substr(?, 1, 0) AND coalesce(session",
         ),
     ),
-    "what belongs to a session is seen everywhere": (Walk, replaced(Columns, "_within_reach", anywhere)),
+    "what belongs to a session is seen everywhere": (Walk, replaced(Columns, "_reach_mask", anywhere)),
     # A state that is not what was asked for
     "a forgotten record stays live": (
         Walk,

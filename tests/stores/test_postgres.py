@@ -31,7 +31,7 @@ from mnemic.stores.postgres.connection import (  # noqa: E402
     scrubbed,
     to_postgres,
 )
-from mnemic.stores.postgres.dialect import escaped, unescaped  # noqa: E402
+from mnemic.stores.postgres.dialect import escape, unescape  # noqa: E402
 from mnemic.stores.schema import LATEST  # noqa: E402
 from mnemic.stores.sql.changes import lock_user  # noqa: E402
 
@@ -63,12 +63,12 @@ class TestPostgres(StoreSuite, ErasureSuite):
 class TestText:
     @pytest.mark.parametrize("text", ["\x00", "a\x00b", "\x10", "\x100", "\x10\x00", "\x00\x101", "plain", ""])
     def test_escaping_is_undone_and_leaves_no_nul(self, text):
-        assert unescaped(escaped(text)) == text
-        assert "\x00" not in escaped(text)
+        assert unescape(escape(text)) == text
+        assert "\x00" not in escape(text)
 
     def test_two_texts_stay_two(self):
         texts = ["\x00", "\x10", "\x100", "\x101", "0", "1", "\x00\x10", "\x10\x00"]
-        assert len({escaped(text) for text in texts}) == len(texts)
+        assert len({escape(text) for text in texts}) == len(texts)
 
     def test_nul_everywhere_comes_back(self, store):
         change = add_memory(

@@ -153,7 +153,7 @@ def seen(store):
 
 
 def owners(updaters):
-    return [updater.index._owning.held for updater in updaters]
+    return [updater.index._ownership.held for updater in updaters]
 
 
 class TestTurns:

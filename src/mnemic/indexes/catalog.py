@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 from mnemic.types.literals import SILENT_ROLES
 
-OWN = 2
+MAX_SOURCES = 2
 """The maximum number of source messages of a memory on one statement: an answer and its question."""
 FOREVER = np.iinfo(np.int64).max
 Times = NDArray[np.int64]
@@ -33,8 +33,8 @@ class Validity:
     """Valid time and transaction time of memories: a snapshot, one entry per memory, ascending by doc.
 
     Times are microseconds since 1970, ``FOREVER`` for an open end. ``origins`` maps a memory to the docs it was derived from,
-    ``made`` a doc to those derived from it; ``pairs`` has both as (2, n) columns of memory and origin. ``unsaid`` are memories
-    that no origin says. ``successors`` maps a memory to the one that superseded it.
+    ``derived`` a doc to those derived from it; ``pairs`` has both as (2, n) columns of memory and origin. ``unsaid`` are
+    memories that no origin says. ``successors`` maps a memory to the one that superseded it.
     """
 
     doc: Times = field(default_factory=_no_times)
@@ -44,7 +44,7 @@ class Validity:
     known: Times = field(default_factory=_no_times)
     begins: Times = field(default_factory=_no_times)
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
-    made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    derived: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     unsaid: frozenset[int] = frozenset()
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
     pairs: Times = field(default_factory=lambda: _no_times().reshape(2, 0))
@@ -61,118 +61,122 @@ class Validity:
         """Docs of the memories that are not valid, or not known, at the times of the filters."""
         if filters.expired:
             return self.doc[:0]
-        known = filters.known_at
-        then = FOREVER - 1 if known is None else known
-        current = self.expired > then
+        known_at = filters.known_at
+        moment = FOREVER - 1 if known_at is None else known_at
+        current = self.expired > moment
         ended_later = current & (self.expired < FOREVER)  # the end was not known yet
         until = np.where(ended_later, FOREVER, self.until)
         if filters.at is None:
-            today = now if known is None else known
+            today = now if known_at is None else known_at
             shown = current & (until > today) & (self.begins <= today)
         else:
             shown = (self.since <= filters.at) & (filters.at < until) & (current | (until < FOREVER))
-        return self.doc[~(shown & (self.known <= then))]
+        return self.doc[~(shown & (self.known <= moment))]
 
     def successor(self, doc: int, at: int | None, known_at: int | None = None) -> int | None:
         """The doc at the end of the supersession chain of a memory, as of the given times; None without a successor."""
-        found: int | None = None
+        last: int | None = None
         seen = {doc}
         while (following := self.successors.get(doc)) is not None and following not in seen:
-            place = int(np.searchsorted(self.doc, following))
-            if (at is not None and self.since[place] > at) or (known_at is not None and self.known[place] > known_at):
+            index = int(np.searchsorted(self.doc, following))
+            if (at is not None and self.since[index] > at) or (known_at is not None and self.known[index] > known_at):
                 break
-            found = doc = following
+            last = doc = following
             seen.add(doc)
-        return found
+        return last
 
     def superseding(self, doc: int, at: int | None, known_at: int | None = None) -> list[int]:
         """The docs that superseded a memory, or all memories derived from a message; empty if any of them is still current.
 
         Memories with other sources do not count. Whether a message says more than its memories, the store knows.
         """
-        own = [doc] if self._is_memory(doc) else [m for m in self.saying(doc) if len(self.origins[m]) <= OWN]
-        holds = [self.successor(memory, at, known_at) for memory in own]
-        return (
-            list(dict.fromkeys(one for one in holds if one is not None and one not in own)) if None not in holds else []
-        )
+        memories = self._with_few_sources(doc, self.saying(doc))
+        successors = [self.successor(memory, at, known_at) for memory in memories]
+        if None in successors:
+            return []
+        return list(dict.fromkeys(s for s in successors if s is not None and s not in memories))
 
     def ended(self, doc: int, at: int | None, known_at: int | None = None) -> bool:
         """Whether a memory, or all memories derived from a message, ended for what is erased: they have no successor."""
-        own = [doc] if self._is_memory(doc) else [m for m in self._said(doc) if len(self.origins[m]) <= OWN]
-        alone = [m for m in own if m not in self.successors]
-        places = np.searchsorted(self.doc, alone)
-        known = FOREVER - 1 if known_at is None else known_at
-        over = (self.until[places] <= (FOREVER - 1 if at is None else at)) & (self.expired[places] <= known)
-        return bool(over.any()) and not (self.until[places] == FOREVER).any()
+        memories = self._with_few_sources(doc, self._statements(doc))
+        unreplaced = [m for m in memories if m not in self.successors]
+        indexes = np.searchsorted(self.doc, unreplaced)
+        last, known_until = (FOREVER - 1 if time is None else time for time in (at, known_at))
+        has_ended = (self.until[indexes] <= last) & (self.expired[indexes] <= known_until)
+        return bool(has_ended.any()) and not (self.until[indexes] == FOREVER).any()
+
+    def _with_few_sources(self, doc: int, derived: Sequence[int]) -> list[int]:
+        """A memory itself, or those derived from a message that are on one statement."""
+        return [doc] if self._is_memory(doc) else [m for m in derived if len(self.origins[m]) <= MAX_SOURCES]
 
     def saying(self, doc: int) -> list[int]:
         """The memories that say what a record says: those derived from it, but for one that took the place of another.
 
         One with a lifetime, such as the summary of a session, is not what somebody said.
         """
-        made = self._said(doc)
-        corrections = {self.successors[one] for one in made if one in self.successors}
-        return [one for one in made if one not in corrections and (one in self.successors or self._lasts(one))]
+        memories = self._statements(doc)
+        corrections = {self.successors[memory] for memory in memories if memory in self.successors}
+        return [m for m in memories if m not in corrections and (m in self.successors or self._has_no_end(m))]
 
-    def _said(self, doc: int) -> list[int]:
+    def _statements(self, doc: int) -> list[int]:
         """The memories derived from a record that do not only follow from it."""
-        return [one for one in self.made.get(doc, ()) if one not in self.unsaid]
+        return [memory for memory in self.derived.get(doc, ()) if memory not in self.unsaid]
 
-    def _lasts(self, doc: int) -> bool:
-        place = int(np.searchsorted(self.doc, doc))
-        return place == len(self.doc) or int(self.until[place]) == FOREVER
+    def _has_no_end(self, doc: int) -> bool:
+        index = int(np.searchsorted(self.doc, doc))
+        return index == len(self.doc) or int(self.until[index]) == FOREVER
 
     def _is_memory(self, doc: int) -> bool:
-        place = int(np.searchsorted(self.doc, doc))
-        return place < len(self.doc) and int(self.doc[place]) == doc
+        index = int(np.searchsorted(self.doc, doc))
+        return index < len(self.doc) and int(self.doc[index]) == doc
 
     def apply(self, delta: CatalogDelta) -> Validity:
         """A snapshot that includes a delta."""
         touched = {row[0] for row in delta.validity} | set(delta.touched)
         if not touched:
             return self
-        kept = ~np.isin(self.doc, sorted(touched)) if len(self) else np.empty(0, np.bool_)
-        columns = [column[kept] for column in (self.doc, self.since, self.until, self.expired, self.known, self.begins)]
+        rest = ~np.isin(self.doc, sorted(touched)) if len(self) else np.empty(0, np.bool_)
+        columns = [column[rest] for column in (self.doc, self.since, self.until, self.expired, self.known, self.begins)]
         if delta.validity:
             columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.validity), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         doc, since, until, expired, known, begins = (column[order] for column in columns)
         successors = dict(self.successors)
-        for one in touched:
-            successors.pop(one, None)
+        for memory in touched:
+            successors.pop(memory, None)
         successors |= {row[0]: row[6] for row in delta.validity if row[6] is not None}
         origins = {row[0]: tuple(json.loads(row[5])) for row in delta.validity}
         unsaid = (self.unsaid - touched) | {row[0] for row in delta.validity if row[8] and origins[row[0]]}
-        changed = {one for one in touched if self.origins.get(one, ()) != origins.get(one, ())}
+        changed = {memory for memory in touched if self.origins.get(memory, ()) != origins.get(memory, ())}
         validity = replace(
             self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors,
             unsaid=unsaid,
         )  # fmt: skip
         return validity._with_origins(changed, origins) if changed else validity  # noqa: SLF001 - our own class
 
-    def _with_origins(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Validity:
+    def _with_origins(self, changed: Collection[int], new_origins: Mapping[int, Sequence[int]]) -> Validity:
         """A copy with new origins of some memories; the rest is shared."""
-        origins, made = dict(self.origins), dict(self.made)
+        origins, derived = dict(self.origins), dict(self.derived)
         for doc in sorted(changed):
             for parent in origins.pop(doc, ()):
-                made[parent] = [child for child in made[parent] if child != doc]
-                if not made[parent]:
-                    del made[parent]
-            if now.get(doc):
-                origins[doc] = now[doc]
-                for parent in now[doc]:
-                    made[parent] = [*made.get(parent, ()), doc]
-        fresh = [(doc, parent) for doc in sorted(changed) for parent in now.get(doc, ())]
-        kept = ~np.isin(self.pairs[0], sorted(changed))
-        pairs = np.hstack([self.pairs[:, kept], np.array(fresh, np.int64).reshape(-1, 2).T])
-        return replace(self, origins=origins, made=made, pairs=pairs)
+                derived[parent] = [child for child in derived[parent] if child != doc]
+                if not derived[parent]:
+                    del derived[parent]
+            if new_origins.get(doc):
+                origins[doc] = new_origins[doc]
+                for parent in new_origins[doc]:
+                    derived[parent] = [*derived.get(parent, ()), doc]
+        new_pairs = [(doc, parent) for doc in sorted(changed) for parent in new_origins.get(doc, ())]
+        unchanged = ~np.isin(self.pairs[0], sorted(changed))
+        pairs = np.hstack([self.pairs[:, unchanged], np.array(new_pairs, np.int64).reshape(-1, 2).T])
+        return replace(self, origins=origins, derived=derived, pairs=pairs)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
-    def times(place: int, without: int = FOREVER) -> Times:
-        return np.array([without if row[place] is None else row[place] for row in rows], np.int64)
+    def times(index: int, default: int = FOREVER) -> Times:
+        return np.array([default if row[index] is None else row[index] for row in rows], np.int64)
 
-    return [*(times(place) for place in range(5)), times(7, -FOREVER)]
+    return [*(times(index) for index in range(5)), times(7, -FOREVER)]
 
 
 KINDS = {"message": 0, "episode": 1, "memory": 2}
@@ -261,7 +265,7 @@ class Columns:
     """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
 
     ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none.
-    ``stored_periods`` maps docs to the dates that a text mentions, as JSON; ``periods`` parses them.
+    ``periods`` maps docs to the dates that a text mentions, as JSON; ``periods_of`` parses them.
     """
 
     doc: NDArray[np.int64]
@@ -285,7 +289,7 @@ class Columns:
     names: Names = field(repr=False)
     groups: int = 0
     memo: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False)
-    stored_periods: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
+    periods: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
     validity: Validity = field(default_factory=Validity, repr=False)
 
     def __len__(self) -> int:
@@ -293,24 +297,24 @@ class Columns:
 
     def rows_of(self, docs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.intp]:
         """The rows of docs; unknown docs are left out."""
-        wanted = np.asarray(docs, dtype=np.int64)
-        rows = np.searchsorted(self.doc, wanted)
+        targets = np.asarray(docs, dtype=np.int64)
+        rows = np.searchsorted(self.doc, targets)
         rows[rows == len(self.doc)] = 0
-        return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
+        return rows[self.doc[rows] == targets] if len(self.doc) else rows[:0]
 
-    def periods(self, doc: int) -> Sequence[tuple[int, int]]:
+    def periods_of(self, doc: int) -> Sequence[tuple[int, int]]:
         """The periods that a text mentions, as (start, end) ordinals of days; parsed on demand."""
-        text = self.stored_periods.get(doc)
+        text = self.periods.get(doc)
         return _periods(text) if text else ()
 
     def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """A read-only value worked out once per snapshot."""
-        found = self.memo.get(key)
-        if found is None:
+        value = self.memo.get(key)
+        if value is None:
             if len(self.memo) > MEMO:
                 self.memo.clear()
-            found = self.memo[key] = make()
-        return found
+            value = self.memo[key] = make()
+        return value
 
     def padded(self, name: str) -> NDArray[Any]:
         """A column with one more entry, the value for row -1 (no turn). Read-only."""
@@ -349,9 +353,9 @@ class Columns:
 
     def _assisted(self) -> NDArray[np.bool_]:
         turns = np.bincount(self.group, minlength=self.groups)
-        found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
-        found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
-        return found
+        assisted = np.bincount(self.group[self.agents], minlength=self.groups) > 0
+        assisted[0] = turns[1:][assisted[1:]].sum() * 2 > turns[1:].sum()
+        return assisted
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and the sources that say the same, one column per pair. Read-only."""
@@ -370,10 +374,8 @@ class Columns:
     @property
     def abridged(self) -> frozenset[int]:
         """Docs of the sources of archived and expired memories: something they say may be forgotten or have ended."""
-        return self.cached("abridged", self._abridged)
-
-    def _abridged(self) -> frozenset[int]:
-        return self.forgotten | self._sources(self.validity.doc[self.validity.expired < FOREVER])
+        v = self.validity
+        return self.cached("abridged", lambda: self.forgotten | self._sources(v.doc[v.expired < FOREVER]))
 
     @property
     def forgotten(self) -> frozenset[int]:
@@ -391,35 +393,35 @@ class Columns:
 
     def _mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         statuses = filters.status if filters.status is not None else LIVE
-        found = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
-        found &= _among(self.status, (STATUSES[status] for status in statuses))
-        found &= self._within_reach(filters)
+        mask = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
+        mask &= _among(self.status, (STATUSES[status] for status in statuses))
+        mask &= self._reach_mask(filters)
         if filters.in_session is not None:
-            found &= self.session == self.names.session.get(filters.in_session)
+            mask &= self.session == self.names.session.get(filters.in_session)
         if filters.role is not None:
-            found &= (self.kind == KINDS["message"]) & (self.label == self.names.label.get(filters.role))
+            mask &= (self.kind == KINDS["message"]) & (self.label == self.names.label.get(filters.role))
         if filters.types is not None:
-            found &= self.kind == KINDS["memory"]
-            found &= np.isin(self.label, [self.names.label.get(name) for name in filters.types])
+            mask &= self.kind == KINDS["memory"]
+            mask &= np.isin(self.label, [self.names.label.get(name) for name in filters.types])
         if filters.since is not None:
-            found &= self.time >= filters.since
+            mask &= self.time >= filters.since
         if filters.until is not None:
-            found &= self.time < filters.until
+            mask &= self.time < filters.until
         if filters.at is not None:
-            found &= (self.kind == KINDS["memory"]) | (self.time <= filters.at)
-        return found
+            mask &= (self.kind == KINDS["memory"]) | (self.time <= filters.at)
+        return mask
 
-    def _within_reach(self, filters: RecordFilter) -> NDArray[np.bool_]:
+    def _reach_mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows within reach: memories of a session only in it, records of a project according to ``reach``."""
         here = self.session == self.names.session.get(filters.session)
         anywhere = (self.kind != KINDS["memory"]) | (self.session == 0) | here
-        found = here if filters.reach == "session" else anywhere
+        mask = here if filters.reach == "session" else anywhere
         project = self.names.project.get(filters.project)
         if filters.reach == "project":
-            found &= self.project == project
+            mask &= self.project == project
         elif filters.reach != "user" and filters.project is not None:
-            found &= (self.project == project) | (self.project == 0)
-        return found
+            mask &= (self.project == project) | (self.project == 0)
+        return mask
 
 
 class Catalog:
@@ -433,7 +435,7 @@ class Catalog:
         self._validity = Validity()
         self._last_of: dict[int, int] = {}
         self._memo: dict[Hashable, Any] = {}
-        self._stored_periods: dict[int, str] = {}
+        self._periods: dict[int, str] = {}
         self.event = -1
         self.moment = 0
 
@@ -456,7 +458,7 @@ class Catalog:
             version=self._version,
             names=self._names,
             groups=len(self._names.group),
-            stored_periods=self._stored_periods,
+            periods=self._periods,
             memo=self._memo,
             validity=self._validity,
         )
@@ -474,15 +476,15 @@ class Catalog:
 
     def _upsert(self, rows: CatalogRows) -> None:
         """Append new rows, and replace existing ones."""
-        known = int(np.searchsorted(rows.doc, self.last_doc, "right"))
-        for doc in rows.doc[:known].tolist():
-            self._stored_periods.pop(doc, None)
-        self._stored_periods.update(rows.stored_periods)
+        changed = int(np.searchsorted(rows.doc, self.last_doc, "right"))
+        for doc in rows.doc[:changed].tolist():
+            self._periods.pop(doc, None)
+        self._periods.update(rows.periods)
         encoded = self._encode(rows)
-        if known:
-            self._replace({name: column[:known] for name, column in encoded.items()})
-        if known < len(rows):
-            self._append({name: column[known:] for name, column in encoded.items()})
+        if changed:
+            self._replace({name: column[:changed] for name, column in encoded.items()})
+        if changed < len(rows):
+            self._append({name: column[changed:] for name, column in encoded.items()})
 
     def _encode(self, rows: CatalogRows) -> dict[str, NDArray[Any]]:
         names = self._names
@@ -503,9 +505,9 @@ class Catalog:
     def _conversations(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
         """Codes of conversations (pairs of project and session); 0 for records that are not messages."""
         pairs = columns["project"].astype(np.int64) << 32 | columns["session"]
-        distinct, which = np.unique(pairs, return_inverse=True)
+        distinct, inverse = np.unique(pairs, return_inverse=True)
         codes = np.array(self._names.group.encode(distinct.tolist()), np.int32)
-        return np.where(columns["kind"] == KINDS["message"], codes[which], 0).astype(np.int32)
+        return np.where(columns["kind"] == KINDS["message"], codes[inverse], 0).astype(np.int32)
 
     def _append(self, encoded: Mapping[str, NDArray[Any]]) -> None:
         start, end = self._size, self._size + len(encoded["doc"])
@@ -563,23 +565,23 @@ class Catalog:
         Unchanged columns are not copied; turns are linked again only if one moved.
         """
         c = self._columns
-        at = np.searchsorted(c["doc"][: self._size], encoded["doc"])
+        rows = np.searchsorted(c["doc"][: self._size], encoded["doc"])
         moved = False
         for name, values in encoded.items():
-            changed = c[name][at] != values
+            changed = c[name][rows] != values
             if not changed.any():
                 continue
             if name in _CHAINING:
-                moved |= bool((changed & (c["kind"][at] == KINDS["message"])).any())
+                moved |= bool((changed & (c["kind"][rows] == KINDS["message"])).any())
             column = c[name].copy()
-            column[at] = values
+            column[rows] = values
             c[name] = column
         if moved:
             self._link_all()
 
     def _mark_erased(self, delta: CatalogDelta) -> None:
         """Mark the rows of erased records as archived; rows are never removed, so that row numbers stay valid."""
-        gone = set(delta.touched) - set(delta.rows.doc.tolist() if delta.rows else ())
-        docs = self._columns["doc"][: self._size]
-        if len(erased := docs[np.isin(docs, sorted(gone))] if gone else docs[:0]):
-            self._replace({"doc": erased, "status": np.full(len(erased), STATUSES["archived"], np.int8)})
+        erased = set(delta.touched) - set(delta.rows.doc.tolist() if delta.rows else ())
+        column = self._columns["doc"][: self._size]
+        if len(docs := column[np.isin(column, sorted(erased))] if erased else column[:0]):
+            self._replace({"doc": docs, "status": np.full(len(docs), STATUSES["archived"], np.int8)})

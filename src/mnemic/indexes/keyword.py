@@ -83,12 +83,12 @@ class Corpus:
             rows, counts = rows[inside], counts[inside]
         return Occurrences(columns, self, rows, counts)
 
-    def cache(self, term: str, found: Occurrences) -> None:
+    def cache(self, term: str, occurrences: Occurrences) -> None:
         """Cache a common term: queries repeat them often."""
-        if found.common:
+        if occurrences.common:
             if len(self.common) >= MAX_COMMON:
                 self.common.clear()
-            self.common[term] = found
+            self.common[term] = occurrences
 
 
 def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
@@ -122,10 +122,10 @@ class Occurrences:
     def __init__(self, columns: Columns, corpus: Corpus, rows: Rows, counts: Floats) -> None:
         self.common = len(rows) >= max(FEW, len(columns) // COMMON)
         self.idf = idf(corpus.size, len(rows))
-        bm25_of = self.idf * saturation(counts, columns.length[rows], corpus.mean_length)
+        bm25 = self.idf * saturation(counts, columns.length[rows], corpus.mean_length)
         self._rows: Rows | slice = slice(None) if self.common else rows
         self._counts = _scatter(len(columns) + 1, rows, counts) if self.common else counts
-        self._bm25 = _scatter(len(columns), rows, bm25_of) if self.common else bm25_of
+        self._bm25 = _scatter(len(columns), rows, bm25) if self.common else bm25
         self.conversations = np.zeros(columns.groups, np.bool_)
         """Mask of the conversations that contain the term."""
         self.conversations[columns.group[rows]] = True
@@ -135,20 +135,20 @@ class Occurrences:
         """Add the BM25 score of the term to every row."""
         scores[self._rows] += self._bm25
 
-    def counts_at(self, places: Rows, buffer: Floats) -> Floats:
+    def counts_at(self, rows: Rows, buffer: Floats) -> Floats:
         """Term frequencies of some rows. ``buffer`` is all zeros, one more than rows, and is zeroed again."""
         if self.common:
-            return self._counts[places]
+            return self._counts[rows]
         buffer[self._rows] = self._counts
-        found = buffer[places]
+        counts = buffer[rows]
         buffer[self._rows] = 0.0
-        return found
+        return counts
 
 
 def _scatter(size: int, rows: Rows, values: Floats) -> Floats:
-    found = np.zeros(size, np.float32)
-    found[rows] = values
-    return found
+    column = np.zeros(size, np.float32)
+    column[rows] = values
+    return column
 
 
 Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
@@ -185,17 +185,17 @@ class Fts5Index:
         """Apply new and changed records."""
         state = self._state
         docs = delta.rows.doc if delta.rows else np.empty(0, np.int64)
-        fresh = sorted({*docs[docs > state.last].tolist()} - {*delta.touched}) if state else []
+        new_docs = sorted({*docs[docs > state.last].tolist()} - {*delta.touched}) if state else []
         changed = any(doc not in delta.kept for doc in delta.touched)
-        if state is None or changed or state.tail_size + len(fresh) > MAX_TAIL:
+        if state is None or changed or state.tail_size + len(new_docs) > MAX_TAIL:
             self._state = _State(int(columns.doc[-1]) if len(columns) else -1)
             return
-        for doc, text in sorted(self._texts(fresh).items()) if fresh else ():
+        for doc, text in sorted(self._texts(new_docs).items()) if new_docs else ():
             row = int(np.searchsorted(columns.doc, doc))
             for term in index_terms(text):
                 counts = state.tail.setdefault(term, {})
                 counts[row] = counts.get(row, 0) + 1
-        state.tail_size += len(fresh)
+        state.tail_size += len(new_docs)
 
     def postings(self, columns: Columns, term: str) -> Postings:
         """The rows that contain a term, ascending, and its frequency in each."""
@@ -206,46 +206,46 @@ class Fts5Index:
         if len(rows) and rows[-1] >= len(columns):  # read for a newer snapshot than this one
             rows, counts = rows[rows < len(columns)], counts[rows < len(columns)]
         tail = state.tail.get(term)
-        late = sorted((row, count) for row, count in list(tail.items()) if row < len(columns)) if tail else []
-        if not late:
+        recent = sorted((row, count) for row, count in list(tail.items()) if row < len(columns)) if tail else []
+        if not recent:
             return rows, counts
-        more, often = zip(*late, strict=True)
-        return np.append(rows, np.array(more, np.intp)), np.append(counts, np.array(often, np.float32))
+        tail_rows, tail_counts = zip(*recent, strict=True)
+        return np.append(rows, np.array(tail_rows, np.intp)), np.append(counts, np.array(tail_counts, np.float32))
 
     def _base_postings(self, state: _State, columns: Columns, term: str) -> Postings:
         """The postings of the base; cached if this snapshot includes all of its records."""
-        found = state.base.get(term)
-        if found is not None:
-            return found
+        postings = state.base.get(term)
+        if postings is not None:
+            return postings
         docs = np.array(self._read(term), np.int64)
         docs.sort(kind="stable")  # usually sorted already, then this is cheap
         docs = docs[: np.searchsorted(docs, state.last, "right")]
-        new = np.ones(len(docs), np.bool_)
-        np.not_equal(docs[1:], docs[:-1], out=new[1:])
-        starts = np.flatnonzero(new)
+        is_first = np.ones(len(docs), np.bool_)
+        np.not_equal(docs[1:], docs[:-1], out=is_first[1:])
+        starts = np.flatnonzero(is_first)
         distinct, counts = docs[starts], np.diff(np.append(starts, len(docs)))
         rows = np.searchsorted(columns.doc, distinct)
-        held = rows < len(columns)
-        held[held] = columns.doc[rows[held]] == distinct[held]
-        found = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
+        is_present = rows < len(columns)
+        is_present[is_present] = columns.doc[rows[is_present]] == distinct[is_present]
+        postings = (rows[is_present], counts[is_present].astype(np.float32)) if len(distinct) else _EMPTY
         if len(columns) and columns.doc[-1] >= state.last:
-            state.base[term] = found
-        return found
+            state.base[term] = postings
+        return postings
 
     def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
         """The occurrences of a term in a corpus."""
-        found = corpus.common.get(term)
-        if found is None:
-            found = corpus.occurrences(columns, *self.postings(columns, term))
-            corpus.cache(term, found)
-        return found
+        occurrences = corpus.common.get(term)
+        if occurrences is None:
+            occurrences = corpus.occurrences(columns, *self.postings(columns, term))
+            corpus.cache(term, occurrences)
+        return occurrences
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
         """BM25 of every row for the terms, with the statistics of the corpus; zero elsewhere."""
-        found = np.zeros(len(columns), np.float32)
+        scores = np.zeros(len(columns), np.float32)
         for term in terms:
-            self.occurrences(columns, term, corpus).add_to(found)
-        return found
+            self.occurrences(columns, term, corpus).add_to(scores)
+        return scores
 
 
 def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
@@ -279,25 +279,25 @@ class RankBM25Index:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._texts = texts
-        self._counted: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
+        self._state: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Apply new and changed records."""
-        counts = self._counted[0]
+        counts = self._state[0]
         changed = columns.rows_of([doc for doc in delta.touched if doc not in delta.kept])
         rows = sorted({*changed.tolist(), *range(len(counts), len(columns))})
         if rows:
             texts = self._texts(columns.doc[rows].tolist())
-            fresh = [Counter(index_terms(texts.get(doc, ""))) for doc in columns.doc[rows].tolist()]
+            new_counts = [Counter(index_terms(texts.get(doc, ""))) for doc in columns.doc[rows].tolist()]
             counts = [*counts, *itertools.repeat(Counter[str](), len(columns) - len(counts))]
-            for row, counted in zip(rows, fresh, strict=True):
-                counts[row] = counted
-            self._counted = (counts, {})
+            for row, row_counts in zip(rows, new_counts, strict=True):
+                counts[row] = row_counts
+            self._state = (counts, {})
 
     def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The rows that contain a term, ascending, and its frequency in each."""
-        found = [(row, counts[term]) for row, counts in enumerate(self._counted[0][: len(columns)]) if term in counts]
-        rows, counts = zip(*found, strict=True) if found else ((), ())
+        matches = [(row, counts[term]) for row, counts in enumerate(self._state[0][: len(columns)]) if term in counts]
+        rows, counts = zip(*matches, strict=True) if matches else ((), ())
         return np.array(rows, np.intp), np.array(counts, np.float32)
 
     def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
@@ -306,15 +306,15 @@ class RankBM25Index:
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
         """BM25 of every row for the terms, with the statistics of the corpus; zero elsewhere."""
-        found = np.zeros(len(columns), np.float32)
+        scores = np.zeros(len(columns), np.float32)
         rows = np.flatnonzero(corpus.rows)
         if not len(rows) or not terms:
-            return found
-        counts, built = self._counted  # together: another thread may replace both
-        okapi = built.get(rows.tobytes())
+            return scores
+        counts, cache = self._state  # together: another thread may replace both
+        okapi = cache.get(rows.tobytes())
         if okapi is None:
             okapi = _okapi([counts[row] for row in rows], columns.length[rows])
-            built.clear()
-            built[rows.tobytes()] = okapi
-        found[rows] = okapi.get_scores(list(terms))
-        return found
+            cache.clear()
+            cache[rows.tobytes()] = okapi
+        scores[rows] = okapi.get_scores(list(terms))
+        return scores

@@ -314,7 +314,7 @@ def _cluster(
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
     throttle()
     levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
-    matrix = scored.view.vectors.held
+    matrix = scored.view.vectors.matrix
     whole = matrix is not None and 2 * len(rows) > len(matrix) > 0  # copying most rows costs more than multiplying all
     at = rows.astype(np.intp) if whole else np.arange(len(rows))
     vectors = matrix if matrix is not None and whole else scored.view.vectors.of(rows)

@@ -189,7 +189,7 @@ def _purge(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
 
 def _left(runtime: Runtime) -> Purge:
     """What earlier erasures left, where there is nothing more to erase."""
-    return finish(runtime) or Purge(pending=runtime.store.erasure.left())
+    return finish(runtime) or Purge(pending=runtime.store.erasure.remains())
 
 
 def finish(runtime: Runtime, *, patience: float = PATIENCE) -> Purge | None:

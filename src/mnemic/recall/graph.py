@@ -78,7 +78,7 @@ def proximities(
     seeds: dict[int, None] = {}
     for row in first[:SEEDS]:
         doc = int(columns.doc[row])
-        seeds |= dict.fromkeys((doc, *via.get(row, ()), *validity.made.get(doc, ())))
+        seeds |= dict.fromkeys((doc, *via.get(row, ()), *validity.derived.get(doc, ())))
     edges = _edges(runtime, view, list(seeds), depth, now)
     reached: dict[int, float] = {}
     for seed in seeds:

@@ -139,7 +139,7 @@ def period_answers(
     if not periods.asked:
         return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0)
     mass = float(dot(periods.particular, idf)) + 1e-9
-    mentioned = [c.periods(doc) for doc in c.doc[rows].tolist()]
+    mentioned = [c.periods_of(doc) for doc in c.doc[rows].tolist()]
     mentions = [any(start <= a and b <= end for a, b in each for start, end in periods.asked) for each in mentioned]
     in_period, own_idf = said_within(c, periods.asked), particular_idf[rows]
     inside, elsewhere = (float(particular_idf.max(initial=0.0, where=where)) for where in (in_period, ~in_period))

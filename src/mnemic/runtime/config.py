@@ -75,8 +75,8 @@ class Config:
 
     def arguments(self, **given: object) -> dict[str, Any]:
         """The arguments of ``Memory``: those given, where they are not None, else those of the file."""
-        named = {name: value for name, value in given.items() if value is not None}
-        return {name: value for name, value in {**self.values, **named}.items() if name != RECIPE}
+        arguments = {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in {**self.values, **arguments}.items() if name != RECIPE}
 
     def effective(self, **given: object) -> Generator[Setting]:
         """Every setting, with ``given`` before the file."""
@@ -89,8 +89,8 @@ class Config:
                 yield Setting(name, default, "default")
         for table, kind in _TABLES.items():
             settings = self.values.get(table, kind())
-            for one in fields(kind):
-                value, name = getattr(settings, one.name), f"{table}.{one.name}"
+            for entry in fields(kind):
+                value, name = getattr(settings, entry.name), f"{table}.{entry.name}"
                 value = value.total_seconds() if isinstance(value, timedelta) else value
                 yield Setting(name, value, "file" if name in self.keys else "default")
 
@@ -114,38 +114,38 @@ def read_config(file: str | Path | None, folder: str | Path) -> Config:
     if file is None and ("://" in str(folder) or not os.path.isfile(path)):  # noqa: PTH113 - is_file may raise
         return Config()
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # of TOML and of UTF-8 as well
-        why = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"The settings in {path} cannot be read: {why}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"The settings in {path} cannot be read: {reason}.") from error
     try:
-        _check_names(given, (*_WORDS, *_TABLES), "")
-        values = {name: _setting(name, value) for name, value in given.items()}
+        _check_names(table, (*_WORDS, *_TABLES), "")
+        values = {name: _setting(name, value) for name, value in table.items()}
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
-    return Config(path=path, values=values, keys=frozenset(_keys(given)))
+    return Config(path=path, values=values, keys=frozenset(_keys(table)))
 
 
-def record_key(place: str | Path) -> str | None:
+def record_key(location: str | Path) -> str | None:
     """The key of a record: ``MNEMIC_KEY``, or for an encrypted folder the key in the keyring; None if there is none."""
     from mnemic.llm.keys import keyring_key
     from mnemic.stores import SqliteStore
 
-    if (key := environment("MNEMIC_KEY")) or is_address(place):
+    if (key := environment("MNEMIC_KEY")) or is_address(location):
         return key
-    return keyring_key(KEYRING_ENTRY) if SqliteStore.encrypted(Path(place).expanduser()) else None
+    return keyring_key(KEYRING_ENTRY) if SqliteStore.encrypted(Path(location).expanduser()) else None
 
 
-def _keys(given: Mapping[str, Any]) -> Generator[str]:
-    for name, value in given.items():
+def _keys(table: Mapping[str, Any]) -> Generator[str]:
+    for name, value in table.items():
         yield from (f"{name}.{key}" for key in value) if name in _TABLES else (name,)
 
 
-def _check_names(given: Mapping[str, Any], known: tuple[str, ...], table: str) -> None:
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It takes {', '.join(known)}."
+def _check_names(values: Mapping[str, Any], names: tuple[str, ...], table: str) -> None:
+    for name in values:
+        if name not in names:
+            matches = get_close_matches(name, names, n=1)
+            hint = f"Did you mean {matches[0]!r}?" if matches else f"It takes {', '.join(names)}."
             raise ConfigurationError(f"{table or 'the file'} has no key {name!r}. {hint}")
 
 
@@ -157,14 +157,14 @@ def _setting(name: str, value: object) -> object:
         return value
     if not isinstance(value, dict):
         raise ConfigurationError(f"{name} must be a table, [{name}], not {json_type(value)}.")
-    given, kind = cast("dict[str, Any]", value), _TABLES[name]
-    _check_names(given, tuple(one.name for one in fields(kind)), f"[{name}]")
-    if "time_gap" in given:
-        given = {**given, "time_gap": _seconds(given["time_gap"])}
-    for key, setting in given.items():
+    values, kind = cast("dict[str, Any]", value), _TABLES[name]
+    _check_names(values, tuple(f.name for f in fields(kind)), f"[{name}]")
+    if "time_gap" in values:
+        values = {**values, "time_gap": _seconds(values["time_gap"])}
+    for key, setting in values.items():
         if isinstance(getattr(kind(), key), bool) and not isinstance(setting, bool):
             raise ConfigurationError(f"{key} must be true or false, not {shown(setting)}.")
-    return kind(**given)
+    return kind(**values)
 
 
 def _seconds(value: object) -> timedelta:

@@ -32,15 +32,15 @@ def episode_batches(sizes: Sequence[int], most: int) -> list[list[int]]:
         sizes: messages of each episode.
         most: episodes in one prompt.
     """
-    parts: list[list[int]] = []
-    left = 0
-    for place, size in enumerate(sizes):
-        if not parts or size > left or len(parts[-1]) == most:
-            parts.append([])
-            left = MESSAGES_PER_PROMPT
-        parts[-1].append(place)
-        left -= size
-    return parts
+    batches: list[list[int]] = []
+    capacity = 0
+    for index, size in enumerate(sizes):
+        if not batches or size > capacity or len(batches[-1]) == most:
+            batches.append([])
+            capacity = MESSAGES_PER_PROMPT
+        batches[-1].append(index)
+        capacity -= size
+    return batches
 
 
 def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:
@@ -57,8 +57,8 @@ class Consultant:
 
     def __init__(self, runtime: Runtime) -> None:
         self._llm, self._secrets, self._warn = runtime.llm, runtime.secrets, runtime.notices.warn
-        self._unreached = 0
-        self._missing: LanguageModelUnavailable | None = None
+        self._failures_in_a_row = 0
+        self._unavailable: LanguageModelUnavailable | None = None
         self.failed = 0
 
     @property
@@ -81,24 +81,24 @@ class Consultant:
 
             with ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="mnemic-asking") as pool:
                 answers = list(pool.map(self._ask_one, questions))
-        if self._missing is not None:
-            self._warn("Without the language model for now, by rule", self._missing)
+        if self._unavailable is not None:
+            self._warn("Without the language model for now, by rule", self._unavailable)
         return answers
 
     def _ask_one(self, question: Callable[[], Task[Any]]) -> Any:
         assert self._llm is not None
-        if self._unreached >= MAX_UNREACHABLE:
+        if self._failures_in_a_row >= MAX_UNREACHABLE:
             self.failed += 1
             return None
         try:
             answer = self._llm.ask(_without_secrets(question(), self._secrets))
         except LanguageModelUnavailable as error:
-            self._unreached += 1
-            self._missing = error
+            self._failures_in_a_row += 1
+            self._unavailable = error
         except LanguageModelError:
-            self._unreached = 0
+            self._failures_in_a_row = 0
         else:
-            self._unreached = 0
+            self._failures_in_a_row = 0
             return answer
         self.failed += 1
         return None

@@ -41,8 +41,8 @@ IN_MEMORY = ":memory:"
 
 def location_of(runtime: Runtime) -> str:
     """The location that opens a record again; of one in memory, an empty one."""
-    place = runtime.store.location
-    return place if place == IN_MEMORY or is_address(place) else str(Path(place).parent)
+    location = runtime.store.location
+    return location if location == IN_MEMORY or is_address(location) else str(Path(location).parent)
 
 
 def time_zone(value: str | tzinfo | None) -> tzinfo:

@@ -45,7 +45,7 @@ class Indexer:
 
     def documents(self, texts: Sequence[str], embedder: Embedder | None) -> list[Floats | None]:
         """A vector for each text, or None where there is no embedder or it failed."""
-        return [one and one.text for one in self._vectors([Embeddable(text) for text in texts], embedder)]
+        return [vectors and vectors.text for vectors in self._vectors([Embeddable(text) for text in texts], embedder)]
 
     @traced("embeddings")
     def _vectors(self, texts: Sequence[Embeddable], embedder: Embedder | None) -> list[TextVectors | None]:
@@ -70,15 +70,15 @@ class Indexer:
         Raises:
             EmbedderError: the embedder is unavailable, or rejects a text.
         """
-        clean = [self._secrets.redacted(text.text)[0] for text in texts]
+        redacted = [self._secrets.redacted(text.text)[0] for text in texts]
         parts = [self._passages(text.body) for text in texts]
-        every = [*clean, *itertools.chain.from_iterable(parts)]
-        vectors = checked(embedder.embed(every), len(every), embedder.dimension)
-        found, end = list[TextVectors](), len(clean)
+        all_texts = [*redacted, *itertools.chain.from_iterable(parts)]
+        vectors = checked(embedder.embed(all_texts), len(all_texts), embedder.dimension)
+        results, end = list[TextVectors](), len(redacted)
         for vector, part in zip(vectors, parts, strict=False):
             start, end = end, end + len(part)
-            found.append(TextVectors(vector, vectors[start:end]))
-        return found
+            results.append(TextVectors(vector, vectors[start:end]))
+        return results
 
     def passages(self, bodies: Sequence[str], embedder: Embedder) -> list[Floats | None]:
         """The vectors of the passages of each text, shape (n, d); None without passages, or where the embedder failed."""
@@ -120,9 +120,9 @@ class Indexer:
 
     def check_model(self, model: str | None, dimension: int) -> None:
         """Refuse to compare vectors of two models."""
-        mine = (self.embedder.id, self.embedder.dimension or dimension)
-        if model is not None and (model, dimension) != mine:
-            raise EmbeddingMismatch((model, dimension), mine)
+        current = (self.embedder.id, self.embedder.dimension or dimension)
+        if model is not None and (model, dimension) != current:
+            raise EmbeddingMismatch((model, dimension), current)
 
     def _warn(self, error: EmbedderError) -> None:
         self._notices.warn("Without vectors for now, by keyword only", error)
@@ -159,8 +159,8 @@ def _day(record: Record) -> int:
 
 def _indexing(record: Record, text: str, vectors: TextVectors | None) -> Indexing:
     terms, length = analyse(text)
-    mentioned = tuple(mentioned_periods(record.content, _day(record)))
+    periods = tuple(mentioned_periods(record.content, _day(record)))
     vector, parts = vectors or (None, None)
     return Indexing(
-        terms=terms, length=length, traits=traits(record.content), periods=mentioned, vector=vector, passages=parts
+        terms=terms, length=length, traits=traits(record.content), periods=periods, vector=vector, passages=parts
     )

@@ -13,16 +13,16 @@ class Notices:
 
     def __init__(self, secrets: SecretPolicy) -> None:
         self._secrets = secrets
-        self._given = set[str]()
+        self._subjects = set[str]()
 
-    def given(self, what: str) -> bool:
+    def given(self, subject: str) -> bool:
         """Whether a subject was dealt with."""
-        return what in self._given
+        return subject in self._subjects
 
-    def warn(self, what: str, why: MnemicError | str, *, given_before: bool = False) -> None:
+    def warn(self, subject: str, reason: MnemicError | str, *, given_before: bool = False) -> None:
         """Warn once per subject, and not at all if another process gave it before."""
-        if what not in self._given:
-            self._given.add(what)
-            why = self._secrets.redacted(str(why))[0]
+        if subject not in self._subjects:
+            self._subjects.add(subject)
+            reason = self._secrets.redacted(str(reason))[0]
             if not given_before:
-                warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)
+                warnings.warn(f"{subject}: {reason}", RuntimeWarning, stacklevel=5)

@@ -72,13 +72,13 @@ def project(path: str | os.PathLike[str] = ".") -> Project:
     name, description = _name_and_description(texts)
     repository = None if root is None else _git_folder(root)
     repository_path = None if repository is None else _origin(repository)
-    place = start if root is None else _main_worktree(root, repository)
+    worktree = start if root is None else _main_worktree(root, repository)
     marker = "git" if root is not None else "file" if texts and not _is_home_or_root(start) else None
     return Project(
-        name=name or _plain_line(place.name, LONGEST_NAME) or "files",
+        name=name or _plain_line(worktree.name, LONGEST_NAME) or "files",
         description=description,
         root=root or start,
-        id=repository_path.lower() if repository_path else _local_id(place),
+        id=repository_path.lower() if repository_path else _local_id(worktree),
         marker=marker,
     )
 
@@ -90,10 +90,10 @@ def project_id(project: str | Project | None) -> str | None:
 
 def _folder(path: object) -> Path:
     try:
-        found = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        folder = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, RuntimeError, OSError) as error:
         raise InvalidInput(f"{path!r:.80} is not the path of a folder ({error}).") from error
-    return found.parent if os.path.isfile(found) else found
+    return folder.parent if os.path.isfile(folder) else folder
 
 
 def _read_head(path: Path) -> str | None:
@@ -116,10 +116,10 @@ def _plain_line(text: str, most: int) -> str:
 
 def _name_and_description(texts: list[str]) -> tuple[str, str]:
     """Name and description, each from the front matter of the first file that has it."""
-    found = [front_matter(text) for text in texts]
+    headers = [front_matter(text) for text in texts]
 
     def first(key: str, most: int) -> str:
-        return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in found)), "")
+        return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in headers)), "")
 
     return first("project", LONGEST_NAME) or first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
 
@@ -131,9 +131,9 @@ def front_matter(text: str) -> dict[str, str]:
     is expanded.
     """
     lines = iter(text.lstrip().splitlines())
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     if next(lines, "").rstrip() != "---":
-        return found
+        return fields
     for line in lines:
         if line.rstrip() in {"---", "..."}:
             break
@@ -141,8 +141,8 @@ def front_matter(text: str) -> dict[str, str]:
         value = value.strip()
         if not colon or key != key.strip() or value[:1] in set("[{&*!|>#"):
             continue
-        found[key.strip("\"'").lower()] = _unquote(value)
-    return found
+        fields[key.strip("\"'").lower()] = _unquote(value)
+    return fields
 
 
 def _unquote(value: str) -> str:
@@ -234,7 +234,7 @@ _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 def _origin(repository: Path) -> str | None:
     """``owner/repository`` of the remote ``origin``, else of the first remote."""
     text = _read_head(_common_folder(repository) / "config") or ""
-    found: dict[str, str] = {}
+    remotes: dict[str, str] = {}
     section: str | None = None
     for line in text.splitlines():
         stripped = line[:MOST_READ].strip()
@@ -245,8 +245,8 @@ def _origin(repository: Path) -> str | None:
         if section is not None and name.strip().lower() == "url":
             repository_path = _repository_path(value.strip().strip('"'))
             if repository_path:
-                found.setdefault(section, repository_path)
-    return found.get("origin") or next(iter(found.values()), None)
+                remotes.setdefault(section, repository_path)
+    return remotes.get("origin") or next(iter(remotes.values()), None)
 
 
 def _repository_path(url: str) -> str | None:
@@ -263,9 +263,9 @@ def _repository_path(url: str) -> str | None:
         if parts.scheme.lower() == "file":
             return None
     else:
-        place, _, path = url.partition(":")
-        host = place.rsplit("@", 1)[-1]
-        if not path or len(host) < 2 or "/" in place or "\\" in url:  # a path, or the letter of a drive
+        authority, _, path = url.partition(":")
+        host = authority.rsplit("@", 1)[-1]
+        if not path or len(host) < 2 or "/" in authority or "\\" in url:  # a path, or the letter of a drive
             return None
         path = path.partition("?")[0]
     names = [

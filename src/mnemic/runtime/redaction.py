@@ -99,14 +99,14 @@ class CheckedRecord:
 
 def check_record(policy: SecretPolicy, fence: str, record: Message | Episode | MemoryRecord) -> CheckedRecord:
     """Prepare an incoming record: set its trust, redact secrets, remove text recalled from this memory."""
-    fresh = without_recalled(record.content, fence)
-    if fresh == "":
+    own_text = without_recalled(record.content, fence)
+    if own_text == "":
         return CheckedRecord(record, refusal="this was recalled from the record: it is there already")
     if record.id is not None and (kinds := policy.in_name(record.id)):
         clean = policy.name(record.id)
-        why = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
-        return CheckedRecord(replace(record, id=clean), refusal=why)
-    content = record.content if fresh is None else fresh
+        reason = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
+        return CheckedRecord(replace(record, id=clean), refusal=reason)
+    content = record.content if own_text is None else own_text
     clean, kinds = redact_record(policy, replace(record, content=content, trust=_trust(record, content, fence)))
     return CheckedRecord(clean, kinds, _refusal_reason(policy, kinds))
 
@@ -149,15 +149,15 @@ def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
     changed: dict[str, Any] = {}
     kinds: dict[str, None] = {}
     for name in _text_fields(type(record)):
-        if held := getattr(record, name):
-            clean, found = _redacted(policy, name, held)
-            if found:
+        if value := getattr(record, name):
+            clean, found_kinds = _redact_value(policy, name, value)
+            if found_kinds:
                 changed[name] = clean
-                kinds |= dict.fromkeys(found)
+                kinds |= dict.fromkeys(found_kinds)
     return (replace(record, **changed), tuple(kinds)) if changed else (record, ())
 
 
-def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
+def _redact_value(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
     """The redacted value of a field: a text, a JSON object, a list of texts, or a record."""
     match value:
         case str() if name in _IDENTIFIERS:
@@ -166,9 +166,9 @@ def _redacted(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[s
         case str() | Mapping():
             return policy.within(value)
         case tuple():
-            parts = [_redacted(policy, name, item) for item in cast("tuple[Any, ...]", value)]
+            parts = [_redact_value(policy, name, item) for item in cast("tuple[Any, ...]", value)]
             clean = tuple(part for part, _ in parts)
-            kinds = tuple(dict.fromkeys(kind for _, found in parts for kind in found))
+            kinds = tuple(dict.fromkeys(kind for _, part_kinds in parts for kind in part_kinds))
             return (tuple(dict.fromkeys(clean)) if all(isinstance(part, str) for part in clean) else clean), kinds
         case _ if is_dataclass(value) and not isinstance(value, type):
             return redact_record(policy, cast("Any", value))
@@ -180,9 +180,9 @@ QUESTION, HIT = 2_000, 300
 """Characters kept of a question, and of a hit of a context. Text is cut after it was redacted, or half a secret would stay."""
 
 
-def _cut(given: GivenContext) -> GivenContext:
-    hits = tuple(replace(hit, text=hit.text[:HIT]) for hit in given.hits)
-    return replace(given, question=given.question[:QUESTION], hits=hits)
+def _cut(context: GivenContext) -> GivenContext:
+    hits = tuple(replace(hit, text=hit.text[:HIT]) for hit in context.hits)
+    return replace(context, question=context.question[:QUESTION], hits=hits)
 
 
 class RedactingStore:
@@ -211,7 +211,7 @@ class RedactingStore:
                 pass
         clean, _ = redact_record(self._policy, change)
         if isinstance(clean, KeepQuestions):
-            return replace(clean, asked=tuple(replace(one, text=one.text[:QUESTION]) for one in clean.asked))
+            return replace(clean, asked=tuple(replace(q, text=q.text[:QUESTION]) for q in clean.asked))
         if isinstance(clean, KeepContexts):
             return replace(clean, given=tuple(map(_cut, clean.given)))
         return clean
@@ -242,7 +242,7 @@ def redact_errors(face: C) -> C:
     """Class decorator: redact the errors of public methods, which may quote arguments and end in logs; trace operations."""
     for name, method in list(vars(face).items()):
         if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
-            setattr(face, name, _redacting_errors(method))
+            setattr(face, name, _wrap_method(method))
     return face
 
 
@@ -252,14 +252,14 @@ _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
 _DEFAULT = SecretPolicy()
 
 
-def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_method(method: Callable[..., Any]) -> Callable[..., Any]:
     name = method.__qualname__
-    called = traced(OPERATIONS[name], name)(method) if name in OPERATIONS else method
+    operation = traced(OPERATIONS[name], name)(method) if name in OPERATIONS else method
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return called(self, *args, **kwargs)
+            return operation(self, *args, **kwargs)
         except (MnemicError, KeyError) as error:
             runtime = getattr(self, "_runtime", None)
             _redact_error(error, _DEFAULT if runtime is None else runtime.secrets)
@@ -280,18 +280,18 @@ def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
 def _is_damage(error: Exception) -> bool:
     """Whether a stored value could not be decoded."""
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    ours = [name for name in frames if name.startswith("mnemic.")]
-    return any(name.startswith("mnemic.stores.") for name in ours) and ours[-1].startswith(_DECODING)
+    modules = [name for name in frames if name.startswith("mnemic.")]
+    return any(name.startswith("mnemic.stores.") for name in modules) and modules[-1].startswith(_DECODING)
 
 
 def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
     """Redact an error and its causes."""
     seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        at.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in at.args)
-        at = at.__cause__ or at.__context__
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        cause.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args)
+        cause = cause.__cause__ or cause.__context__
 
 
 LONGEST_ERROR = 4_000

@@ -94,11 +94,11 @@ class SearchGate:
         if not self._in_turns:
             yield
             return
-        mine = threading.Lock()
-        with mine:
+        turn = threading.Lock()
+        with turn:
             with self._gate:
-                before, self._last = self._last, mine
-            with before:
+                previous, self._last = self._last, turn
+            with previous:
                 pass
             yield
 
@@ -118,19 +118,19 @@ class Throttle:
 
     def __init__(self, gate: SearchGate) -> None:
         self._gate = gate
-        self._seen: int = gate.started
-        self._since = time.thread_time()
+        self._searches: int = gate.started
+        self._start = time.thread_time()
 
     def __call__(self) -> None:
         """Pause if a search ran during the last slice of work."""
-        spent = time.thread_time() - self._since
-        if spent < SLICE:
+        worked = time.thread_time() - self._start
+        if worked < SLICE:
             return
-        if self._gate.busy or self._gate.started != self._seen:
-            time.sleep(min(REST_RATIO * spent, LONGEST_REST))
+        if self._gate.busy or self._gate.started != self._searches:
+            time.sleep(min(REST_RATIO * worked, LONGEST_REST))
             self._gate.wait_until_idle(LONGEST_REST)
-            self._seen = self._gate.started
-        self._since = time.thread_time()
+            self._searches = self._gate.started
+        self._start = time.thread_time()
 
 
 SESSIONS, RECORDS = 256, 1_000
@@ -149,11 +149,11 @@ class Delivered:
         if scope.session is None:
             return
         with self._lock:
-            held = self._ids.setdefault(scope, OrderedDict())
+            delivered = self._ids.setdefault(scope, OrderedDict())
             self._ids.move_to_end(scope)
-            held.update(dict.fromkeys(ids))
-            while len(held) > RECORDS:
-                held.popitem(last=False)
+            delivered.update(dict.fromkeys(ids))
+            while len(delivered) > RECORDS:
+                delivered.popitem(last=False)
             while len(self._ids) > SESSIONS:
                 self._ids.popitem(last=False)
 
@@ -178,11 +178,11 @@ _UNCOUNTED: ContextVar[bool] = ContextVar("uncounted", default=False)
 @contextmanager
 def uncounted() -> Generator[None]:
     """Within the block what is found counts as no use: somebody looks at the memory, and no answer is made of it."""
-    before = _UNCOUNTED.set(True)
+    token = _UNCOUNTED.set(True)
     try:
         yield
     finally:
-        _UNCOUNTED.reset(before)
+        _UNCOUNTED.reset(token)
 
 
 def is_counted() -> bool:
@@ -224,13 +224,13 @@ class Uses:
             self._counts = Counter({key: count for key, count in self._counts.items() if key not in counts})
         moment = to_micros(now())
         for owner in dict.fromkeys(owner for owner, _ in counts):
-            own = {doc: count for (name, doc), count in counts.items() if name == owner}
+            uses = {doc: count for (name, doc), count in counts.items() if name == owner}
             try:
                 with suppress(StoreReadOnly):
-                    self._store.apply(owner, [Touch(uses=own, at=moment)])
+                    self._store.apply(owner, [Touch(uses=uses, at=moment)])
             except StoreError:
                 with self._lock:
-                    self._counts.update({(owner, doc): count for doc, count in own.items()})
+                    self._counts.update({(owner, doc): count for doc, count in uses.items()})
                 raise
 
     def settle(self, user: str) -> None:

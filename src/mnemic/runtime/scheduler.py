@@ -71,7 +71,7 @@ class Scheduler:
     def has_due_jobs(self) -> bool:
         """Whether another job is due."""
         with self.changed:
-            return self._first() is not None and self._due[0][0] <= time.monotonic()
+            return self._first_job() is not None and self._due[0][0] <= time.monotonic()
 
     def cancel(self, job: Job) -> None:
         """Stop polling a job; waits for its running step."""
@@ -102,7 +102,7 @@ class Scheduler:
     def _next(self) -> Job | None:
         """Sleep until a job is due; None when none is scheduled."""
         with self.changed:
-            while (next_job := self._first()) is not None:
+            while (next_job := self._first_job()) is not None:
                 moment, key, job = next_job
                 seconds = moment - time.monotonic()
                 if seconds <= 0:
@@ -118,12 +118,12 @@ class Scheduler:
             self.changed.notify_all()
             return None
 
-    def _first(self) -> tuple[float, int, Job] | None:
+    def _first_job(self) -> tuple[float, int, Job] | None:
         """The next job; drops entries that are outdated."""
         while self._due:
             moment, _, key = self._due[0]
-            held = self._scheduled.get(key)
-            job = held[1]() if held is not None and held[0] == moment else None
+            entry = self._scheduled.get(key)
+            job = entry[1]() if entry is not None and entry[0] == moment else None
             if job is not None:
                 return moment, key, job
             heapq.heappop(self._due)
@@ -146,22 +146,22 @@ class Triggers:
 
     def __init__(self) -> None:
         self._lock = process_lock()
-        self._made: dict[str, Trigger] = {}
+        self._triggers: dict[str, Trigger] = {}
         self._stopped = False
 
     def of(self, user: str, make: Callable[[], T]) -> T:
         """The trigger of a user, made at first use."""
         with self._lock:
-            if user not in self._made:
-                self._made[user] = made = make()
+            if user not in self._triggers:
+                self._triggers[user] = trigger = make()
                 if self._stopped:
-                    made.stop()
-            return cast("T", self._made[user])
+                    trigger.stop()
+            return cast("T", self._triggers[user])
 
     def stop(self) -> None:
         """Stop all triggers, and those made later."""
         with self._lock:
             self._stopped = True
-            triggers = list(self._made.values())
+            triggers = list(self._triggers.values())
         for trigger in triggers:
             trigger.stop()

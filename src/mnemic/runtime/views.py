@@ -59,7 +59,7 @@ class View:
 class _Cache:
     """The cached indexes of one user, guarded by its own lock."""
 
-    user: int
+    user_id: int
     make_keyword: Callable[[], KeywordIndex]
     index: VectorSearch | None = None
     keyword: KeywordIndex = field(init=False)
@@ -83,7 +83,7 @@ class _Cache:
     def _catch_up(self, store: Store) -> None:
         """Apply the changes since the last search."""
         delta = store.catalog(
-            self.user,
+            self.user_id,
             after=self.catalog.last_doc,
             event=self.catalog.event,
             used_since=self.catalog.moment,
@@ -100,7 +100,7 @@ class _Cache:
         """Use the vector index for users with many records if it is available, else vectors in memory."""
         if self.index is None:
             return
-        size = self.catalog.size or store.embedding.size(self.user)
+        size = self.catalog.size or store.embedding.size(self.user_id)
         distant = size > self.index.exact_below and self.index.serves(self.model or store.embedding.model())
         if distant and not self.distant:
             self.vectors = ExactIndex()
@@ -115,20 +115,20 @@ class _Cache:
             if self.updating:
                 self._reset()
             self._choose_index(store)
-            if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
+            if self.catalog.event < 0 or store.last_event(self.user_id) != self.catalog.event:
                 self.updating = True
                 self._catch_up(store)
                 self.updating = False
             columns = self.catalog.snapshot()
-            return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
+            return View(self.user_id, columns, self._rows(store, columns), self.keyword, self.model)
 
     def _rows(self, store: Store, columns: Columns) -> RowVectors:
         centred = self.model not in DEFAULT_MODELS  # all thresholds are made for its plain cosines
         if self.index is None or not self.distant:
             return self.vectors.rows(centred=centred)
         rows = partial(
-            IndexedRows, columns.doc, self.dimension, partial(store.embedding.vectors_of, self.user), self.index,
-            user=self.user, model=self.model,
+            IndexedRows, columns.doc, self.dimension, partial(store.embedding.vectors_of, self.user_id), self.index,
+            user=self.user_id, model=self.model,
         )  # fmt: skip
         key = self.model, sample_size(len(columns)) if centred else 0
         if key != self.centre[0]:
@@ -154,19 +154,19 @@ class Views:
 
     def of(self, user: str) -> View | None:
         """A user's records as they are committed now; None for an unknown user."""
-        number = self._store.user(user)
-        if self._users.get(user) != number:  # the user was erased, and perhaps created again
+        user_id = self._store.user(user)
+        if self._users.get(user) != user_id:  # the user was erased, and perhaps created again
             self.drop(user)
-        if number is None:
+        if user_id is None:
             return None
-        self._users[user] = number
+        self._users[user] = user_id
         with self._lock:
-            cache = self._caches.get(number)
+            cache = self._caches.get(user_id)
             if cache is None:
-                cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number), self._index)
-            self._caches.move_to_end(number)
+                cache = self._caches[user_id] = _Cache(user_id, partial(self._keyword_index, user_id), self._index)
+            self._caches.move_to_end(user_id)
         view = cache.view(self._store)
-        self._evict(number, cache)
+        self._evict(user_id, cache)
         return view
 
     def drop(self, user: str) -> None:
@@ -175,18 +175,18 @@ class Views:
             if cache := self._caches.pop(self._users.pop(user, -1), None):
                 self._rows -= cache.rows
 
-    def _keyword_index(self, user: int) -> KeywordIndex:
+    def _keyword_index(self, user_id: int) -> KeywordIndex:
         def texts(docs: Sequence[int]) -> dict[int, str]:
-            return {doc: searchable(stored.value) for doc, stored in self._store.fetch(user, docs).items()}
+            return {doc: searchable(stored.value) for doc, stored in self._store.fetch(user_id, docs).items()}
 
         if self._in_memory:
             return RankBM25Index(texts)
-        return Fts5Index(lambda term: self._store.postings(user, term), texts)
+        return Fts5Index(lambda term: self._store.postings(user_id, term), texts)
 
-    def _evict(self, number: int, cache: _Cache) -> None:
+    def _evict(self, user_id: int, cache: _Cache) -> None:
         """Update the size of a user's cache, and drop the least recently used ones until all fit."""
         with self._lock:
-            if self._caches.get(number) is cache:  # not dropped meanwhile
+            if self._caches.get(user_id) is cache:  # not dropped meanwhile
                 self._rows -= cache.rows
                 cache.rows = USER_ROWS + cache.catalog.size
                 self._rows += cache.rows

@@ -118,18 +118,18 @@ def _columns(text: str, checks: Mapping[str, str] | None = None) -> tuple[Column
 
     ``checks`` are conditions on their values by column, with ``{}`` for its name.
     """
-    found: list[Column] = []
+    columns: list[Column] = []
     for word in text.split():
         declared, _, default = word.partition("=")
         name, _, kind = declared.partition(":")
         check = (checks or {}).get(name)
-        found.append(
+        columns.append(
             Column(
                 name, _TYPES[kind[0]], required=not kind.endswith("?"), default=default or None, names=kind[0] == "d",
                 check=check and check.format(name),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(columns)
 
 
 def _one_of(*words: str) -> str:
@@ -284,18 +284,18 @@ CONSOLIDATIONS = Table(
 )
 
 
-def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") -> Table:
+def _outcome_table(name: str, key: str, columns: str, *docs: str, number: str = "") -> Table:
     """A table of undo data of consolidations; its rows are deleted with the consolidation or with the records they name.
 
-    ``of`` is the column that refers to a promotion of the consolidation.
+    ``number`` is the column that refers to a promotion of the consolidation.
     """
-    parent, target = ("promotions", "user_id, consolidation, number") if of else ("consolidations", "user_id, id")
+    parent, target = ("promotions", "user_id, consolidation, number") if number else ("consolidations", "user_id, id")
     return Table(
         name,
         _columns(f"user_id:i consolidation:t {columns}", _LINK_TYPE),
         key=f"user_id, consolidation, {key}",
         references=(
-            Reference("user_id, consolidation" + (f", {of}" if of else ""), parent, target),
+            Reference("user_id, consolidation" + (f", {number}" if number else ""), parent, target),
             *_record_references(*docs),
         ),
         indexes=tuple(Index(f"{name}_by_{column}", column) for column in docs),
@@ -304,7 +304,7 @@ def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") 
 
 
 PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t revised:i?", "doc")
-MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", of="number")
+MEMBERS = _outcome_table("members", "number, doc", "number:i doc:d descends:i", "doc", number="number")
 DECIDED_LINKS = _outcome_table(
     "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
 )

@@ -19,9 +19,9 @@ from mnemic.paths import is_address
 from mnemic.runtime.redaction import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime, Uses
 from mnemic.runtime.views import Views
-from mnemic.stores.sql.changes import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.erasure import ERASURE
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
+from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, content_and_title
 from mnemic.text.values import from_micros
 from mnemic.transfer.constraints import Constraints

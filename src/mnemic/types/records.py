@@ -347,7 +347,7 @@ class CatalogRows:
         moment: (n,) start of validity, likewise; ``offset``: (n,) its offset from UTC in minutes.
         length: (n,) content terms. ``traits``: (n,) bits of ``text.english``.
         salience, boost, last_use: (n,) the parts of the importance; .5, 0 and for ever of what is no memory.
-        stored_periods: the periods that a text mentions, as JSON, by doc.
+        periods: the periods that a text mentions, as JSON, by doc.
     """
 
     doc: NDArray[np.int64]
@@ -365,7 +365,7 @@ class CatalogRows:
     last_use: NDArray[np.int64]
     moment: NDArray[np.int64]
     offset: NDArray[np.int64]
-    stored_periods: Mapping[int, str]
+    periods: Mapping[int, str]
 
     def __len__(self) -> int:
         return len(self.doc)

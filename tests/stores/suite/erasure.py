@@ -9,7 +9,7 @@ import pytest
 from tests.stores.suite.knowledge import rows_of
 
 from mnemic import errors
-from mnemic.stores.sql.changes import EVERYTHING, digest
+from mnemic.stores.sql.tombstones import EVERYTHING, digest
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
 from mnemic.types import (
     Archive,

@@ -88,7 +88,7 @@ def readable(columns):
     found["group"] = [
         columns.group.tolist().index(code) if code else None for code in columns.group.tolist()
     ]  # by its first row
-    found["told"] = [tuple(columns.periods(int(doc))) for doc in columns.doc]
+    found["periods"] = [tuple(columns.periods_of(int(doc))) for doc in columns.doc]
     return found
 
 
@@ -124,7 +124,7 @@ def test_step_by_step_is_from_scratch(followed, operations):
         assert int(columns.doc[row]) == doc
         assert learned["time"][row] == to_micros(said)
         assert learned["day"][row] == moment.toordinal()
-        assert learned["told"][row] == tuple(mentioned_periods(value.content, moment.toordinal()))
+        assert learned["periods"][row] == tuple(mentioned_periods(value.content, moment.toordinal()))
     matrix = world.vectors.matrix().copy()
     world.restart()
     assert readable(world.follow()) == learned
@@ -140,7 +140,7 @@ def test_a_snapshot_is_not_disturbed(followed, operations, later):
         run(world, operation)
         world.follow()
     columns, lent = world.follow(), world.vectors.rows()
-    matrix = lent.held
+    matrix = lent.matrix
     names = ("doc", "kind", "status", "group", "session", "project", "time", "label", "speaker", "length", "salience",
              "boost", "last_use",
              "traits", "day", "previous")  # fmt: skip

@@ -78,8 +78,8 @@ def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone,
     assert {doc: tuple(parents) for doc, parents in followed.origins.items()} == {
         doc: tuple(parents) for doc, parents in anew.origins.items()
     }
-    assert {parent: sorted(made) for parent, made in followed.made.items()} == {
-        parent: sorted(made) for parent, made in anew.made.items()
+    assert {parent: sorted(made) for parent, made in followed.derived.items()} == {
+        parent: sorted(made) for parent, made in anew.derived.items()
     }
     assert followed.hidden(filters, 6).tolist() == anew.hidden(filters, 6).tolist()
 
@@ -89,7 +89,7 @@ def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone,
 def test_made_is_origins_turned_round(rows):
     found = validity(rows)
     pairs = {(doc, parent) for doc, parents in found.origins.items() for parent in parents}
-    assert {(doc, parent) for parent, made in found.made.items() for doc in made} == pairs
+    assert {(doc, parent) for parent, made in found.derived.items() for doc in made} == pairs
     assert pairs == {(doc, parent) for doc, row in rows.items() for parent in row[4]}
 
 
@@ -159,13 +159,13 @@ def test_origins_follow_step_by_step():
         return CatalogDelta(event=event, validity=rows, touched=touched)
 
     held = Validity().apply(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
-    before = (held.origins, held.made, held.pairs.tolist())
-    assert held.made == {1: [5], 2: [5, 7]}
+    before = (held.origins, held.derived, held.pairs.tolist())
+    assert held.derived == {1: [5], 2: [5, 7]}
     assert held.pairs.tolist() == [[5, 5, 7], [1, 2, 2]]
     same = held.apply(delta(2, row(5, [1, 2]), touched=[5]))
     assert same.pairs is held.pairs
     later = held.apply(delta(3, row(5, [2, 7]), row(8, [1]), touched=[5, 7]))  # and 7 is gone
     assert later.origins == {5: (2, 7), 8: (1,)}
-    assert later.made == {2: [5], 7: [5], 1: [8]}
+    assert later.derived == {2: [5], 7: [5], 1: [8]}
     assert sorted(zip(*later.pairs.tolist(), strict=True)) == [(5, 2), (5, 7), (8, 1)]
-    assert (held.origins, held.made, held.pairs.tolist()) == before  # a snapshot is not disturbed
+    assert (held.origins, held.derived, held.pairs.tolist()) == before  # a snapshot is not disturbed

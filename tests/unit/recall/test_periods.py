@@ -25,7 +25,7 @@ class _Columns(SimpleNamespace):
 
 def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), past=True):
     columns = _Columns(
-        doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods=MENTIONED.__getitem__,
+        doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods_of=MENTIONED.__getitem__,
         has_role=lambda of: np.array([True, False, True, True, True]) if of else np.zeros(5, np.bool_),
     )  # fmt: skip
     of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), past)

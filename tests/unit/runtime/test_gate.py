@@ -113,7 +113,7 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
         assert memory.consolidate().memories_archived == 1
         after = runtime_of(memory).views.of("default")
         assert after.columns.version > before.columns.version
-        assert after.vectors.held.base is before.vectors.held.base  # no vector changed: the matrix is the same
+        assert after.vectors.matrix.base is before.vectors.matrix.base  # no vector changed: the matrix is the same
         for name in ("doc", "time", "session", "previous", "following", "length"):
             assert getattr(after.columns, name).base is getattr(before.columns, name).base
         assert after.columns.status.tolist() != before.columns.status.tolist()

@@ -40,10 +40,10 @@ def test_each_row_in_its_place(page):
     parts = [sorted(rows[:25]), [], sorted(rows[25:39]), [rows[39]]]
     found = catalog_columns(iter(part) for part in parts)
     assert len(found) == 40
-    told = [found.stored_periods.get(doc) for doc in found.doc.tolist()]
+    periods = [found.periods.get(doc) for doc in found.doc.tolist()]
     columns = (
         found.doc, found.kind, found.status, found.session, found.project, found.time, found.label, found.speaker,
-        found.length, found.traits, found.salience, found.boost, found.last_use, found.moment, found.offset, told,
+        found.length, found.traits, found.salience, found.boost, found.last_use, found.moment, found.offset, periods,
     )  # fmt: skip
     assert list(zip(*columns, strict=True)) == sorted(rows)
 

@@ -36,5 +36,5 @@ def index_from(vectors: object) -> VectorIndex | None:
 
 def _missing_methods(vectors: object) -> str:
     names = [name for name in dir(VectorIndex) if not name.startswith("_")]
-    lacking = [name for name in names if not hasattr(vectors, name)]
-    return f" (it lacks {', '.join(lacking)})" if 0 < len(lacking) < len(names) else ""
+    missing = [name for name in names if not hasattr(vectors, name)]
+    return f" (it lacks {', '.join(missing)})" if 0 < len(missing) < len(names) else ""

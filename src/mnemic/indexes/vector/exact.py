@@ -61,8 +61,8 @@ class Centre:
         """(n,) reciprocal lengths of (n, d) vectors without the mean; 0 for rows of zeros (no vector)."""
         with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
             squares = np.vecdot(vectors, vectors)
-            left = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
-        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(TINY))), np.float32(0))
+            remainders = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
+        return np.where(squares > 0, 1 / np.sqrt(np.maximum(remainders, np.float32(TINY))), np.float32(0))
 
     def apart(self, vectors: Floats) -> Floats:
         """Vectors without the mean, scaled to unit length; shape (n, d). Rows of zeros stay zero."""
@@ -112,8 +112,8 @@ def similarities(matrix: Floats, query: Floats) -> Floats:
 
 def _nearest(wordings: Sequence[Probe], dots: Callable[[Floats], Floats], inverse: Floats | None) -> Floats:
     """The maximum cosine of every row over several wordings of one query; ``dots`` multiplies all rows with a direction."""
-    found = [one.cosines(dots(one.direction), inverse) for one in wordings]
-    return found[0] if len(found) == 1 else np.maximum.reduce(found)
+    cosines = [probe.cosines(dots(probe.direction), inverse) for probe in wordings]
+    return cosines[0] if len(cosines) == 1 else np.maximum.reduce(cosines)
 
 
 class MatrixCosines:
@@ -138,7 +138,7 @@ class MatrixCosines:
         if signs is None:
             self.values = _nearest(wordings, lambda direction: similarities(matrix, direction), inverse)
             return
-        self.values = _nearest(wordings, lambda direction: _by_angle(signs, direction), None)
+        self.values = _nearest(wordings, lambda direction: _angle_cosines(signs, direction), None)
         self._exact = np.zeros(len(matrix), np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
@@ -150,27 +150,27 @@ class MatrixCosines:
         """Multiply rows that were not multiplied yet."""
         if self._exact is None:
             return
-        wanted = np.zeros(len(self._exact), np.bool_)
-        wanted[rows] = True
-        rows = np.flatnonzero(wanted & ~self._exact)
+        is_requested = np.zeros(len(self._exact), np.bool_)
+        is_requested[rows] = True
+        rows = np.flatnonzero(is_requested & ~self._exact)
         for start in range(0, len(rows), BLOCK):
-            some = rows[start : start + BLOCK]
-            chosen = self._matrix.take(some, axis=0)
-            inverse = None if self._inverse is None else self._inverse[some]
-            self.values[some] = _nearest(
-                self._wordings, lambda direction, chosen=chosen: dot(chosen, direction), inverse
+            block = rows[start : start + BLOCK]
+            vectors = self._matrix.take(block, axis=0)
+            inverse = None if self._inverse is None else self._inverse[block]
+            self.values[block] = _nearest(
+                self._wordings, lambda direction, vectors=vectors: dot(vectors, direction), inverse
             )
         self._exact[rows] = True
 
 
-def _by_angle(signs: Signs, query: Floats) -> Floats:
+def _angle_cosines(signs: Signs, query: Floats) -> Floats:
     """Cosines estimated from the share of differing signs."""
     differ = np.zeros(signs.shape[1], np.uint16)
-    word, few = np.empty(signs.shape[1], np.uint64), np.empty(signs.shape[1], np.uint8)
-    for words, own in zip(signs, signs_of(query[None])[:, 0], strict=True):
-        np.bitwise_xor(words, own, out=word)
-        np.bitwise_count(word, out=few)
-        differ += few
+    word, counts = np.empty(signs.shape[1], np.uint64), np.empty(signs.shape[1], np.uint8)
+    for words, bits in zip(signs, signs_of(query[None])[:, 0], strict=True):
+        np.bitwise_xor(words, bits, out=word)
+        np.bitwise_count(word, out=counts)
+        differ += counts
     table = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(np.float32)
     return np.take(table, differ)
 
@@ -189,11 +189,11 @@ COSTS = 4
 
 
 def _probes(wordings: Sequence[Floats], centre: Centre | None) -> list[Probe]:
-    return [Probe(one) if centre is None else centre.probe(one) for one in wordings]
+    return [Probe(wording) if centre is None else centre.probe(wording) for wording in wordings]
 
 
 class MatrixRows:
-    """Vectors in RAM: ``held``, shape (rows, dimension), in which rows without a vector are zeros.
+    """Vectors in RAM: ``matrix``, shape (rows, dimension), in which rows without a vector are zeros.
 
     Args:
         matrix: (rows, dimension) float32.
@@ -209,17 +209,17 @@ class MatrixRows:
         centre: Centre | None = None,
         inverse: Floats | None = None,
     ) -> None:
-        self.held, self._signs, self.centre = matrix, signs, centre
+        self.matrix, self._signs, self.centre = matrix, signs, centre
         self._inverse = centre.inverse(matrix) if centre is not None and inverse is None else inverse
 
     @property
     def dimension(self) -> int:
         """Length of a vector; 0 while there are none."""
-        return self.held.shape[1] if len(self.held) else 0
+        return self.matrix.shape[1] if len(self.matrix) else 0
 
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
         """The vectors of some rows."""
-        return self.held[rows]
+        return self.matrix[rows]
 
     def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> MatrixCosines:
         """Cosines of one query, in one or several wordings (unit vectors), with every row.
@@ -229,8 +229,8 @@ class MatrixRows:
             plain: compare the original vectors, without removing the mean.
         """
         if plain and self.centre is not None:
-            return MatrixCosines(self.held, None, _probes(wordings, None))
-        return MatrixCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
+            return MatrixCosines(self.matrix, None, _probes(wordings, None))
+        return MatrixCosines(self.matrix, self._signs, _probes(wordings, self.centre), self._inverse)
 
 
 class IndexedRows:
@@ -246,7 +246,7 @@ class IndexedRows:
         centre: the mean to remove.
     """
 
-    held = None
+    matrix = None
 
     def __init__(
         self,
@@ -265,27 +265,27 @@ class IndexedRows:
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
         """The vectors of some rows."""
         docs = self._docs[rows]
-        found = np.zeros((len(docs), self.dimension), np.float32)
+        vectors = np.zeros((len(docs), self.dimension), np.float32)
         # Vectors of another length are of another model, to which the record was changed in the meantime.
         fetched = [pair for pair in self._fetch(np.unique(docs).tolist()) if len(pair[1]) == 2 * self.dimension]
         if fetched:
-            names = np.array([doc for doc, _ in fetched], np.int64)
-            vectors = unpacked(b"".join(blob for _, blob in fetched), len(names))
-            order = np.argsort(names)
-            at = order[np.minimum(np.searchsorted(names, docs, sorter=order), len(names) - 1)]
-            held = names[at] == docs
-            found[held] = vectors[at[held]]
-        return found
+            fetched_docs = np.array([doc for doc, _ in fetched], np.int64)
+            fetched_vectors = unpacked(b"".join(blob for _, blob in fetched), len(fetched_docs))
+            order = np.argsort(fetched_docs)
+            positions = order[np.minimum(np.searchsorted(fetched_docs, docs, sorter=order), len(fetched_docs) - 1)]
+            is_fetched = fetched_docs[positions] == docs
+            vectors[is_fetched] = fetched_vectors[positions[is_fetched]]
+        return vectors
 
     def nearest(self, query: Floats, k: int) -> Rows | None:
         """The nearest rows by the index, and those not indexed yet; None if the index is unavailable."""
-        near = self._index.nearest(self._user, query, k)
-        if near is None or not self._index.serves(self._model):
+        nearest = self._index.nearest(self._user, query, k)
+        if nearest is None or not self._index.serves(self._model):
             return None
-        docs = np.array(near, np.int64)
-        at = np.searchsorted(self._docs, docs)
-        at = at[(at < len(self._docs)) & (self._docs[np.minimum(at, len(self._docs) - 1)] == docs)]
-        return np.unique(at)
+        docs = np.array(nearest, np.int64)
+        rows = np.searchsorted(self._docs, docs)
+        rows = rows[(rows < len(self._docs)) & (self._docs[np.minimum(rows, len(self._docs) - 1)] == docs)]
+        return np.unique(rows)
 
     def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> IndexedCosines:
         """Cosines, empty until ``settle`` finds the nearest rows."""
@@ -306,21 +306,21 @@ class IndexedCosines:
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
         """Find the nearest of the allowed rows; if they are few, compare them without the index."""
-        many = int(allowed.sum())
-        asked = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(many, 1)))
-        filtered = many < len(allowed) / 2
-        while many and not (filtered and many <= max(FETCHED, asked * COSTS)):
-            found = [self._vectors.nearest(one.direction, asked) for one in self._wordings]
-            near = [rows for rows in found if rows is not None]
-            if len(near) < len(found):
+        count = int(allowed.sum())
+        k = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(count, 1)))
+        filtered = count < len(allowed) / 2
+        while count and not (filtered and count <= max(FETCHED, k * COSTS)):
+            answers = [self._vectors.nearest(probe.direction, k) for probe in self._wordings]
+            nearest = [rows for rows in answers if rows is not None]
+            if len(nearest) < len(answers):
                 break
-            rows = np.unique(np.concatenate(near))
+            rows = np.unique(np.concatenate(nearest))
             self.sharpen(rows)
             if int(allowed[rows].sum()) >= ENOUGH:
                 return
-            if asked >= len(allowed):
+            if k >= len(allowed):
                 break
-            asked *= FURTHER
+            k *= FURTHER
         rows = np.flatnonzero(allowed)
         for start in range(0, len(rows), FETCHED):
             self.sharpen(rows[start : start + FETCHED])
@@ -329,9 +329,9 @@ class IndexedCosines:
         """Fetch and multiply rows that were not compared yet."""
         rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
-            chosen = self._vectors.of(rows)
-            inverse = None if self._centre is None else self._centre.inverse(chosen)
-            self.values[rows] = _nearest(self._wordings, lambda direction: dot(chosen, direction), inverse)
+            vectors = self._vectors.of(rows)
+            inverse = None if self._centre is None else self._centre.inverse(vectors)
+            self.values[rows] = _nearest(self._wordings, lambda direction: dot(vectors, direction), inverse)
             self._exact[rows] = True
 
 
@@ -371,30 +371,30 @@ class ExactIndex:
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Apply new, replaced and rebuilt vectors."""
-        known, size = self._size, len(columns)
+        old_size, size = self._size, len(columns)
         dimension = delta.dimension or (self._matrix.shape[1] if self._matrix.ndim == 2 else 0)
         if delta.reembedded or dimension != self._matrix.shape[1]:
-            self._matrix, known = np.zeros((size, dimension), np.float32), 0
+            self._matrix, old_size = np.zeros((size, dimension), np.float32), 0
             self._signs, self._signed = None, 0
             self._centre, self._sampled = None, 0
         if size > len(self._matrix):
             grown = np.zeros((max(size, len(self._matrix) + len(self._matrix) // 4), dimension), np.float32)
-            grown[:known] = self._matrix[:known]
+            grown[:old_size] = self._matrix[:old_size]
             self._matrix = grown
         self._size = size
         if not delta.vectors:
             return
-        wanted, values = delta.vectors.doc, delta.vectors.values
-        rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
-        held = columns.doc[rows] == wanted
-        changed = rows[held & (rows < known)]
+        docs, values = delta.vectors.doc, delta.vectors.values
+        rows = np.minimum(np.searchsorted(columns.doc, docs), size - 1)
+        is_known = columns.doc[rows] == docs
+        changed = rows[is_known & (rows < old_size)]
         if len(changed) and self._snapshots:  # a search may still read the matrix
             self._matrix = self._matrix.copy()
             self._signs = None if self._signs is None else self._signs.copy()
-        if not known and len(rows) == size and held.all():
+        if not old_size and len(rows) == size and is_known.all():
             self._matrix = values
         else:
-            self._matrix[rows[held]] = values[held]
+            self._matrix[rows[is_known]] = values[is_known]
         if len(changed) and changed.min() < self._sampled:
             self._sampled = 0
         if self._centre is not None and len(replaced := changed[changed < len(self._inverse)]):
@@ -414,8 +414,8 @@ class ExactIndex:
             self._centre, self._sampled = centre_of(self._matrix[:size]), size
             self._signs, self._signed = None, 0
             self._inverse = self._inverse[:0]
-        if self._centre is not None and (known := len(self._inverse)) < self._size:
-            self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
+        if self._centre is not None and (count := len(self._inverse)) < self._size:
+            self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[count : self._size])])
         inverse = None if self._centre is None else self._inverse
         rows = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
         self._snapshots.add(rows)

@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import error_from_result
 
 from mnemic.errors import ConfigurationError
-from mnemic.stores.postgres.dialect import PostgresDialect, bound
+from mnemic.stores.postgres.dialect import PostgresDialect, parameter
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
@@ -61,8 +61,8 @@ def address_of(url: str) -> Address:
         parts = urlsplit(url)
         options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         schema = dict(options).get("schema", SCHEMA)
-        kept = urlencode([(key, value) for key, value in options if key != "schema"], quote_via=quote)
-        parameters = conninfo_to_dict(f"postgresql://{parts.netloc}{parts.path}?{kept}")
+        query = urlencode([(key, value) for key, value in options if key != "schema"], quote_via=quote)
+        parameters = conninfo_to_dict(f"postgresql://{parts.netloc}{parts.path}?{query}")
     except (ValueError, ProgrammingError):
         # The driver's message quotes the invalid part, which may be the password.
         raise ConfigurationError(
@@ -76,14 +76,14 @@ def address_of(url: str) -> Address:
 
 def _name(parameters: dict[str, Any], schema: str) -> str:
     """The URL without secrets, but with all other parameters such as ``sslmode``, so that it opens the same record."""
-    rest = {key: str(value) for key, value in sorted(parameters.items()) if value and key not in _SECRETS}
-    user, database = quote(rest.pop("user", ""), safe=""), quote(rest.pop("dbname", ""), safe="")
-    where = ""
-    if all(c.isalnum() or c in "_.-" for c in rest.get("host", "")):  # several hosts, or a socket, go into the query
-        port = rest.pop("port", "")
-        where = rest.pop("host", "") + (f":{port}" if port else "")
-    query = urlencode({**rest, "schema": schema}, safe="/", quote_via=quote)
-    return f"postgresql://{f'{user}@' if user else ''}{where}/{database}?{query}"
+    options = {key: str(value) for key, value in sorted(parameters.items()) if value and key not in _SECRETS}
+    user, database = quote(options.pop("user", ""), safe=""), quote(options.pop("dbname", ""), safe="")
+    host = ""
+    if all(c.isalnum() or c in "_.-" for c in options.get("host", "")):  # several hosts, or a socket, go into the query
+        port = options.pop("port", "")
+        host = options.pop("host", "") + (f":{port}" if port else "")
+    query = urlencode({**options, "schema": schema}, safe="/", quote_via=quote)
+    return f"postgresql://{f'{user}@' if user else ''}{host}/{database}?{query}"
 
 
 _MARK = re.compile(r"\?(\d*)")
@@ -142,7 +142,7 @@ class PostgresConnection:
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
         """Run a statement with bound values; rows arrive in binary, which needs no parsing."""
         sql = to_postgres(statements)
-        values = [*map(bound, bindings or ())]
+        values = [*map(parameter, bindings or ())]
         return cast("Cursor", self._retry_first(lambda driver: run(driver, sql, values, binary=True)))
 
     def _retry_first(self, command: Callable[[Driver], T]) -> T:

@@ -8,7 +8,6 @@ import random
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import psycopg
@@ -46,17 +45,17 @@ _LOCKED = ("55P03", "57014")
 _AWAY = ("08", "28", "3D", "53", "57P")
 _MEANINGS: Sequence[tuple[tuple[str, ...], type[errors.StoreError], str]] = (
     (("53100", "53200"), errors.StoreFull,
-     "The server of {where} is full: {said} The write was rolled back; free some space and repeat it."),
+     "The server of {where} is full: {message} The write was rolled back; free some space and repeat it."),
     (("25006", "42501"), errors.StoreReadOnly,
-     "{where} cannot be written: {said} Check the privileges of the user, and that the server is not a standby."),
+     "{where} cannot be written: {message} Check the privileges of the user, and that the server is not a standby."),
     (_LOCKED, errors.StoreUnavailable,
      (f"{{where}} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
       "look in pg_stat_activity for a session that holds a transaction open.")),
     (("XX001", "XX002", "42P01", "42703"), errors.StoreCorrupt,
-     ("{where} is damaged or not a Mnemic record: {said} Nothing was changed. Restore a backup, or choose another "
+     ("{where} is damaged or not a Mnemic record: {message} Nothing was changed. Restore a backup, or choose another "
       "schema: ?schema=name.")),
-    (_TRANSIENT, errors.StoreUnavailable, "{where} is busy: {said} Nothing was stored. Repeat the call."),
-    (_AWAY, errors.StoreUnavailable, "{where} cannot be reached: {said} Check the address and the server."),
+    (_TRANSIENT, errors.StoreUnavailable, "{where} is busy: {message} Nothing was stored. Repeat the call."),
+    (_AWAY, errors.StoreUnavailable, "{where} cannot be reached: {message} Check the address and the server."),
 )  # fmt: skip
 """The errors for states, by the beginning of the code."""
 
@@ -78,14 +77,14 @@ def is_lost(error: Exception) -> bool:
     )
 
 
-def closed() -> errors.StoreClosed:
+def closed_error() -> errors.StoreClosed:
     """The error of a closed handle."""
     return errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
 
 
 def translate(error: Exception, address: Address) -> errors.StoreError:
     """The mnemic error for a driver error; the transaction was rolled back."""
-    where, said = address.name, scrubbed(_server_message(error))
+    where, message = address.name, scrubbed(_server_message(error))
     state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
     if isinstance(error, PoolClosed):
         return errors.StoreClosed(
@@ -100,8 +99,8 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
         state = _AWAY[0]
     for states, kind, text in _MEANINGS:
         if state.startswith(states):
-            return kind(text.format(where=where, said=said))
-    return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {said}")
+            return kind(text.format(where=where, message=message))
+    return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {message}")
 
 
 def _server_message(error: Exception) -> str:
@@ -118,15 +117,14 @@ OLDEST_PGVECTOR = (0, 8)
 LOCK = 0x4D4E454D  # "MNEM": the advisory lock for creating schemas
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Extension(NamedTuple):
     """The oid of halfvec and the schema of pgvector in a database."""
 
     halfvec: int
     extension_schema: str
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -143,7 +141,7 @@ def configure(driver: Driver, path: str, *, durable: bool, patience: float) -> N
     driver.execute(sql, (path, "on" if durable else "off", str(int(patience * 1000))))
 
 
-def prepare(driver: Driver, address: Address) -> Ready:
+def prepare(driver: Driver, address: Address) -> Extension:
     """Bring the schema up to date.
 
     Raises:
@@ -168,14 +166,15 @@ def version_of(driver: Driver, address: Address) -> int:
     # Not to_regclass(): its cache may miss the commit of another session.
     sql = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = $1 AND c.relname = 'header'"""
-    if not _one(driver, sql, address.schema):
+    if not _value(driver, sql, address.schema):
         return 0
-    held: dict[str, str] = dict(run(driver, f"SELECT key, value FROM {quoted(address.schema)}.header").fetchall())
-    if held.get("application") != "mnemic":
+    sql = f"SELECT key, value FROM {quote_name(address.schema)}.header"
+    entries: dict[str, str] = dict(run(driver, sql).fetchall())
+    if entries.get("application") != "mnemic":
         raise errors.StoreCorrupt(
             f"The schema of {address.name} belongs to another program. Choose another one: ?schema=name."
         )
-    version = int(held["schema_version"])
+    version = int(entries["schema_version"])
     schema.check_version(address.name, version)
     return version
 
@@ -183,11 +182,11 @@ def version_of(driver: Driver, address: Address) -> int:
 def _migrate(driver: Driver, address: Address, version: int) -> None:
     if version == schema.LATEST:
         return
-    if not _one(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
-        run(driver, f"CREATE SCHEMA {quoted(address.schema)}")
-    ready = _extension(driver, address)
+    if not _value(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
+        run(driver, f"CREATE SCHEMA {quote_name(address.schema)}")
+    extension = _extension(driver, address)
     db = PostgresConnection(driver)
-    db.execute("SELECT set_config('search_path', ?, true)", (search_path(address, ready),))
+    db.execute("SELECT set_config('search_path', ?, true)", (search_path(address, extension),))
     if version == 0:
         try:
             db.execute('CREATE TABLE header(key text COLLATE "C" PRIMARY KEY, value text COLLATE "C")')
@@ -202,28 +201,28 @@ def _migrate(driver: Driver, address: Address, version: int) -> None:
     db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(schema.LATEST),))
 
 
-def search_path(address: Address, ready: Ready) -> str:
+def search_path(address: Address, extension: Extension) -> str:
     """The search path: our schema, then that of pgvector."""
-    return f"{quoted(address.schema)}, {quoted(ready.extension_schema)}"
+    return f"{quote_name(address.schema)}, {quote_name(extension.extension_schema)}"
 
 
-def _extension(driver: Driver, address: Address) -> Ready:
+def _extension(driver: Driver, address: Address) -> Extension:
     """Find pgvector, or install it if this user may."""
     sql = """SELECT e.extversion, n.nspname, (SELECT t.oid FROM pg_type t WHERE t.typname = 'halfvec'
         AND t.typnamespace = e.extnamespace) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
         WHERE e.extname = 'vector'"""
-    found = driver.execute(sql).fetchone()
-    if found is None:
+    row = driver.execute(sql).fetchone()
+    if row is None:
         try:
             driver.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
             raise _no_pgvector(address, "it is missing, and this user cannot install it") from None
-        found = driver.execute(sql).fetchone()
-    assert found is not None
-    version, schema, halfvec = found
+        row = driver.execute(sql).fetchone()
+    assert row is not None
+    version, schema, halfvec = row
     if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_PGVECTOR or halfvec is None:
         raise _no_pgvector(address, f"it is {version}: ALTER EXTENSION vector UPDATE upgrades it")
-    return Ready(int(halfvec), str(schema))
+    return Extension(int(halfvec), str(schema))
 
 
 def _no_pgvector(address: Address, why: str) -> errors.StoreUnavailable:
@@ -233,7 +232,7 @@ def _no_pgvector(address: Address, why: str) -> errors.StoreUnavailable:
     )
 
 
-def _one(driver: Driver, sql: str, *values: object) -> Any:
+def _value(driver: Driver, sql: str, *values: object) -> Any:
     row = run(driver, sql, values).fetchone()
     return row[0] if row else None
 
@@ -244,9 +243,9 @@ def _one(driver: Driver, sql: str, *values: object) -> Any:
 class VectorCounts(NamedTuple):
     """The number of vectors of a user and of all users, at a time of ``time.monotonic``."""
 
-    at: float
-    own: int
-    every: int
+    moment: float
+    user_total: int
+    total: int
 
 
 class _Driver(psycopg.Connection[tuple[Any, ...]]):
@@ -312,8 +311,8 @@ def _patience(address: Address) -> float:
 
 def _is_answering(address: Address) -> bool:
     """Whether there is a server, even one that takes no connections at the moment."""
-    place = make_conninfo(**{"connect_timeout": f"{_patience(address):.0f}", **address.parameters})
-    return pq.PGconn.ping(place.encode()) != pq.Ping.NO_RESPONSE
+    conninfo = make_conninfo(**{"connect_timeout": f"{_patience(address):.0f}", **address.parameters})
+    return pq.PGconn.ping(conninfo.encode()) != pq.Ping.NO_RESPONSE
 
 
 def _options(address: Address) -> dict[str, Any]:
@@ -324,12 +323,12 @@ def _options(address: Address) -> dict[str, Any]:
 
 
 @contextmanager
-def _translated(address: Address, is_closed: Callable[[], bool] = lambda: False) -> Generator[None]:
+def _translate_errors(address: Address, is_closed: Callable[[], bool] = lambda: False) -> Generator[None]:
     try:
         yield
     except psycopg.Error as error:  # those of the pool among them
         if is_closed():
-            raise closed() from error
+            raise closed_error() from error
         # Details quote the row, and tracebacks may be logged.
         raise translate(error, address) from (None if error.diag.message_detail else error)
 
@@ -341,7 +340,7 @@ def probe(url: str) -> tuple[str, bool]:
         StoreError: the server cannot be reached, or the schema belongs to another program.
     """
     address = address_of(url)
-    with _translated(address), _Driver.connect(**_options(address)) as driver:
+    with _translate_errors(address), _Driver.connect(**_options(address)) as driver:
         return address.name, version_of(driver, address) > 0
 
 
@@ -364,10 +363,10 @@ class Database:
         self.vector_counts: dict[int, VectorCounts] = {}
         self.committed: Callable[[], None] | None = None  # called after every commit of this process
         self._closed = False
-        with self._translated():
+        with self._translate_errors():
             with self._connect() as driver:
-                self._ready = prepare(driver, self._address)
-            self._path = search_path(self._address, self._ready)
+                self._extension = prepare(driver, self._address)
+            self._path = search_path(self._address, self._extension)
             self._pools = PerProcess(self._pool)
 
     def __repr__(self) -> str:
@@ -378,7 +377,7 @@ class Database:
         return _Driver.connect(**self._options)
 
     def _pool(self) -> ConnectionPool[_Driver]:
-        options = self._options | {"context": adapters(self._ready.halfvec)}
+        options = self._options | {"context": adapters(self._extension.halfvec)}
         return ConnectionPool(
             kwargs=options, connection_class=_Driver, min_size=0, max_size=MAX_CONNECTIONS, timeout=self._patience,
             reconnect_timeout=self._patience, configure=self._configure, num_workers=1, open=True, name="mnemic",
@@ -388,15 +387,15 @@ class Database:
         configure(driver, self._path, durable=self._durable, patience=self._patience)
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
-        with _translated(self._address, lambda: self._closed):
+    def _translate_errors(self) -> Generator[None]:
+        with _translate_errors(self._address, lambda: self._closed):
             yield
 
     def _check(self) -> None:
         if self._closed:
-            raise closed()
+            raise closed_error()
 
-    def _pooled(self, pool: ConnectionPool[_Driver]) -> _Driver:
+    def _get_connection(self, pool: ConnectionPool[_Driver]) -> _Driver:
         """A connection of the pool; a busy one is waited for, a server that is down is not.
 
         Raises:
@@ -406,7 +405,7 @@ class Database:
             return pool.getconn(QUICK_SECONDS)
         except PoolTimeout:
             if not _is_answering(self._address):
-                with self._translated():
+                with self._translate_errors():
                     self._connect().close()  # its error says why
             return pool.getconn()
 
@@ -415,24 +414,24 @@ class Database:
         """A connection from the pool."""
         self._check()
         pool = self._pools.get()
-        held = [self._pooled(pool)]
+        drivers = [self._get_connection(pool)]
 
         def replace() -> _Driver:
-            pool.putconn(held.pop())  # the pool discards it
-            held.append(self._pooled(pool))
-            return held[0]
+            pool.putconn(drivers.pop())  # the pool discards it
+            drivers.append(self._get_connection(pool))
+            return drivers[0]
 
         def replace_all() -> _Driver:
             pool.check()  # a restart of the server closed the other connections too
             return replace()
 
         try:
-            driver = held[0]
+            driver = drivers[0]
             while time.monotonic() - driver.used_at > IDLE_SECONDS and driver.used_at and not _is_alive(driver):
                 driver = replace()
             yield PostgresConnection(driver, replace_all)
         finally:
-            for driver in held:
+            for driver in drivers:
                 driver.used_at = time.monotonic()
                 pool.putconn(driver)
 
@@ -453,15 +452,15 @@ class Database:
 
     def apply(self, work: Callable[[PostgresConnection], T]) -> T:
         """Run work in a transaction for one user; repeated after a conflict of transactions or a lost connection."""
-        with self._translated():
+        with self._translate_errors():
             for attempt in itertools.count(1):
                 db = None
                 try:
                     with self._transaction() as db:
                         return work(db)
                 except psycopg.Error as error:
-                    again = is_transient(error) or (db.was_cut_off if db else is_lost(error))
-                    if attempt == ATTEMPTS or not again:
+                    repeat = is_transient(error) or (db.was_cut_off if db else is_lost(error))
+                    if attempt == ATTEMPTS or not repeat:
                         raise
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311
         raise AssertionError
@@ -469,14 +468,14 @@ class Database:
     @contextmanager
     def write(self) -> Generator[PostgresConnection]:
         """A transaction that excludes all other writers."""
-        with self._translated(), self._transaction() as db:
+        with self._translate_errors(), self._transaction() as db:
             db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
             yield db
 
     @contextmanager
     def read(self) -> Generator[PostgresConnection]:
         """A connection for reading, used by one thread at a time."""
-        with self._translated(), self._borrow() as db:
+        with self._translate_errors(), self._borrow() as db:
             yield db
 
     @contextmanager
@@ -494,9 +493,9 @@ class Database:
     def connect_locked(self, what: str) -> _Driver | None:
         """A connection that holds a named lock on this record until it is closed; None if another one holds it."""
         self._check()
-        key = f"{what} of {quoted(self._address.schema)}".encode()
+        key = f"{what} of {quote_name(self._address.schema)}".encode()
         number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
-        with self._translated():
+        with self._translate_errors():
             driver, locked = self._connect(), False
             try:
                 row = driver.execute("SELECT pg_try_advisory_lock($1)", (number,)).fetchone()
@@ -510,7 +509,7 @@ class Database:
     def maintenance(self, patience: float) -> Generator[Driver]:
         """A connection outside of the pool and of transactions, which waits ``patience`` seconds for locks."""
         self._check()
-        with self._translated(), self._connect() as driver:
+        with self._translate_errors(), self._connect() as driver:
             configure(driver, self._path, durable=True, patience=patience)
             yield driver
 

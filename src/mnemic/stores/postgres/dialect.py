@@ -34,12 +34,12 @@ _BIGINT = 20
 _ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Text without NUL; distinct texts stay distinct."""
     return text.translate(_ESCAPES) if "\x00" in text or "\x10" in text else text
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """The original of an escaped text."""
     return text.replace("\x100", "\x00").replace("\x101", "\x10") if "\x10" in text else text
 
@@ -68,7 +68,7 @@ class Numbers(bytes):
         return cls(_ARRAY.pack(1, 0, _BIGINT, len(values), 1) + body.tobytes())
 
 
-def bound(value: object) -> object:
+def parameter(value: object) -> object:
     """A value to be bound; a list becomes an array."""
     if not isinstance(value, list | tuple | set):
         return value
@@ -93,13 +93,13 @@ class _TextDumper(adapt.Dumper):
     """Text as unknown type, which the server infers."""
 
     def dump(self, obj: str) -> bytes:
-        return escaped(obj).encode()
+        return escape(obj).encode()
 
 
 class _TextLoader(adapt.Loader):
     def load(self, data: Buffer) -> str:
         text = str(data, "utf-8")
-        return unescaped(text) if "\x10" in text else text
+        return unescape(text) if "\x10" in text else text
 
 
 class _BinaryTextLoader(_TextLoader):
@@ -125,15 +125,15 @@ def adapters(halfvec: int) -> adapt.AdaptersMap:
     class HalfDumper(_BinaryDumper):
         oid = halfvec
 
-    found = adapt.AdaptersMap(psycopg.adapters)
-    found.register_dumper(str, _TextDumper)
-    found.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
-    found.register_dumper(Half, HalfDumper)
-    found.register_dumper(Numbers, _NumbersDumper)
-    found.register_loader("text", _TextLoader)
-    found.register_loader("text", _BinaryTextLoader)
-    found.register_loader(halfvec, _HalfLoader)
-    return found
+    adapters_map = adapt.AdaptersMap(psycopg.adapters)
+    adapters_map.register_dumper(str, _TextDumper)
+    adapters_map.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
+    adapters_map.register_dumper(Half, HalfDumper)
+    adapters_map.register_dumper(Numbers, _NumbersDumper)
+    adapters_map.register_loader("text", _TextLoader)
+    adapters_map.register_loader("text", _BinaryTextLoader)
+    adapters_map.register_loader(halfvec, _HalfLoader)
+    return adapters_map
 
 
 TEXT = 'text COLLATE "C"'  # ordered by its bytes, as in SQLite, whatever the locale of the server
@@ -178,11 +178,11 @@ def _comparable(value: object) -> object:
 
 def facets_of(row: Mapping[str, Any]) -> list[bytes]:
     """The facets (hashes for filters) of one row; they include the user, so that index lookups stay within one user."""
-    user = row["user_id"]
-    found = {_facet(user, "tag", tag) for tag in json.loads(row.get("tags") or "[]")}
+    user_id = row["user_id"]
+    facets = {_facet(user_id, "tag", tag) for tag in json.loads(row.get("tags") or "[]")}
     for key, value in json.loads(row["metadata"]).items():
-        found |= {_facet(user, "key", key), _facet(user, "value", key, _comparable(value))}
-    return sorted(found)
+        facets |= {_facet(user_id, "key", key), _facet(user_id, "value", key, _comparable(value))}
+    return sorted(facets)
 
 
 class PostgresDialect:
@@ -207,22 +207,22 @@ class PostgresDialect:
             db.execute("SELECT setval('docs', ?)", (first + count - 1,)).fetchall()
         return first
 
-    def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
+    def index(self, db: Connection, user_id: int, doc: int, terms: Sequence[str]) -> None:
         """A row for each term; a record without terms gets a placeholder row."""
         counts = Counter(terms) or {"": 0}
         db.execute(
             "INSERT INTO postings SELECT ?1, t.term, ?2, t.count FROM unnest(?3::text[], ?4::bigint[]) AS t(term, count)",
-            (user, doc, list(counts), list(counts.values())),
+            (user_id, doc, list(counts), list(counts.values())),
         )
 
     def unindex(self, db: Connection, doc: int) -> None:
         """By the index on docs."""
         db.execute("DELETE FROM postings WHERE doc = ?", (doc,))
 
-    def postings(self, db: Connection, user: int, term: str) -> list[int]:
+    def postings(self, db: Connection, user_id: int, term: str) -> list[int]:
         """A range scan of the primary key."""
-        found = db.execute("SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc", (user, term))
-        return [doc for doc, times in found for _ in range(times)]
+        sql = "SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc"
+        return [doc for doc, count in db.execute(sql, (user_id, term)) for _ in range(count)]
 
     def bind_vector(self, vector: NDArray[np.float32]) -> Half:
         """A halfvec."""
@@ -256,9 +256,9 @@ class PostgresDialect:
         """The facets; most records have none."""
         return {"facets": facets_of(row) or None}
 
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def has_tags(self, user_id: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
         """A condition on any of the hashes of the tags."""
-        return _with(table, [_facet(user, "tag", tag) for tag in tags])
+        return _facet_condition(table, [_facet(user_id, "tag", tag) for tag in tags])
 
     def each_tag(self, selected: str) -> str:
         """By the JSON functions of PostgreSQL."""
@@ -266,14 +266,14 @@ class PostgresDialect:
             f"({selected}) AS selected CROSS JOIN LATERAL jsonb_array_elements_text(selected.tags::jsonb) AS tag(value)"
         )
 
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def has_metadata(self, user_id: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
         """A condition on the hash of key and value."""
-        return _with(table, [_facet(user, "value", key, _comparable(value))])
+        return _facet_condition(table, [_facet(user_id, "value", key, _comparable(value))])
 
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
+    def has_key(self, user_id: int, table: str, key: str) -> tuple[str, list[object]]:
         """A condition on the hash of the key."""
-        return _with(table, [_facet(user, "key", key)])
+        return _facet_condition(table, [_facet(user_id, "key", key)])
 
 
-def _with(table: str, facets: list[bytes]) -> tuple[str, list[object]]:
+def _facet_condition(table: str, facets: list[bytes]) -> tuple[str, list[object]]:
     return f"{table}.doc IN (SELECT doc FROM records WHERE facets && CAST(? AS bytea[]))", [facets]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mnemic.errors import StoreError
 from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Driver, run
-from mnemic.stores.postgres.database import Database, is_locked, quoted
+from mnemic.stores.postgres.database import Database, is_locked, quote_name
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.types import Purge
@@ -42,13 +42,13 @@ class Erasure(ErasedRows[Database]):
                     run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
             self._clear_mark(mark)
         except StoreError as error:
-            again = "Tried again when the record is opened or closed."
+            retry = "Tried again when the record is opened or closed."
             if is_locked(error.__cause__):
                 return Purge(
                     pending=f"the rows are deleted, but their bytes are still in the tables: another session used one of them "
-                    f"for longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {again}"
+                    f"for longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {retry}"
                 )
-            return Purge(pending=f"{error} {again}")
+            return Purge(pending=f"{error} {retry}")
         if small:
             return Purge()
         return Purge(
@@ -99,17 +99,18 @@ def _forget_samples(driver: Driver, table: str) -> None:
     columns = _columns(driver, table)
     empty = not run(driver, f"SELECT 1 FROM {table} LIMIT 1").fetchall()
     if any(column.was_sampled and (empty or column.personal) for column in columns):
-        again = [
-            f"ALTER {quoted(c.name)} TYPE {c.declared}"
+        alterations = [
+            f"ALTER {quote_name(c.name)} TYPE {c.declared}"
             for c in columns
             if c.relation == table and (empty or c.personal)
         ]
-        _alter(driver, table, f"ALTER TABLE {table} {', '.join(again)}")
+        _alter(driver, table, f"ALTER TABLE {table} {', '.join(alterations)}")
         columns = _columns(driver, table)
     for column in columns:
         if column.personal and column.is_sampled:
-            kind, name = ("TABLE", quoted(column.name)) if column.relation == table else ("INDEX", str(column.number))
-            run(driver, f"ALTER {kind} {quoted(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
+            of_table = column.relation == table
+            kind, name = ("TABLE", quote_name(column.name)) if of_table else ("INDEX", str(column.number))
+            run(driver, f"ALTER {kind} {quote_name(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
 
 
 def _alter(driver: Driver, table: str, sql: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 
-from mnemic.stores.postgres.database import quoted
+from mnemic.stores.postgres.database import quote_name
 from mnemic.stores.postgres.dialect import facets_of
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
@@ -48,8 +48,8 @@ class PostgresIntegrity(Integrity):
     def underivable(self, db: Connection) -> list[str]:
         """Findings on full text, filter columns and the index on the vectors."""
         return [
-            *finding("full text that does not match the text", [one.doc for one in _wrong_postings(db)]),
-            *finding("filter columns that do not match tags and metadata", [one.doc for one in _wrong_facets(db)]),
+            *finding("full text that does not match the text", [r.doc for r in _wrong_postings(db)]),
+            *finding("filter columns that do not match tags and metadata", [r.doc for r in _wrong_facets(db)]),
             *["the vectors have no index: searches of many records are slow"] * _missing_index(db),
         ]
 
@@ -60,17 +60,17 @@ class PostgresIntegrity(Integrity):
 
     def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-        done: list[str] = []
+        repairs: list[str] = []
         for name in _invalid_indexes(db):
-            db.execute(f"REINDEX INDEX {quoted(name)}")
-            done.append(f"the index {name} rebuilt")
-        done += super().repair(db, idle=idle)
+            db.execute(f"REINDEX INDEX {quote_name(name)}")
+            repairs.append(f"the index {name} rebuilt")
+        repairs += super().repair(db, idle=idle)
         if "model" not in queries.header(db):
             db.execute("DROP INDEX IF EXISTS vectors_hnsw")  # the next model creates one for its dimension
         if _missing_index(db):
             db.dialect.set_dimension(db, "vectors", int(queries.header(db)["dimension"]))
-            done.append("the index on the vectors rebuilt")
-        return done + _texts(db) + _filters(db)
+            repairs.append("the index on the vectors rebuilt")
+        return repairs + _repair_postings(db) + _repair_facets(db)
 
 
 def _invalid_indexes(db: Connection) -> list[str]:
@@ -84,24 +84,24 @@ def _invalid_indexes(db: Connection) -> list[str]:
 def _wrong_postings(db: Connection) -> Generator[Searchable]:
     """Records whose postings do not match their text and user."""
     for page in pages(db):
-        held: dict[int, dict[tuple[int, str], int]] = {}
+        postings: dict[int, dict[tuple[int, str], int]] = {}
         sql = f"SELECT doc, user_id, term, count FROM postings WHERE doc IN {AMONG}"
-        for doc, user, term, count in db.execute(sql, ([one.doc for one in page],)):
-            held.setdefault(doc, {})[user, term] = count
-        for one in page:
-            counts = Counter(analyse(one.text)[0]) or {"": 0}
-            if held.get(one.doc) != {(one.user, term): count for term, count in counts.items()}:
-                yield one
+        for doc, user_id, term, count in db.execute(sql, ([record.doc for record in page],)):
+            postings.setdefault(doc, {})[user_id, term] = count
+        for record in page:
+            counts = Counter(analyse(record.text)[0]) or {"": 0}
+            if postings.get(record.doc) != {(record.user_id, term): count for term, count in counts.items()}:
+                yield record
 
 
 def _wrong_facets(db: Connection) -> Generator[Searchable]:
     """Records whose facets do not match their tags and metadata."""
     for page in pages(db):
         sql = f"SELECT doc, facets FROM records WHERE doc IN {AMONG}"
-        held = dict(db.execute(sql, ([one.doc for one in page],)).fetchall())
-        for one in page:
-            if sorted(map(bytes, held.get(one.doc) or ())) != facets_of(one.values):
-                yield one
+        facets = dict(db.execute(sql, ([record.doc for record in page],)).fetchall())
+        for record in page:
+            if sorted(map(bytes, facets.get(record.doc) or ())) != facets_of(record.values):
+                yield record
 
 
 def _missing_index(db: Connection) -> bool:
@@ -112,20 +112,20 @@ def _missing_index(db: Connection) -> bool:
     return bool(db.execute(sql).fetchall())
 
 
-def _texts(db: Connection) -> list[str]:
+def _repair_postings(db: Connection) -> list[str]:
     """Rebuild wrong full text, record by record."""
     sql = "DELETE FROM postings WHERE doc NOT IN (SELECT doc FROM records) RETURNING doc"
-    gone = len({doc for (doc,) in db.execute(sql).fetchall()})
-    wrong = list(_wrong_postings(db))
-    for one in wrong:
-        db.execute("DELETE FROM postings WHERE doc = ?", (one.doc,))
-        db.dialect.index(db, one.user, one.doc, analyse(one.text)[0])
-    done = [f"the full text of {len(wrong)} records rebuilt"] if wrong else []
-    return done + ([f"full text of {gone} missing records removed"] if gone else [])
+    orphans = len({doc for (doc,) in db.execute(sql).fetchall()})
+    records = list(_wrong_postings(db))
+    for record in records:
+        db.execute("DELETE FROM postings WHERE doc = ?", (record.doc,))
+        db.dialect.index(db, record.user_id, record.doc, analyse(record.text)[0])
+    repairs = [f"the full text of {len(records)} records rebuilt"] if records else []
+    return repairs + ([f"full text of {orphans} missing records removed"] if orphans else [])
 
 
-def _filters(db: Connection) -> list[str]:
-    wrong = list(_wrong_facets(db))
-    for one in wrong:
-        db.execute("UPDATE records SET facets = ? WHERE doc = ?", (facets_of(one.values) or None, one.doc))
-    return [f"the filter columns of {len(wrong)} records rebuilt"] if wrong else []
+def _repair_facets(db: Connection) -> list[str]:
+    records = list(_wrong_facets(db))
+    for record in records:
+        db.execute("UPDATE records SET facets = ? WHERE doc = ?", (facets_of(record.values) or None, record.doc))
+    return [f"the filter columns of {len(records)} records rebuilt"] if records else []

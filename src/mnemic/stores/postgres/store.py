@@ -41,7 +41,7 @@ class Feed(SqlFeed[Database]):
 
     folder = None
 
-    def _complete(self) -> int:
+    def _last_complete(self) -> int:
         """The newest visible event, after all running transactions have ended.
 
         Raises:
@@ -49,17 +49,17 @@ class Feed(SqlFeed[Database]):
         """
         with self._db.read() as db:
             (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
-            under_way = _writers(db)  # after the number was read
-        until = time.monotonic() + PATIENCE
-        while under_way:
-            if time.monotonic() > until:
+            writers = _writers(db)  # after the number was read
+        deadline = time.monotonic() + PATIENCE
+        while writers:
+            if time.monotonic() > deadline:
                 raise StoreUnavailable(
                     f"A transaction has been writing to {self._db.name} for {PATIENCE:.0f} s; the index over the vectors "
                     "waits for it. Searches compare what is not in the index."
                 )
             time.sleep(PAUSE)
             with self._db.read() as db:
-                under_way &= _writers(db)
+                writers &= _writers(db)
         return int(last)
 
     def lock(self, what: str) -> SessionLock:
@@ -105,23 +105,23 @@ class NearestVectors:
         distance = f"vector::halfvec({len(query)}) <=> ?2"
         with self._db.read() as db, db:
             # A sum cannot use the index.
-            order = f"({distance}) + 0" if self._few(db, user, k) else distance
+            order = f"({distance}) + 0" if self._scan_is_faster(db, user, k) else distance
             sql = f"SELECT doc FROM vectors WHERE user_id = ?1 ORDER BY {order} LIMIT ?3"
             db.execute(_SEARCH, (str(min(max(2 * k, 100), WIDEST)),))
             return [doc for (doc,) in db.execute(sql, (user, Half.of(query), k))]
 
-    def _few(self, db: Connection, user: int, k: int) -> bool:
+    def _scan_is_faster(self, db: Connection, user_id: int, k: int) -> bool:
         """Whether comparing all vectors of a user is faster than filtering the results of the index.
 
         The index visits about k / share vectors, each at about 16 times the cost of one in a sequential scan.
         """
         now = time.monotonic()
-        counted = self._db.vector_counts.get(user)
-        if counted is None or counted.at < now - COUNTED_SECONDS:
-            own = db.execute("SELECT count(*) FROM vectors WHERE user_id = ?", (user,)).fetchone()[0]
-            every = db.execute("SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)")
-            counted = self._db.vector_counts[user] = VectorCounts(now, own, max(own, every.fetchone()[0]))
-        return counted.own**2 < 16 * k * counted.every
+        counts = self._db.vector_counts.get(user_id)
+        if counts is None or counts.moment < now - COUNTED_SECONDS:
+            size = db.execute("SELECT count(*) FROM vectors WHERE user_id = ?", (user_id,)).fetchone()[0]
+            sql = "SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)"
+            counts = self._db.vector_counts[user_id] = VectorCounts(now, size, max(size, db.execute(sql).fetchone()[0]))
+        return counts.user_total**2 < 16 * k * counts.total
 
 
 class PostgresStore(SqlStore[Database]):

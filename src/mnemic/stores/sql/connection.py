@@ -65,13 +65,13 @@ class Dialect(Protocol):
 
     # Full text
 
-    def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
+    def index(self, db: Connection, user_id: int, doc: int, terms: Sequence[str]) -> None:
         """Add the terms of a record."""
 
     def unindex(self, db: Connection, doc: int) -> None:
         """Remove a record."""
 
-    def postings(self, db: Connection, user: int, term: str) -> list[int]:
+    def postings(self, db: Connection, user_id: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         ...
 
@@ -96,7 +96,7 @@ class Dialect(Protocol):
         """Additional columns of a record that filters use."""
         ...
 
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def has_tags(self, user_id: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
         """A condition on rows of a table that have at least one of the tags."""
         ...
 
@@ -104,11 +104,11 @@ class Dialect(Protocol):
         """The rows of a SELECT of ``tags`` as a FROM clause: a row for each tag, with the column ``value``."""
         ...
 
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def has_metadata(self, user_id: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
         """A condition on rows whose metadata has this value under a key."""
         ...
 
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
+    def has_key(self, user_id: int, table: str, key: str) -> tuple[str, list[object]]:
         """A condition on rows whose metadata has a key."""
         ...
 

@@ -6,26 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from mnemic import types
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import DECIDED_LINKS, LINKS, LIVE, MEMBERS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
-from mnemic.stores.sql.changes import Found, Transaction
+from mnemic.stores.sql.changes import StoredRecord, Transaction
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import from_micros
-from mnemic.types import (
-    Consolidate,
-    Link,
-    MarkConsolidating,
-    MemoryRecord,
-    Promotion,
-    PutLink,
-    Receipt,
-    Status,
-    Supersede,
-    Touch,
-    Undo,
-)
 
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""
@@ -52,27 +40,27 @@ PROMOTION_ROWS = """promotions p JOIN consolidations c ON c.user_id = p.user_id 
 """Promotions with their consolidation, and a row for each member."""
 
 
-def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
+def promotions(db: Connection, user_id: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
     """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
     sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.revised, c.undone_at, m.doc, m.descends FROM {PROMOTION_ROWS}
         WHERE p.user_id = ? {where} ORDER BY c.at, c.id, p.number, m.doc"""
-    found: dict[tuple[str, int], StoredPromotion] = {}
-    for *own, undone, member, descends in db.execute(sql, (user, *values)):
-        held = found.setdefault((own[0], own[1]), StoredPromotion(*own, undone=undone is not None, members={}))
+    stored: dict[tuple[str, int], StoredPromotion] = {}
+    for *row, undone, member, descends in db.execute(sql, (user_id, *values)):
+        promotion = stored.setdefault((row[0], row[1]), StoredPromotion(*row, undone=undone is not None, members={}))
         if member is not None:
-            held.members[member] = descends
-    return [*found.values()]
+            promotion.members[member] = descends
+    return [*stored.values()]
 
 
 def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
     db.execute(f"INSERT INTO {table.name} VALUES({', '.join('?' * len(values))}) {rest}", values)
 
 
-def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
+def _put_promotion(db: Connection, user_id: int, p: StoredPromotion) -> None:
     """Store a promotion; its consolidation must exist."""
-    _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.revised)
+    _put(db, PROMOTIONS, user_id, p.consolidation, p.number, p.doc, p.status, p.revised)
     for member in p.members.items():
-        _put(db, MEMBERS, user, p.consolidation, p.number, *member)
+        _put(db, MEMBERS, user_id, p.consolidation, p.number, *member)
 
 
 DecisionRow = tuple[int, int, str, int | None]
@@ -81,116 +69,116 @@ _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE chil
     UNION SELECT parent FROM lineage JOIN up ON child = up.doc) SELECT 1 FROM up WHERE doc = ?"""
 
 
-def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
+def mark_consolidating(t: Transaction, change: types.MarkConsolidating) -> types.Receipt:
     """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
-    begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
+    before, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
     sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
-    t.db.execute(sql, (after, t.user, begun, change.ids))
+    t.db.execute(sql, (after, t.user_id, before, change.ids))
     if not change.done:  # later edits conflict with the outcome
         t.event("consolidate")
-    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
+    return types.Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
-def record_access(t: Transaction, change: Touch) -> Receipt:
+def record_access(t: Transaction, change: types.Touch) -> types.Receipt:
     """Add to the access counts of memories of this user; one event without a record tells caches of it."""
     for doc, uses in change.uses.items():
         t.add_uses(doc, uses, change.at)
     if change.uses:
         t.event("use")
-    return Receipt(id="", outcome="stored")
+    return types.Receipt(id="", outcome="stored")
 
 
-def consolidate(t: Transaction, change: Consolidate) -> Receipt:
+def consolidate(t: Transaction, change: types.Consolidate) -> types.Receipt:
     """Apply a consolidation: promote, archive, link, and store the undo data.
 
     A ``supersedes`` link among the contradictions also ends the validity of its target.
     """
     sql = "SELECT 1 FROM consolidations WHERE user_id = ? AND id = ?"
-    if t.db.execute(sql, (t.user, change.id)).fetchall():
-        return Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
+    if t.db.execute(sql, (t.user_id, change.id)).fetchall():
+        return types.Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
     sql = "SELECT sequence FROM events WHERE user_id = ? AND operation = 'consolidate' ORDER BY sequence DESC LIMIT 1"
-    began = t.db.execute(sql, (t.user,)).fetchone()
-    t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user, change.id, t.at))
+    start = t.db.execute(sql, (t.user_id,)).fetchone()
+    t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user_id, change.id, t.now))
     for number, promotion in enumerate(change.promotions):
-        _put_promotion(t.db, t.user, _promote(t, promotion, change.id, number, began[0] if began else None))
+        _put_promotion(t.db, t.user_id, _promote(t, promotion, change.id, number, start[0] if start else None))
     for link in change.contradictions:
         if ends := (_store_supersession if link.type == "supersedes" else _store_contradiction)(t, link):
-            _put(t.db, DECIDED_LINKS, t.user, change.id, *ends, rest="ON CONFLICT DO NOTHING")
+            _put(t.db, DECIDED_LINKS, t.user_id, change.id, *ends, rest="ON CONFLICT DO NOTHING")
     for id_ in change.judged:
         _mark_judged(t, id_)
-    return Receipt(id=change.id, outcome="stored")
+    return types.Receipt(id=change.id, outcome="stored")
 
 
-def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
+def _store_contradiction(t: Transaction, link: types.Link) -> DecisionRow | None:
     """Link two contradicting memories, unless they are linked: a link of the user is never overwritten."""
-    ends = (t.required(link.source).doc, t.required(link.target).doc)
+    ends = (t.get(link.source).doc, t.get(link.target).doc)
     sql = """SELECT 1 FROM links WHERE type = 'contradicts' AND
         ((source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1))"""
     if t.db.execute(sql, ends).fetchall():
         return None
-    stored = changes.put_link(t, PutLink(link=link)).outcome == "stored"
+    stored = changes.put_link(t, types.PutLink(link=link)).outcome == "stored"
     return (*ends, link.type, None) if stored else None
 
 
-def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
+def _store_supersession(t: Transaction, link: types.Link) -> DecisionRow | None:
     """End the validity of a superseded memory when that of its successor begins."""
-    source, target = _live(t, link.source), _live(t, link.target)
-    end = Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
+    source, target = _get_live_memory(t, link.source), _get_live_memory(t, link.target)
+    end = types.Supersede(id=link.target, by=link.source, at=from_micros(source.since), reason=link.reason)
     stored = changes.supersede(t, end).outcome == "stored"
     return (source.doc, target.doc, link.type, target.invalid_at) if stored else None
 
 
 def _mark_judged(t: Transaction, id: str) -> None:
     """Note when a seed was judged, and move it back from ``consolidating`` unless it was promoted."""
-    found = t.find_stored(id)
-    if found is None:
+    seed = t.find_stored(id)
+    if seed is None:
         return
-    doc = found.doc
-    t.update(doc, status=_tier(found.status))
+    doc = seed.doc
+    t.update(doc, status=_tier(seed.status))
     # After the clock was set back, an access may lie in the future: without max() the memory would stay a seed for ever.
-    used = t.db.execute("SELECT last_at FROM access WHERE doc = ?", (doc,)).fetchone()
-    at = max(t.at, used[0]) if used else t.at
+    row = t.db.execute("SELECT last_at FROM access WHERE doc = ?", (doc,)).fetchone()
+    moment = max(t.now, row[0]) if row else t.now
     sql = "INSERT INTO judged VALUES(?, ?, ?) ON CONFLICT(doc) DO UPDATE SET at = excluded.at"
-    t.db.execute(sql, (t.user, doc, at))
-    t.event("weigh", doc, id, found.version)
+    t.db.execute(sql, (t.user_id, doc, moment))
+    t.event("weigh", doc, id, seed.version)
 
 
-def _live(t: Transaction, id: str, began: int | None = None) -> Found:
+def _get_live_memory(t: Transaction, id: str, start: int | None = None) -> StoredRecord:
     """A live memory.
 
     Raises:
         Conflict: it was archived, expired or changed since the consolidation read it.
     """
-    found = t.find_stored(id)
-    if found is None or found.kind != "memory" or found.is_archived or found.expired_at is not None:
+    memory = t.find_stored(id)
+    if memory is None or memory.kind != "memory" or memory.is_archived or memory.expired_at is not None:
         raise Conflict(
             f"The memory {id!r} was forgotten or replaced during consolidation. Nothing was stored; try again."
         )
     sql = "SELECT 1 FROM events WHERE doc = ? AND sequence > ? AND operation IN ('update', 'enrich')"
-    if began is not None and t.db.execute(sql, (found.doc, began)).fetchall():
+    if start is not None and t.db.execute(sql, (memory.doc, start)).fetchall():
         raise Conflict(f"The memory {id!r} changed during consolidation. Nothing was stored; try again.")
-    return found
+    return memory
 
 
 def _promote(
-    t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None
+    t: Transaction, promotion: types.Promotion, consolidation: str, number: int, start: int | None
 ) -> StoredPromotion:
     """Promote a memory and absorb its members; returns the undo data."""
-    head = _live(t, promotion.id, began)
-    absorbed = [_live(t, id_, began) for id_ in promotion.absorbed]
+    head = _get_live_memory(t, promotion.id, start)
+    absorbed = [_get_live_memory(t, id_, start) for id_ in promotion.absorbed]
     doc, version = head.doc, head.version
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
         version = promotion.revised.record.version
-    for one in absorbed:
-        t.update(one.doc, tier_before=_tier(one.status), status="archived")
-        t.event("absorb", one.doc, one.id, one.version, into=promotion.id, consolidation=consolidation)
-        if _has_absorbed(t, one.doc, doc):
-            t.drop_parent(one.doc, doc)
+    for member in absorbed:
+        t.update(member.doc, tier_before=_tier(member.status), status="archived")
+        t.event("absorb", member.doc, member.id, member.version, into=promotion.id, consolidation=consolidation)
+        if _has_absorbed(t, member.doc, doc):
+            t.drop_parent(member.doc, doc)
     undo = StoredPromotion(
         consolidation, number, doc, _tier(head.status), None if promotion.revised is None else version, undone=False,
-        members={one.doc: int(_add_lineage(t, doc, one.doc)) for one in absorbed},
+        members={member.doc: int(_add_lineage(t, doc, member.doc)) for member in absorbed},
     )  # fmt: skip
     copy_links(t, undo)
     t.update(doc, status="long_term")
@@ -202,7 +190,7 @@ def _has_absorbed(t: Transaction, doc: int, member: int) -> bool:
     """Whether a consolidation that was not undone added a lineage edge from one memory to another."""
     sql = f"""SELECT 1 FROM {PROMOTION_ROWS} WHERE p.user_id = ? AND p.doc = ? AND m.doc = ? AND m.descends = 1
         AND c.undone_at IS NULL"""
-    return bool(t.db.execute(sql, (t.user, doc, member)).fetchall())
+    return bool(t.db.execute(sql, (t.user_id, doc, member)).fetchall())
 
 
 def _add_lineage(t: Transaction, doc: int, member: int) -> bool:
@@ -229,44 +217,40 @@ def drop_copies(t: Transaction, promotion: StoredPromotion) -> set[Ends]:
     """Remove the links that a representative has of its members; returns their ends."""
     sql = """DELETE FROM links WHERE user_id = ?1 AND consolidation = ?2 AND (source = ?3 OR target = ?3)
         RETURNING source, target, type"""
-    return {*t.db.execute(sql, (t.user, promotion.consolidation, promotion.doc)).fetchall()}
+    return {*t.db.execute(sql, (t.user_id, promotion.consolidation, promotion.doc)).fetchall()}
 
 
-def _drop_link(t: Transaction, source: int, target: int, kind: str) -> None:
-    t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
-
-
-def original(db: Connection, held: Sequence[StoredPromotion]) -> MemoryRecord | None:
+def original(db: Connection, promotions: Sequence[StoredPromotion]) -> types.MemoryRecord | None:
     """A memory as it was before these promotions, as its next version; None if it was changed by other means since."""
-    doc, versions = held[0].doc, [p.revised for p in held if p.revised]
+    doc, versions = promotions[0].doc, [p.revised for p in promotions if p.revised]
     sql = f"SELECT version FROM memories WHERE doc = ? AND {LIVE} AND expired_at IS NULL"
     row = db.execute(sql, (doc,)).fetchone()
     if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
         return None
     old = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    status = cast("Status", held[0].status)
+    status = cast("types.Status", promotions[0].status)
     return replace(rows.memory_from(rows.version_row(old[0])), version=row[0] + 1, status=status) if old else None
 
 
-def undo(t: Transaction, change: Undo) -> Receipt:
+def undo(t: Transaction, change: types.Undo) -> types.Receipt:
     """Undo a consolidation; memories that changed since stay as they are."""
-    own = (t.user, change.id)
-    row = t.db.execute("SELECT undone_at FROM consolidations WHERE user_id = ? AND id = ?", own).fetchone()
+    key = (t.user_id, change.id)
+    row = t.db.execute("SELECT undone_at FROM consolidations WHERE user_id = ? AND id = ?", key).fetchone()
     if row is None:
         raise NotFound(f"This user has no consolidation with the id {change.id!r}.")
     if row[0] is not None:
-        return Receipt(id=change.id, outcome="duplicate", reason="already undone")
+        return types.Receipt(id=change.id, outcome="duplicate", reason="already undone")
     _check_newest(t, change.id)
-    left = sum([undo_promotion(t, p) for p in reversed(promotions(t.db, t.user, "AND c.id = ?", (change.id,)))])
+    unchanged = sum([undo_promotion(t, p) for p in reversed(promotions(t.db, t.user_id, "AND c.id = ?", (change.id,)))])
     sql = "SELECT source, target, type, invalid_at FROM decided_links WHERE user_id = ? AND consolidation = ?"
-    for source, target, kind, invalid in t.db.execute(f"{sql} ORDER BY target DESC, source DESC", own).fetchall():
+    for source, target, kind, invalid_at in t.db.execute(f"{sql} ORDER BY target DESC, source DESC", key).fetchall():
         if kind == "supersedes":
-            left += _undo_supersession(t, source, target, invalid)
+            unchanged += _undo_supersession(t, source, target, invalid_at)
         else:
-            _drop_link(t, source, target, kind)
-    t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.at, *own))
-    reason = f"{left} of its memories were forgotten or replaced since, and stay as they are" if left else ""
-    return Receipt(id=change.id, outcome="stored", reason=reason)
+            changes.delete_link(t.db, source, target, kind)
+    t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.now, *key))
+    reason = f"{unchanged} of its memories were forgotten or replaced since, and stay as they are" if unchanged else ""
+    return types.Receipt(id=change.id, outcome="stored", reason=reason)
 
 
 def _check_newest(t: Transaction, id: str) -> None:
@@ -279,21 +263,21 @@ def _check_newest(t: Transaction, id: str) -> None:
         AND later.doc = p.doc AND later.consolidation != p.consolidation AND later.revised > p.revised
         JOIN consolidations c ON c.user_id = later.user_id AND c.id = later.consolidation AND c.undone_at IS NULL
         WHERE p.user_id = ? AND p.consolidation = ? LIMIT 1"""
-    if later := t.db.execute(sql, (t.user, id)).fetchone():
+    if later := t.db.execute(sql, (t.user_id, id)).fetchone():
         raise Conflict(
             f"The later consolidation {later[0]!r} rewrote a text of the consolidation {id!r}. Nothing was changed; undo "
             "that one first."
         )
 
 
-def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
+def _undo_supersession(t: Transaction, source: int, target: int, invalid_at: int | None) -> int:
     """Undo a supersession; returns 1 if the memory stays expired: it has a successor, or its text or key is taken."""
-    _drop_link(t, source, target, "supersedes")
-    held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
-    if held or changes.is_taken(t, target):
+    changes.delete_link(t.db, source, target, "supersedes")
+    successors = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
+    if successors or changes.has_conflict(t, target):
         return 1
-    t.update(target, expired_at=None, invalid_at=invalid)
-    changes.record_reinstatement(t, t.at_doc(target), "undo")
+    t.update(target, expired_at=None, invalid_at=invalid_at)
+    changes.record_reinstatement(t, t.by_doc(target), "undo")
     return 0
 
 
@@ -311,7 +295,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
         Conflict: a later consolidation absorbed the representative.
     """
     doc, revised, consolidation = promotion.doc, promotion.revised, promotion.consolidation
-    head = t.at_doc(doc)
+    head = t.by_doc(doc)
     operation, detail = changes.last_transition(t, doc) if head.is_archived else ("", {})
     if operation == "absorb":
         raise Conflict(
@@ -322,14 +306,14 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     if restore_text or not revised or (head.version == revised and not gone):
         # Else its text still derives from the members: the lineage stays, so that it is erased with them.
         _detach_members(t, promotion)
-    left = release_members(t, promotion.members, consolidation, gone=gone)
+    unchanged = release_members(t, promotion.members, consolidation, gone=gone)
     if gone:
-        return 1 + left
+        return 1 + unchanged
     drop_copies(t, promotion)
     if head.status == "long_term":
         t.update(doc, status=promotion.status)
         t.event("undo", doc, head.id, head.version, consolidation=consolidation)
-    return left
+    return unchanged
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
@@ -346,14 +330,14 @@ def release_members(t: Transaction, docs: Iterable[int], consolidation: str, *, 
 
     They stay archived if their representative is ``gone``, or another memory has their text or key.
     """
-    left = 0
-    for found in map(t.at_doc, docs):
-        if not changes.is_absorbed(t, found.doc, consolidation):
-            left += 1
-        elif gone or changes.is_taken(t, found.doc):
-            why = "its representative was forgotten" if gone else "another memory has its text or its key"
-            t.event("archive", found.doc, found.id, found.version, reason=why)
-            left += 1
+    unchanged = 0
+    for member in map(t.by_doc, docs):
+        if not changes.is_absorbed(t, member.doc, consolidation):
+            unchanged += 1
+        elif gone or changes.has_conflict(t, member.doc):
+            reason = "its representative was forgotten" if gone else "another memory has its text or its key"
+            t.event("archive", member.doc, member.id, member.version, reason=reason)
+            unchanged += 1
         else:
-            changes.bring_back(t, found, "undo", consolidation=consolidation)
-    return left
+            changes.bring_back(t, member, "undo", consolidation=consolidation)
+    return unchanged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from mnemic.protocols import Entry, Page, Position
 from mnemic.stores.schema import RECORDS
@@ -23,23 +23,23 @@ D = TypeVar("D", bound=Database)
 
 
 class SqlFeed(Reader[D]):
-    """See ``RecordFeed``; engines implement ``_complete``."""
+    """See ``RecordFeed``; engines implement ``_last_complete``."""
 
     def __init__(self, database: D) -> None:
         super().__init__(database)
-        self.name = database.apply(_named)
+        self.name = database.apply(_record_name)
 
-    def _complete(self) -> int:
+    def _last_complete(self) -> int:
         """The highest event number up to which all events are committed."""
         return int(self._all(_LAST)[0][0])
 
     def start(self) -> Position | None:
         """Before the first record, at the newest event such that all earlier ones can be read."""
         sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
-        found = self._all(sql, self._complete())
+        selected = self._all(sql, self._last_complete())
         with self._db.read() as db:
             model = queries.model_of(db)
-        return None if model is None else Position(model, *(found[0] if found else (0, 0)), filled=0)
+        return None if model is None else Position(model, *(selected[0] if selected else (0, 0)), filled=0)
 
     def page(self, position: Position, limit: int) -> Page | None:
         """The next records or changes."""
@@ -49,11 +49,11 @@ class SqlFeed(Reader[D]):
             sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
             docs = [doc for (doc,) in self._all(sql, position.filled, limit)]
             return self._read(docs, position._replace(filled=docs[-1] if docs else None))
-        found = self._all(_SINCE, position.sequence, self._complete(), limit)
-        if any(operation == "reembed" for _, _, operation, _ in found):
+        events = self._all(_SINCE, position.sequence, self._last_complete(), limit)
+        if any(operation == "reembed" for _, _, operation, _ in events):
             return None
-        docs = list(dict.fromkeys(doc for *_, doc in found if doc is not None))
-        return self._read(docs, position._replace(sequence=found[-1][0], at=found[-1][1]) if found else position)
+        docs = list(dict.fromkeys(doc for *_, doc in events if doc is not None))
+        return self._read(docs, position._replace(sequence=events[-1][0], at=events[-1][1]) if events else position)
 
     def _holds(self, position: Position) -> bool:
         """Whether the event of a position exists with its time; if it does not, it was erased."""
@@ -68,16 +68,18 @@ class SqlFeed(Reader[D]):
         with self._db.read() as db, db:
             if queries.model_of(db) != position.model:
                 return None
-            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (docs,))}
+            selected = rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (docs,))
             vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (docs,)).fetchall())
-            stored = queries.stored(db, [row for doc, row in held.items() if doc in vectors])
+            stored = queries.stored_records(db, [row for row in selected if row["doc"] in vectors])
+        by_doc = {row["doc"]: row for row in selected}
         entries = [
             Entry(
-                doc=doc, user=held[doc]["user_id"], tier=_tier(held[doc]), stored=value, vector=unpacked(vectors[doc])[0]
+                doc=doc, user=by_doc[doc]["user_id"], tier=rows.tier_of(by_doc[doc]), stored=value,
+                vector=unpacked(vectors[doc])[0],
             )
             for doc, value in stored.items()
         ]  # fmt: skip
-        removed, erased = [doc for doc in docs if doc not in vectors], any(doc not in held for doc in docs)
+        removed, erased = [doc for doc in docs if doc not in vectors], any(doc not in by_doc for doc in docs)
         return Page(position=position, entries=entries, removed=removed, erased=erased)
 
     def waiting(self, user: int, position: Position) -> list[int]:
@@ -90,9 +92,9 @@ class SqlFeed(Reader[D]):
         """The number of vectors by user."""
         return dict(self._all("SELECT user_id, count(*) FROM vectors GROUP BY user_id"))
 
-    def listen(self, heard: Callable[[], None]) -> None:
+    def listen(self, listener: Callable[[], None]) -> None:
         """Call a function after each commit of this process, and on ``wake``; it must return at once."""
-        self._db.committed = heard
+        self._db.committed = listener
 
     def wake(self) -> None:
         """Call the listener."""
@@ -100,13 +102,7 @@ class SqlFeed(Reader[D]):
             self._db.committed()
 
 
-def _named(db: Connection) -> str:
+def _record_name(db: Connection) -> str:
     """The unique name of the record, chosen on the first call."""
     db.execute("INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING", (secrets.token_hex(8),))
     return str(queries.header(db)["record"])
-
-
-def _tier(row: rows.Row) -> Literal["short_term", "long_term"]:
-    """The tier of a record; an archived one keeps the tier it had."""
-    tier = row["tier_before"] if rows.public_status(row["status"]) == "archived" else row["status"]
-    return "long_term" if tier == "long_term" else "short_term"

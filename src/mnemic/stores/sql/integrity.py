@@ -17,6 +17,7 @@ from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.values import now, to_micros
 from mnemic.types import VerifyReport, searchable
+from mnemic.types.literals import TRANSITIONS
 
 PAGE = 500
 
@@ -25,7 +26,7 @@ class Searchable(NamedTuple):
     """A record with its searchable text and its row by column name."""
 
     doc: int
-    user: int
+    user_id: int
     text: str
     values: dict[str, Any]
 
@@ -34,11 +35,11 @@ def pages(db: Connection) -> Generator[list[Searchable]]:
     """All readable records in pages; other checks report the unreadable ones."""
     after = 0
     while page := rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
-        found: list[Searchable] = []
+        records: list[Searchable] = []
         for row in page:
             with suppress(ValueError):
-                found.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
-        yield found
+                records.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
+        yield records
         after = page[-1]["doc"]
 
 
@@ -48,8 +49,7 @@ def texts(db: Connection) -> Generator[Searchable]:
         yield from page
 
 
-_TRANSITIONS = "('archive', 'absorb', 'restore', 'undo')"
-_LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {_TRANSITIONS}
+_LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {TRANSITIONS}
     ORDER BY e.sequence DESC LIMIT 1)"""
 _MADE = "FROM lineage l JOIN records c ON c.doc = l.child JOIN records p ON p.doc = l.parent"
 
@@ -106,16 +106,16 @@ LONGEST = 65_536
 """The highest dimension that any store supports."""
 
 
-def _hashes(db: Connection) -> Generator[str]:
+def _hash_findings(db: Connection) -> Generator[str]:
     """Findings on records whose text does not match its hash."""
     text = "CASE WHEN kind != 'memory' OR speaker IS NULL THEN content ELSE speaker || ': ' || content END"
-    for id_, kind, content, held in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
+    for id_, kind, content, stored in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
         digest = rows.message_hash if kind == "message" else rows.content_hash
-        if digest(content) != bytes(held):
+        if digest(content) != bytes(stored):
             yield f"the text of {id_} does not match its hash"
 
 
-def _documents(db: Connection) -> Generator[str]:
+def _json_findings(db: Connection) -> Generator[str]:
     """Findings on JSON columns with invalid content."""
     for doc, *values in db.execute(f"SELECT doc, {', '.join(_JSON)} FROM records"):
         for (name, kind), value in zip(_JSON.items(), values, strict=True):
@@ -143,11 +143,11 @@ def finding(what: str, docs: Sequence[int]) -> list[str]:
     return [f"{what}: {len(docs)} (number {shown})"] if docs else []
 
 
-def _truncate(found: Iterable[str]) -> list[str]:
+def _truncate(findings: Iterable[str]) -> list[str]:
     """The first findings, and the number of the others."""
-    listed = list(found)
-    more = [f"... and {len(listed) - SHOWN} more like the last"] if len(listed) > SHOWN else []
-    return listed[:SHOWN] + more
+    lines = list(findings)
+    remainder = [f"... and {len(lines) - SHOWN} more like the last"] if len(lines) > SHOWN else []
+    return lines[:SHOWN] + remainder
 
 
 _DERIVED = ("pending", "access", "judged", "vectors")
@@ -207,42 +207,42 @@ class Integrity:
         if findings:  # on damaged pages further results mean nothing
             return VerifyReport(checks={}, findings=tuple(findings))
         counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _COUNTED}
-        broken = Counter(str(table) for table, *_ in db.execute(self.dangling))
-        findings += [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]
+        dangling = Counter(str(table) for table, *_ in db.execute(self.dangling))
+        findings += [f"{table} refers to rows that are not there: {count}" for table, count in dangling.items()]
         wrong_length = {_WRONG_LENGTH: f"SELECT doc FROM vectors WHERE {self.misfits}"}
-        never = {**INVARIANTS, **self.invariants, **wrong_length}
-        for what, sql in never.items():
+        invariants = {**INVARIANTS, **self.invariants, **wrong_length}
+        for what, sql in invariants.items():
             findings += finding(what, [row[0] for row in db.execute(sql).fetchall()])
-        findings += [*self._header(db), *_consolidating(db, idle)]
+        findings += [*self._header_findings(db), *_claim_findings(db, idle)]
         if deep:
-            changed = _truncate(_hashes(db))
-            findings += [*_truncate(_documents(db)), *changed]
+            changed = _truncate(_hash_findings(db))
+            findings += [*_truncate(_json_findings(db)), *changed]
             if not changed:  # else the full text does not match either
                 findings += [*self.underivable(db), *finding("an invalid vector", self.unusable_vectors(db))]
-        return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))
+        return VerifyReport(checks=counts | {"invariants": len(invariants) + 2}, findings=tuple(findings))
 
-    def _header(self, db: Connection) -> Generator[str]:
+    def _header_findings(self, db: Connection) -> Generator[str]:
         """Findings on the header: missing or invalid entries."""
-        held = dict(db.execute("SELECT key, value FROM header").fetchall())
+        entries = dict(db.execute("SELECT key, value FROM header").fetchall())
         for key in self.entries:
-            if key not in held:
+            if key not in entries:
                 yield f"the header has no {key}"
-        if ("model" in held) != ("dimension" in held):
+        if ("model" in entries) != ("dimension" in entries):
             yield "the header has a model without a dimension, or a dimension without a model"
-        if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
+        if not 0 < int(length if (length := str(entries.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
             yield "the dimension in the header is invalid"
 
     def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-        done = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
-        done += self._repair_vectors(db)
+        repairs = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
+        repairs += self._repair_vectors(db)
         for table in _DERIVED:
-            done += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
-        done += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
-        done += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
+            repairs += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
+        repairs += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
+        repairs += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
         if idle:
-            done += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
-        return done
+            repairs += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
+        return repairs
 
     def _repair_vectors(self, db: Connection) -> list[str]:
         unknown = "NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension')"
@@ -262,7 +262,7 @@ class Integrity:
         """Called when vectors of another length were removed."""
 
 
-def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
+def _claim_findings(db: Connection, idle: Callable[[], bool]) -> list[str]:
     docs = [doc for (doc,) in db.execute("SELECT doc FROM records WHERE status = 'consolidating'").fetchall()]
     return finding("a memory is being consolidated, and no consolidation is under way", docs) if docs and idle() else []
 

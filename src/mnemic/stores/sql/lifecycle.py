@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic import types
 from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE, NOT_ENDED
 from mnemic.stores.sql import queries, rows
@@ -21,19 +22,6 @@ from mnemic.stores.sql.consolidation import original, promotions
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.stores.sql.rows import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.values import from_micros, now, to_json, to_micros
-from mnemic.types import (
-    Candidates,
-    Emotion,
-    Event,
-    GivenContext,
-    KeepContexts,
-    KeepQuestions,
-    Kind,
-    MemoryRecord,
-    Question,
-    RecalledHit,
-    Receipt,
-)
 
 # Memories with a lifetime or an end are left out: they never become long-term. The value of a key is
 # merged with none: it would leave its key, or take what is said of another. A preference of an early version has no key.
@@ -49,27 +37,27 @@ _COLUMNS: Mapping[str, type[np.generic]] = {
 """The columns that the query selects."""
 
 
-def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
+def _read(db: Connection, user_id: int, docs: Sequence[int] | None = None) -> types.Candidates:
     """The live memories of a user, optionally restricted to some docs."""
-    has_key, values = db.dialect.has_key(user, "m", "preference")
+    has_key, values = db.dialect.has_key(user_id, "m", "preference")
     sql = _CANDIDATES.format(has_key)
-    bound = [*values, user]
+    bound = [*values, user_id]
     if docs is not None:
         sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, docs]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
-    found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, len(_COLUMNS)).T
-    return Candidates(**{name: found[at].astype(kind) for at, (name, kind) in enumerate(_COLUMNS.items())})
+    columns = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, len(_COLUMNS)).T
+    return types.Candidates(**{name: columns[i].astype(kind) for i, (name, kind) in enumerate(_COLUMNS.items())})
 
 
-def _select(held: Candidates, rows: NDArray[Any]) -> Candidates:
-    return Candidates(**{column.name: getattr(held, column.name)[rows] for column in fields(Candidates)})
+def _select(candidates: types.Candidates, rows: NDArray[Any]) -> types.Candidates:
+    return types.Candidates(**{c.name: getattr(candidates, c.name)[rows] for c in fields(types.Candidates)})
 
 
-def _merge(first: Candidates, second: Candidates) -> Candidates:
+def _merge(first: types.Candidates, second: types.Candidates) -> types.Candidates:
     """The union, ascending by doc."""
     order = np.argsort(np.append(first.doc, second.doc), kind="stable")
-    return Candidates(
-        **{c.name: np.append(getattr(first, c.name), getattr(second, c.name))[order] for c in fields(Candidates)}
+    return types.Candidates(
+        **{c.name: np.append(getattr(first, c.name), getattr(second, c.name))[order] for c in fields(types.Candidates)}
     )
 
 
@@ -77,21 +65,21 @@ def _merge(first: Candidates, second: Candidates) -> Candidates:
 class _Snapshot:
     """The live memories of a user at an event and at a time (microseconds since 1970) for accesses."""
 
-    user: int
+    user_id: int
     event: int
     moment: int
-    found: Candidates
+    candidates: types.Candidates
 
 
-def _refresh(db: Connection, held: _Snapshot, moment: int) -> _Snapshot:
+def _refresh(db: Connection, snapshot: _Snapshot, moment: int) -> _Snapshot:
     """The snapshot with the changes and accesses since."""
-    event, changed, *_ = queries.changed(db, held.user, held.event)
-    docs = {*changed, *queries.used_docs(db, held.user, held.moment)}
+    event, changed, *_ = queries.changes_since(db, snapshot.user_id, snapshot.event)
+    docs = {*changed, *queries.used_docs(db, snapshot.user_id, snapshot.moment)}
     if not docs:
-        return _Snapshot(held.user, event, moment, held.found)
-    fresh = _read(db, held.user, sorted(docs))
-    kept = ~np.isin(held.found.doc, np.fromiter(docs, np.int64, len(docs)))
-    return _Snapshot(held.user, event, moment, _merge(_select(held.found, kept), fresh))
+        return _Snapshot(snapshot.user_id, event, moment, snapshot.candidates)
+    updated = _read(db, snapshot.user_id, sorted(docs))
+    unchanged = ~np.isin(snapshot.candidates.doc, np.fromiter(docs, np.int64, len(docs)))
+    return _Snapshot(snapshot.user_id, event, moment, _merge(_select(snapshot.candidates, unchanged), updated))
 
 
 # All ancestors of live memories, through archived members too: a representative relies on the evidence of its members.
@@ -102,62 +90,58 @@ _CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN m
 _VALID = NOT_ENDED.format(now="?2")
 
 
-def keep_questions(t: Transaction, change: KeepQuestions) -> Receipt:
+def keep_questions(t: Transaction, change: types.KeepQuestions) -> types.Receipt:
     """Add questions to the last ones of a user; nothing follows them, so they leave no event."""
-    for asked in change.asked:
-        mood = (asked.mood.valence, asked.mood.arousal) if asked.mood else (None, None)
-        where = (asked.project, asked.session)
-        again = """DELETE FROM questions WHERE user_id = ? AND text = ? AND project IS NOT DISTINCT FROM ?
+    for question in change.asked:
+        mood = (question.mood.valence, question.mood.arousal) if question.mood else (None, None)
+        level = (question.project, question.session)
+        sql = """DELETE FROM questions WHERE user_id = ? AND text = ? AND project IS NOT DISTINCT FROM ?
             AND session IS NOT DISTINCT FROM ?"""
-        t.db.execute(again, (t.user, asked.text, *where))
-        row = (t.user, to_micros(asked.asked_at), asked.text, *where, *mood)
+        t.db.execute(sql, (t.user_id, question.text, *level))
+        row = (t.user_id, to_micros(question.asked_at), question.text, *level, *mood)
         t.db.execute(f"INSERT INTO questions({_QUESTION}) VALUES(?, ?, ?, ?, ?, ?, ?)", row)
-    return _last_kept(t, "questions", change.most)
+    return _trim(t, "questions", change.most)
 
 
-def keep_contexts(t: Transaction, change: KeepContexts) -> Receipt:
+def keep_contexts(t: Transaction, change: types.KeepContexts) -> types.Receipt:
     """Add contexts to the last ones of a user; as for questions, nothing follows them.
 
     One that was asked for before something was erased is dropped: its text may have it.
     """
-    for given in change.given:
-        if _is_outdated(t, given):
+    for context in change.given:
+        if _is_outdated(t, context):
             continue
-        row = (t.user, to_micros(given.given_at), given.project, given.session, to_json(_data(given)))
+        data = {name: value for name, value in asdict(context).items() if name not in _CONTEXT_COLUMNS}
+        row = (t.user_id, to_micros(context.given_at), context.project, context.session, to_json(data))
         t.db.execute("INSERT INTO contexts(user_id, at, project, session, data) VALUES(?, ?, ?, ?, ?)", row)
-    return _last_kept(t, "contexts", change.most)
+    return _trim(t, "contexts", change.most)
 
 
-def _last_kept(t: Transaction, table: str, most: int) -> Receipt:
+def _trim(t: Transaction, table: str, most: int) -> types.Receipt:
     """Delete all but the last rows of a user."""
-    older = f"""DELETE FROM {table} WHERE user_id = ?1 AND number NOT IN
+    sql = f"""DELETE FROM {table} WHERE user_id = ?1 AND number NOT IN
         (SELECT number FROM {table} WHERE user_id = ?1 ORDER BY number DESC LIMIT ?2)"""
-    t.db.execute(older, (t.user, most))
-    return Receipt(id="", outcome="stored")
+    t.db.execute(sql, (t.user_id, most))
+    return types.Receipt(id="", outcome="stored")
 
 
-def _is_outdated(t: Transaction, given: GivenContext) -> bool:
+def _is_outdated(t: Transaction, context: types.GivenContext) -> bool:
     """Whether something of the user was erased since a context was asked for."""
-    erased = "SELECT 1 FROM events WHERE user_id = ? AND operation = 'erase' AND at >= ? LIMIT 1"
-    if t.db.execute(erased, (t.user, to_micros(given.given_at))).fetchone():
+    sql = "SELECT 1 FROM events WHERE user_id = ? AND operation = 'erase' AND at >= ? LIMIT 1"
+    if t.db.execute(sql, (t.user_id, to_micros(context.given_at))).fetchone():
         return True
-    ids = sorted({hit.id for hit in given.hits})
-    (known,) = t.db.execute(
-        f"SELECT count(*) FROM records WHERE user_id = ? AND id IN {AMONG}", (t.user, ids)
+    ids = sorted({hit.id for hit in context.hits})
+    (count,) = t.db.execute(
+        f"SELECT count(*) FROM records WHERE user_id = ? AND id IN {AMONG}", (t.user_id, ids)
     ).fetchone()
-    return known < len(ids)
+    return count < len(ids)
 
 
-def _data(given: GivenContext) -> dict[str, Any]:
-    """The fields of a context that have no column."""
-    return {name: value for name, value in asdict(given).items() if name not in _CONTEXT_COLUMNS}
-
-
-def _context(number: int, at: int, project: str | None, session: str | None, data: str) -> GivenContext:
+def _context(number: int, moment: int, project: str | None, session: str | None, data: str) -> types.GivenContext:
     """A context from its row."""
-    kept: dict[str, Any] = json.loads(data)
-    kept["hits"] = tuple(RecalledHit(**hit) for hit in kept["hits"])
-    return GivenContext(**kept, number=number, given_at=from_micros(at), project=project, session=session)
+    values: dict[str, Any] = json.loads(data)
+    values["hits"] = tuple(types.RecalledHit(**hit) for hit in values["hits"])
+    return types.GivenContext(**values, number=number, given_at=from_micros(moment), project=project, session=session)
 
 
 _CONTEXT_COLUMNS = ("number", "given_at", "project", "session")
@@ -170,25 +154,25 @@ class Lifecycle(Reader[Database]):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._lock = process_lock()
-        self._held: _Snapshot | None = None  # of the user consolidated last
+        self._cached: _Snapshot | None = None  # of the user consolidated last
 
-    def candidates(self, user: str, before: int) -> Candidates:
+    def candidates(self, user: str, before: int) -> types.Candidates:
         """The live memories created until ``before`` (microseconds since 1970), ascending by doc."""
-        with self._snapshot(user) as (db, number), self._lock:
-            moment, held = to_micros(now()), self._held
-            if held is None or held.user != number:
-                held = _Snapshot(number, queries.last_event(db, number), moment, _read(db, number))
+        with self._snapshot(user) as (db, user_id), self._lock:
+            moment, snapshot = to_micros(now()), self._cached
+            if snapshot is None or snapshot.user_id != user_id:
+                snapshot = _Snapshot(user_id, queries.last_event(db, user_id), moment, _read(db, user_id))
             else:
-                held = _refresh(db, held, moment)
-            self._held = held
-        old = held.found.created_at <= before
-        return held.found if old.all() else _select(held.found, old)
+                snapshot = _refresh(db, snapshot, moment)
+            self._cached = snapshot
+        mask = snapshot.candidates.created_at <= before
+        return snapshot.candidates if mask.all() else _select(snapshot.candidates, mask)
 
-    def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
+    def previous_texts(self, user: str, consolidation: str) -> list[types.MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""
-        with self._snapshot(user) as (db, number):
-            found = promotions(db, number, "AND c.id = ? AND c.undone_at IS NULL", (consolidation,))
-            return [before for held in found if (before := original(db, [held]))]
+        with self._snapshot(user) as (db, user_id):
+            promoted = promotions(db, user_id, "AND c.id = ? AND c.undone_at IS NULL", (consolidation,))
+            return [previous for promotion in promoted if (previous := original(db, [promotion]))]
 
     def quarantined(self, user: str) -> list[str]:
         """Ids of the quarantined records, oldest first."""
@@ -203,39 +187,39 @@ class Lifecycle(Reader[Database]):
         self,
         user: str,
         *,
-        kinds: Sequence[Kind],
+        kinds: Sequence[types.Kind],
         operations: Sequence[str] | None = None,
         before: int = ALL,
         limit: int | None,
-    ) -> tuple[Event, ...]:
+    ) -> tuple[types.Event, ...]:
         """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
         where = f"""sequence < ? AND (operation = 'erase' OR
             EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG}))"""
         last, most = "ORDER BY sequence DESC LIMIT ?", ALL if limit is None else limit
-        with self._snapshot(user) as (db, number):
+        with self._snapshot(user) as (db, user_id):
             values = (before, kinds)
             if operations is None:
-                return events(db, number, f"{where} {last}", (*values, most))
+                return events(db, user_id, f"{where} {last}", (*values, most))
             # one by one: each is read in the order of its index
-            found = [
+            selected = [
                 event
                 for operation in dict.fromkeys(operations)
-                for event in events(db, number, f"operation = ? AND {where} {last}", (operation, *values, most))
+                for event in events(db, user_id, f"operation = ? AND {where} {last}", (operation, *values, most))
             ]
-            return tuple(sorted(found, key=lambda event: -event.sequence)[:most])
+            return tuple(sorted(selected, key=lambda event: -event.sequence)[:most])
 
-    def questions(self, user: str) -> list[Question]:
+    def questions(self, user: str) -> list[types.Question]:
         """The questions that are kept of a user, the last first."""
         sql = f"SELECT {_QUESTION} FROM questions WHERE user_id = ? ORDER BY number DESC"
         return [
-            Question(
-                text=text, asked_at=from_micros(at), project=project, session=session,
-                mood=None if valence is None else Emotion(valence=valence, arousal=arousal),
+            types.Question(
+                text=text, asked_at=from_micros(moment), project=project, session=session,
+                mood=None if valence is None else types.Emotion(valence=valence, arousal=arousal),
             )
-            for _, at, text, project, session, valence, arousal in self._rows(user, sql)
+            for _, moment, text, project, session, valence, arousal in self._rows(user, sql)
         ]  # fmt: skip
 
-    def contexts(self, user: str) -> list[GivenContext]:
+    def contexts(self, user: str) -> list[types.GivenContext]:
         """The contexts that are kept of a user, the last first."""
         sql = "SELECT number, at, project, session, data FROM contexts WHERE user_id = ? ORDER BY number DESC"
         return [_context(*row) for row in self._rows(user, sql)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -19,13 +20,9 @@ from mnemic.text.sentences import sentences
 from mnemic.text.values import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
-    Emotion,
     Episode,
     Event,
-    Graph,
     Kind,
-    Link,
-    LinkType,
     MemoryRecord,
     Message,
     RecordFilter,
@@ -62,14 +59,14 @@ class Reader(Generic[D]):
     def user(self, name: str) -> int | None:
         """The number of a user; None if nothing is stored for it."""
         with self._db.read() as db:
-            number = number_of(db, name)
-            return None if number == NOBODY else number
+            user_id = user_id_of(db, name)
+            return None if user_id == NOBODY else user_id
 
     @contextmanager
-    def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
+    def _snapshot(self, name: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""
         with self._db.read() as db, db:
-            yield db, number_of(db, user)
+            yield db, user_id_of(db, name)
 
     def _all(self, sql: str, *values: object) -> list[Any]:
         """The rows of one query."""
@@ -79,8 +76,8 @@ class Reader(Generic[D]):
     def _rows(self, user: str | int, sql: str, *values: object) -> list[Any]:
         """The rows of one query; its first value is the number of the user, here given by name or number."""
         with self._db.read() as db:
-            number = user if isinstance(user, int) else number_of(db, user)
-            return db.execute(sql, (number, *values)).fetchall()
+            user_id = user if isinstance(user, int) else user_id_of(db, user)
+            return db.execute(sql, (user_id, *values)).fetchall()
 
     def _column(self, user: str | int, sql: str, *values: object) -> list[Any]:
         """The values of a query for one column."""
@@ -88,22 +85,22 @@ class Reader(Generic[D]):
 
     def _select(self, user: str, view: Table, rest: str, *values: object) -> list[Any]:
         """The records of a view; ``rest`` is the SQL after FROM, whose first value is the number of the user."""
-        with self._snapshot(user) as (db, number):
-            return _values(db, rows.select(db, view, rest, (number, *values)))
+        with self._snapshot(user) as (db, user_id):
+            return records_of(db, rows.select(db, view, rest, (user_id, *values)))
 
     def _by_time(self, user: str, view: Table, filters: RecordFilter, limit: int | None, *, newest: bool) -> list[Any]:
         """Messages or episodes by the time they were said or began, oldest first; ``newest``: the limit keeps the last."""
         direction = "DESC" if newest else "ASC"
         with self._db.read() as db, nullcontext() if view is MESSAGES else db:  # messages are one query
-            where, values = filtered(db.dialect, number_of(db, user), view, filters)
+            where, values = filter_clause(db.dialect, user_id_of(db, user), view, filters)
             rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
             names = rows.MESSAGE if view is MESSAGES else ()
-            found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
-            found = found[::-1] if newest else found
-            return [*map(rows.message_from, found)] if view is MESSAGES else _values(db, found)
+            selected = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
+            selected = selected[::-1] if newest else selected
+            return [*map(rows.message_from, selected)] if view is MESSAGES else records_of(db, selected)
 
 
-def number_of(db: Connection, name: str) -> int:
+def user_id_of(db: Connection, name: str) -> int:
     """The number of a user, or ``NOBODY``."""
     row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else NOBODY
@@ -121,16 +118,16 @@ class Header(dict[str, Any]):
 
 def header(db: Connection) -> Header:
     """The header of the record, with model and dimension once there are vectors."""
-    held = Header(db.execute("SELECT key, value FROM header").fetchall())
-    if "dimension" in held:
-        held["dimension"] = int(held["dimension"])
-    return held
+    entries = Header(db.execute("SELECT key, value FROM header").fetchall())
+    if "dimension" in entries:
+        entries["dimension"] = int(entries["dimension"])
+    return entries
 
 
 def model_of(db: Connection) -> Model | None:
     """The embedder of the stored vectors and their dimension; None without vectors."""
-    held = header(db)
-    return Model(str(held["model"]), held["dimension"]) if "model" in held or "dimension" in held else None
+    entries = header(db)
+    return Model(str(entries["model"]), entries["dimension"]) if "model" in entries or "dimension" in entries else None
 
 
 def size(db: Connection) -> int:
@@ -138,11 +135,11 @@ def size(db: Connection) -> int:
     return int(db.execute(db.dialect.size).fetchone()[0])
 
 
-def last_event(db: Connection, user: int) -> int:
+def last_event(db: Connection, user_id: int) -> int:
     """The newest event of a user (0: none); events of user 0 concern all users."""
     sql = "SELECT (SELECT max(sequence) FROM events WHERE user_id = ?), (SELECT max(sequence) FROM events WHERE user_id = 0)"
-    own, everybody = db.execute(sql, (user,)).fetchone()
-    return max(own or 0, everybody or 0)
+    last, last_shared = db.execute(sql, (user_id,)).fetchone()
+    return max(last or 0, last_shared or 0)
 
 
 # Caches
@@ -153,30 +150,30 @@ _KEEP_TEXT = frozenset(
 )
 
 
-def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[int], bool]:
+def changes_since(db: Connection, user_id: int, after: int) -> tuple[int, list[int], set[int], bool]:
     """Changes to a user's records since an event.
 
     Returns:
         The last event, the changed docs, those of them with an unchanged text, and whether all vectors were recomputed.
     """
-    found = db.execute(
+    events = db.execute(
         "SELECT sequence, doc, operation FROM events WHERE user_id IN (?, 0) AND sequence > ? ORDER BY sequence",
-        (user, after),
+        (user_id, after),
     ).fetchall()
-    last = found[-1][0] if found else after
-    docs = {doc for _, doc, _ in found if doc is not None}
-    kept = docs - {doc for _, doc, operation in found if operation not in _KEEP_TEXT}
-    return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
+    last = events[-1][0] if events else after
+    docs = {doc for _, doc, _ in events if doc is not None}
+    unchanged = docs - {doc for _, doc, operation in events if operation not in _KEEP_TEXT}
+    return last, sorted(docs), unchanged, any(op == "reembed" for *_, op in events)
 
 
 LATE = 60_000_000
 """Microseconds by which a use may be recorded late; a writer delays it by at most half of that."""
 
 
-def used_docs(db: Connection, user: int, since: int) -> list[int]:
+def used_docs(db: Connection, user_id: int, since: int) -> list[int]:
     """The docs of the memories of a user with uses recorded since a moment (microseconds since 1970)."""
     sql = "SELECT doc FROM access WHERE last_at >= ? AND user_id = ?"
-    return [doc for (doc,) in db.execute(sql, (since - LATE, user))]
+    return [doc for (doc,) in db.execute(sql, (since - LATE, user_id))]
 
 
 _ROWS = f"""SELECT {", ".join(rows.CATALOG.values())}, told FROM records LEFT JOIN {USED} AS used ON used_doc = doc
@@ -191,12 +188,12 @@ _VALIDITY = f"""SELECT doc, coalesce(valid_at, said_at, created_at),
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 
-def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
+def _delta_rows(db: Connection, select: str, user_id: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
     """Rows with a doc above ``after``, and those of ``docs``."""
-    yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
+    yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user_id, after))
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN {AMONG}"
-        yield db.execute(sql, (user, after, docs))
+        yield db.execute(sql, (user_id, after, docs))
 
 
 # Records
@@ -206,10 +203,8 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     """Kind and id of the sources of each doc, messages oldest first."""
     sql = f"""SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent WHERE l.child IN {AMONG}
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
-    found: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (docs,)) if docs else ():
-        found.setdefault(child, []).append((kind, parent))
-    return found
+    selected = db.execute(sql, (docs,)) if docs else ()
+    return rows.group_values((child, (kind, parent)) for child, kind, parent in selected)
 
 
 def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
@@ -218,51 +213,51 @@ def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
         (SELECT json_group_array(id) FROM records WHERE {LIVE}
             AND doc IN (SELECT source FROM links WHERE target = m.doc AND type = 'supersedes'))
         FROM memories m LEFT JOIN access a ON a.doc = m.doc WHERE m.doc IN {AMONG}"""
-    found = db.execute(sql, (to_micros(now()), docs)) if docs else ()
+    selected = db.execute(sql, (to_micros(now()), docs)) if docs else ()
     return {
         doc: rows.Standing(count, last_at, importance, tuple(sorted(json.loads(successors))))
-        for doc, count, last_at, importance, successors in found
+        for doc, count, last_at, importance, successors in selected
     }
 
 
-def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
+def records_of(db: Connection, selected: Sequence[rows.Row]) -> list[Any]:
     """Records built from rows, with their lineage and standing."""
-    sources = _sources(db, [row["doc"] for row in found if row["kind"] != "message"])
-    standings = _standings(db, [row["doc"] for row in found if row["kind"] == "memory"])
-    return [rows.record_from(row, sources.get(row["doc"], ()), standings.get(row["doc"])) for row in found]
+    sources = _sources(db, [row["doc"] for row in selected if row["kind"] != "message"])
+    standings = _standings(db, [row["doc"] for row in selected if row["kind"] == "memory"])
+    return [rows.record_from(row, sources.get(row["doc"], ()), standings.get(row["doc"])) for row in selected]
 
 
-def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+def fetch(db: Connection, user_id: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     where = f"WHERE user_id = ? AND doc IN {AMONG}"
-    return stored(db, rows.select(db, RECORDS, where, (user, [int(doc) for doc in docs])))
+    return stored_records(db, rows.select(db, RECORDS, where, (user_id, [int(doc) for doc in docs])))
 
 
-def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
+def stored_records(db: Connection, selected: Sequence[rows.Row]) -> dict[int, Stored]:
     """The records of whole rows, by doc."""
     return {
         row["doc"]: Stored(
             kind=row["kind"], value=value, status=rows.public_status(row["status"]), project=row["project"],
             episode=0 if row["waits"] == 0 and row["episode"] is None else row["episode"],
         )
-        for row, value in zip(found, _values(db, found), strict=True)
+        for row, value in zip(selected, records_of(db, selected), strict=True)
     }  # fmt: skip
 
 
-def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
+def docs_of(db: Connection, user_id: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
     """The docs of the ids that exist for this user."""
     sql = f"SELECT id, doc FROM records WHERE user_id = ? AND id IN {AMONG}"
-    found = db.execute(f"{sql} AND kind = ?", (user, ids, kind)) if kind else db.execute(sql, (user, ids))
-    return dict(found.fetchall())
+    cursor = db.execute(f"{sql} AND kind = ?", (user_id, ids, kind)) if kind else db.execute(sql, (user_id, ids))
+    return dict(cursor.fetchall())
 
 
-def _located(db: Connection, user: int, id: str) -> int:
+def _doc_of(db: Connection, user_id: int, id: str) -> int:
     """The doc of an id.
 
     Raises:
         NotFound: this user has no such record.
     """
-    row = db.execute("SELECT doc FROM records WHERE user_id = ? AND id = ?", (user, id)).fetchone()
+    row = db.execute("SELECT doc FROM records WHERE user_id = ? AND id = ?", (user_id, id)).fetchone()
     if row is None:
         raise NotFound(f"This user has no record with the id {id!r}.")
     return row[0]
@@ -272,73 +267,73 @@ Condition: TypeAlias = tuple[str, str, Sequence[object]]
 """The column a condition needs, its SQL, and the values it binds."""
 
 
-def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordFilter) -> list[Condition]:
+def _stored_conditions(dialect: Dialect, user_id: int, table: str, filters: RecordFilter) -> list[Condition]:
     """The filters that the catalog does not hold; keys and values are always bound."""
-    found: list[Condition] = [
-        ("metadata", *dialect.has_metadata(user, table, key, wanted))
-        for key, wanted in (filters.metadata or {}).items()
+    conditions: list[Condition] = [
+        ("metadata", *dialect.has_metadata(user_id, table, key, value))
+        for key, value in (filters.metadata or {}).items()
     ]
     if filters.tags is not None:
-        found.insert(0, ("tags", *dialect.has_tags(user, table, filters.tags)))
+        conditions.insert(0, ("tags", *dialect.has_tags(user_id, table, filters.tags)))
     if filters.tags is not None or filters.category is not None or filters.min_importance is not None:
-        found.append(("kind", "kind = 'memory'", ()))  # others have none: a smaller index is read
+        conditions.append(("kind", "kind = 'memory'", ()))  # others have none: a smaller index is read
     if filters.min_importance is not None:
         least = filters.min_importance
         salient = (least - MOST_BOOST) / (1 - MOST_BOOST) - 1e-9  # what has less cannot reach it: no use is looked up
         sql = f"(pinned = 1 OR salience >= ?) AND {importance_sql(table)} >= ?"
-        found.append(("importance", sql, (salient, to_micros(now()), least)))
+        conditions.append(("importance", sql, (salient, to_micros(now()), least)))
     if filters.category is not None:
-        found.append(_among("category", filters.category))
+        conditions.append(_membership("category", filters.category))
     if "quarantined" in (filters.status or ()):  # archived in the catalog
-        found.append(_among("status", filters.status or ()))
-    return found + _compared(
+        conditions.append(_membership("status", filters.status or ()))
+    return conditions + _comparisons(
         ("trust", ">=", filters.min_trust), ("speaker", "=", filters.speaker),
     )  # fmt: skip
 
 
-def _compared(*wanted: tuple[str, str, object]) -> list[Condition]:
+def _comparisons(*comparisons: tuple[str, str, object]) -> list[Condition]:
     """Comparisons of a column with a value; those with None do not count."""
-    return [(name, f"{name} {sign} ?", (value,)) for name, sign, value in wanted if value is not None]
+    return [(name, f"{name} {sign} ?", (value,)) for name, sign, value in comparisons if value is not None]
 
 
-def _among(column: str, values: Sequence[str], negation: str = "") -> Condition:
+def _membership(column: str, values: Sequence[str], negation: str = "") -> Condition:
     return (column, f"{negation}({column} IN {AMONG})", (values,))
 
 
-def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] | None = None) -> tuple[str, list[Any]]:
+def _where_clause(conditions: Sequence[Condition], user_id: int, columns: Collection[str]) -> tuple[str, list[Any]]:
     """The clause of some conditions and its values; a condition on a column that the view lacks matches nothing."""
-    if columns is not None and any(name not in columns for name, *_ in conditions):
-        return "WHERE user_id = ? AND 1 = 0", [user]
+    if any(name not in columns for name, *_ in conditions):
+        return "WHERE user_id = ? AND 1 = 0", [user_id]
     clauses = ["user_id = ?", *(sql for _, sql, _ in conditions)]
-    return f"WHERE {' AND '.join(clauses)}", [user, *(value for *_, bound in conditions for value in bound)]
+    return f"WHERE {' AND '.join(clauses)}", [user_id, *(value for *_, bound in conditions for value in bound)]
 
 
-def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
+def _reach_conditions(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     """Reach, session and project as SQL; ``Catalog.mask`` is the same in arrays."""
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     if filters.reach == "session":
-        found.append(("session", "session IS NOT DISTINCT FROM ?", (filters.session,)))
+        conditions.append(("session", "session IS NOT DISTINCT FROM ?", (filters.session,)))
     elif memories:
-        found.append(("session", "(session IS NULL OR session IS NOT DISTINCT FROM ?)", (filters.session,)))
+        conditions.append(("session", "(session IS NULL OR session IS NOT DISTINCT FROM ?)", (filters.session,)))
     if filters.reach == "project":
-        found.append(("project", "project IS NOT DISTINCT FROM ?", (filters.project,)))
+        conditions.append(("project", "project IS NOT DISTINCT FROM ?", (filters.project,)))
     elif filters.reach != "user" and filters.project is not None:
-        found.append(("project", "(project IS NULL OR project = ?)", (filters.project,)))
-    return found
+        conditions.append(("project", "(project IS NULL OR project = ?)", (filters.project,)))
+    return conditions
 
 
-def filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
+def filter_clause(dialect: Dialect, user_id: int, view: Table, filters: RecordFilter) -> tuple[str, list[Any]]:
     """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
     time = "coalesce(said_at, created_at)" if memories else "said_at"
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     if "archived" in statuses:
         statuses = (*statuses, "quarantined")
-    found = [
-        *_reach(filters, memories=memories),
-        *_stored_conditions(dialect, user, view.name, filters),
-        _among("status", statuses),
-        *_compared(
+    conditions = [
+        *_reach_conditions(filters, memories=memories),
+        *_stored_conditions(dialect, user_id, view.name, filters),
+        _membership("status", statuses),
+        *_comparisons(
             ("session", "=", filters.in_session), ("role", "=", filters.role),
             ("said_at", "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
         ),
@@ -349,42 +344,48 @@ def filtered(dialect: Dialect, user: int, view: Table, filters: RecordFilter) ->
         ),
     ]  # fmt: skip
     if filters.types is not None:
-        found.append(_among("type", filters.types))
+        conditions.append(_membership("type", filters.types))
     if filters.exclude:
-        found.append(_among("id", filters.exclude, "NOT "))
+        conditions.append(_membership("id", filters.exclude, "NOT "))
     if memories:
-        found.append(("valid_at", *_valid_then(filters)))
-    return _where(found, user, view.names)
+        conditions.append(("valid_at", *_validity_condition(filters)))
+    return _where_clause(conditions, user_id, view.names)
 
 
-def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
+def _validity_condition(filters: RecordFilter) -> tuple[str, list[object]]:
     """Valid time and transaction time as SQL; ``Validity.hidden`` is the same in arrays.
 
     The unary plus keeps the planner from an index on a bound that nearly all rows satisfy.
     """
     if filters.expired:
         return "1 = 1", []
-    known = LATEST if filters.known_at is None else filters.known_at
+    known_at = LATEST if filters.known_at is None else filters.known_at
     current = "(expired_at IS NULL OR expired_at > ?)"
     until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
         WHEN invalid_at <= delete_after OR delete_after IS NULL THEN coalesce(invalid_at, {LATEST})
         ELSE delete_after END)"""
     if filters.at is None:
-        today = to_micros(now()) if filters.known_at is None else known
-        begun = "(valid_at IS NULL OR +valid_at <= ?)"
-        return f"+created_at <= ? AND {current} AND {until} > ? AND {begun}", [known, known, known, today, today]
-    true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
+        today = to_micros(now()) if filters.known_at is None else known_at
+        has_begun = "(valid_at IS NULL OR +valid_at <= ?)"
+        return f"+created_at <= ? AND {current} AND {until} > ? AND {has_begun}", [
+            known_at,
+            known_at,
+            known_at,
+            today,
+            today,
+        ]
+    holds_at = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
-        f"+created_at <= ? AND {true} AND ({current} OR {until} < {LATEST})",
-        [known, filters.at, filters.at, known, known, known],
+        f"+created_at <= ? AND {holds_at} AND ({current} OR {until} < {LATEST})",
+        [known_at, filters.at, filters.at, known_at, known_at, known_at],
     )
 
 
-def events(db: Connection, user: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
+def events(db: Connection, user_id: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
     """Events of a user, each with the content of its version; ``where`` selects and orders them."""
     sql = f"SELECT sequence, at, operation, id, version, detail, doc FROM events WHERE user_id = ? AND {where}"
-    found = db.execute(sql, (user, *values)).fetchall()
-    docs = sorted({row[-1] for row in found})
+    selected = db.execute(sql, (user_id, *values)).fetchall()
+    docs = sorted({row[-1] for row in selected})
     content: dict[tuple[int, int], str] = {}
     for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE doc IN {AMONG}", (docs,)):
         content[doc, version] = text
@@ -395,7 +396,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
             sequence=sequence, at=from_micros(at), operation=operation, id=id_ or "", version=version,
             content=content.get((doc, version)), detail=json.loads(detail),
         )
-        for sequence, at, operation, id_, version, detail, doc in found
+        for sequence, at, operation, id_, version, detail, doc in selected
     )  # fmt: skip
 
 
@@ -407,58 +408,62 @@ LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
 class Records(Reader[D]):
     """Queries on records of all kinds."""
 
-    def last_event(self, user: int) -> int:
+    def last_event(self, user_id: int) -> int:
         """The newest event that concerns a user; a cache at this event is current."""
         with self._db.read() as db:
-            return last_event(db, user)
+            return last_event(db, user_id)
 
-    def catalog(self, user: int, *, after: int, event: int, used_since: int = 0, vectors: bool = True) -> CatalogDelta:
+    def catalog(
+        self, user_id: int, *, after: int, event: int, used_since: int = 0, vectors: bool = True
+    ) -> CatalogDelta:
         """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache).
 
         ``used_since`` is the moment of the last update, in microseconds since 1970.
         """
         with self._db.read() as db, db:
-            moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
+            moment, last = to_micros(now()), last_event(db, user_id)
+            touched, unchanged, reembedded = list[int](), set[int](), False
             if event >= 0:
-                last, docs, kept, reembedded = changed(db, user, event)
-                used = set(used_docs(db, user, used_since)) - set(docs)
-                kept |= used
+                last, docs, unchanged, reembedded = changes_since(db, user_id, event)
+                used = set(used_docs(db, user_id, used_since)) - set(docs)
+                unchanged |= used
                 touched = sorted(doc for doc in (*docs, *used) if doc <= after)
-            held = header(db)
-            columns = rows.catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
-            found = None
+            entries = header(db)
+            columns = rows.catalog_columns(_delta_rows(db, _ROWS, user_id, after, touched))
+            matrix = None
             if vectors:  # their number is at most that of the rows, unless all were recomputed
-                moved = [doc for doc in touched if doc not in kept]
-                selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
-                found = rows.vector_matrix(selected, len(columns) if columns else 0)
+                changed_docs = [doc for doc in touched if doc not in unchanged]
+                selected = _delta_rows(db, _VECTORS, user_id, -1 if reembedded else after, changed_docs)
+                matrix = rows.vector_matrix(selected, len(columns) if columns else 0)
             return CatalogDelta(
-                event=last, moment=moment, rows=columns, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
-                model=held.get("model"), dimension=held.get("dimension"),
-                validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
+                event=last, moment=moment, rows=columns, vectors=matrix, touched=touched, kept=unchanged, reembedded=reembedded,
+                model=entries.get("model"), dimension=entries.get("dimension"),
+                validity=[row for part in _delta_rows(db, _VALIDITY, user_id, after, touched) for row in part.fetchall()],
             )  # fmt: skip
 
-    def postings(self, user: int, term: str) -> list[int]:
+    def postings(self, user_id: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         with self._db.read() as db:
-            return db.dialect.postings(db, user, term)
+            return db.dialect.postings(db, user_id, term)
 
-    def matching(self, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
+    def matching(self, user_id: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
         """Docs, or those among ``docs``, that match the filters which the catalog does not hold, such as tags; in no order."""
         with self._db.read() as db:
-            where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
+            conditions = _stored_conditions(db.dialect, user_id, RECORDS.name, filters)
+            where, values = _where_clause(conditions, user_id, RECORDS.names)
             if docs is not None:
                 where, values = f"{where} AND doc IN {AMONG}", [*values, docs]
             return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where}", values)]
 
-    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+    def fetch(self, user_id: int, docs: Sequence[int]) -> dict[int, Stored]:
         """The records of docs, by doc; missing ones are left out."""
         with self._db.read() as db:
-            return fetch(db, user, docs)
+            return fetch(db, user_id, docs)
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
         with self._db.read() as db:
-            return docs_of(db, number_of(db, user), ids, kind)
+            return docs_of(db, user_id_of(db, user), ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
@@ -466,20 +471,20 @@ class Records(Reader[D]):
         Raises:
             NotFound: this user has no such record.
         """
-        with self._snapshot(user) as (db, number):
-            doc = _located(db, number, id)
-            return fetch(db, number, [doc])[doc]
+        with self._snapshot(user) as (db, user_id):
+            doc = _doc_of(db, user_id, id)
+            return fetch(db, user_id, [doc])[doc]
 
     def list_memories(
         self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
     ) -> tuple[MemoryRecord, ...]:
         """Memories by the time they were created, ``newest`` or ``oldest`` first."""
         direction = "DESC" if order == "newest" else "ASC"
-        with self._snapshot(user) as (db, number):
-            where, values = filtered(db.dialect, number, MEMORIES, filters)
+        with self._snapshot(user) as (db, user_id):
+            where, values = filter_clause(db.dialect, user_id, MEMORIES, filters)
             rest = f"{where} ORDER BY created_at {direction}, doc {direction} LIMIT ? OFFSET ?"
-            found = rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset))
-            return tuple(_values(db, found))
+            selected = rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset))
+            return tuple(records_of(db, selected))
 
     def list_messages(
         self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
@@ -493,8 +498,8 @@ class Records(Reader[D]):
         Raises:
             NotFound: this user has no such record.
         """
-        with self._snapshot(user) as (db, number):
-            return events(db, number, "doc = ? ORDER BY sequence", (_located(db, number, id),))
+        with self._snapshot(user) as (db, user_id):
+            return events(db, user_id, "doc = ? ORDER BY sequence", (_doc_of(db, user_id, id),))
 
 
 class Knowledge(Reader[Database]):
@@ -502,35 +507,35 @@ class Knowledge(Reader[Database]):
 
     def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
         """Project, session and number of unprocessed messages by conversation, the longest waiting first."""
-        with self._snapshot(user) as (db, number):
+        with self._snapshot(user) as (db, user_id):
             sql = f"""SELECT project, session, count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
                 GROUP BY project, session ORDER BY min(said_at), min(doc)"""
-            return db.execute(sql, (number,)).fetchall()
+            return db.execute(sql, (user_id,)).fetchall()
 
     def sessions(self, user: str, since: int, until: int) -> list[tuple[str | None, str, int]]:
         """Project, name and time of the last message of the sessions whose last message lies between two times."""
-        with self._snapshot(user) as (db, number):
+        with self._snapshot(user) as (db, user_id):
             sql = f"""SELECT project, session, max(said_at) FROM messages
                 WHERE user_id = ? AND said_at >= ? AND session IS NOT NULL AND {LIVE}
                 GROUP BY project, session HAVING max(said_at) <= ? ORDER BY max(said_at)"""
-            return db.execute(sql, (number, since, until)).fetchall()
+            return db.execute(sql, (user_id, since, until)).fetchall()
 
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first unprocessed messages of a conversation, oldest first, without what is gone of them, with their vectors."""
-        with self._snapshot(user) as (db, number):
+        with self._snapshot(user) as (db, user_id):
             rest = f"WHERE user_id = ? AND {LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
-            found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
-            vectors = text_vectors(db, number, [row["doc"] for row in found])
-            held = [rows.message_from(row) for row in found]
-            told = _holding(db, number, held)
+            selected = rows.select(db, MESSAGES, rest, (user_id, *level, limit), names=rows.MESSAGE)
+            vectors = text_vectors(db, user_id, [row["doc"] for row in selected])
+            messages = [rows.message_from(row) for row in selected]
+            current = current_messages(db, user_id, messages)
             return [
                 Waiting(
                     doc=row["doc"],
-                    message=message if message is whole else _unmarked(message),
+                    message=message if message is original else _without_marks(message),
                     project=row["project"],
                     vector=vectors[row["doc"]].text if row["doc"] in vectors else None,
                 )
-                for row, whole, message in zip(found, held, told, strict=True)
+                for row, original, message in zip(selected, messages, current, strict=True)
             ]
 
     def with_outdated(self, user: str) -> list[Message]:
@@ -545,10 +550,10 @@ class Knowledge(Reader[Database]):
 
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, TextVectors]:
         """Vectors by id; records without valid ones are missing."""
-        with self._snapshot(user) as (db, number):
-            docs = docs_of(db, number, ids)
-            held = text_vectors(db, number, list(docs.values()))
-            return {id_: held[doc] for id_, doc in docs.items() if doc in held}
+        with self._snapshot(user) as (db, user_id):
+            docs = docs_of(db, user_id, ids)
+            vectors = text_vectors(db, user_id, list(docs.values()))
+            return {id_: vectors[doc] for id_, doc in docs.items() if doc in vectors}
 
     def pending(self, user: str, task: str) -> list[str]:
         """Ids of the memories with a pending task, oldest first."""
@@ -581,28 +586,28 @@ class Knowledge(Reader[Database]):
     def duplicates(self, user: str, records: Sequence[MemoryRecord]) -> dict[str, str]:
         """The ids of new memories whose statement a stored one at their level makes already, with the id of that one."""
         today = to_micros(now())
-        with self._snapshot(user) as (db, number):
-            found: dict[str, str] = {}
+        with self._snapshot(user) as (db, user_id):
+            duplicates: dict[str, str] = {}
             for record in records:
                 level, digest = (record.project, record.session), rows.content_hash(record.spoken)
-                same = same_statements(db, number, level, digest, moment_said(record, today), today=today)
-                if same:
-                    found[record.id] = same[0].id
-            return found
+                statements = same_statements(db, user_id, level, digest, moment_said(record, today), today=today)
+                if statements:
+                    duplicates[record.id] = statements[0].id
+            return duplicates
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
         """The live messages of an episode, oldest first, without what was forgotten of them or has ended."""
         rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
-        with self._snapshot(user) as (db, number):
-            selected = rows.select(db, MESSAGES, rest, (number, episode.message_ids), names=rows.MESSAGE)
-            found = {row["id"]: row for row in selected}
-            held = [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
-            return [m for m in _holding(db, number, held) if m.content]
+        with self._snapshot(user) as (db, user_id):
+            selected = rows.select(db, MESSAGES, rest, (user_id, episode.message_ids), names=rows.MESSAGE)
+            by_id = {row["id"]: row for row in selected}
+            messages = [rows.message_from(by_id[id_]) for id_ in episode.message_ids if id_ in by_id]
+            return [m for m in current_messages(db, user_id, messages) if m.content]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id, in the order of the ids; missing ones are left out."""
-        found = {value.id: value for value in self._select(user, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", ids)}
-        return {id_: found[id_] for id_ in dict.fromkeys(ids) if id_ in found}
+        by_id = {value.id: value for value in self._select(user, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", ids)}
+        return {id_: by_id[id_] for id_ in dict.fromkeys(ids) if id_ in by_id}
 
     def texts(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
         """The next records of all users as (doc, id, texts), ascending by doc.
@@ -610,11 +615,9 @@ class Knowledge(Reader[Database]):
         Texts include those of versions, and the reasons of links and events.
         """
         with self._db.read() as db, db:
-            found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
-            related: dict[int, list[Any]] = {}
-            for doc, value in _related_texts(db, [row["doc"] for row in found]):
-                related.setdefault(doc, []).append(value)
-            return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
+            selected = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
+            related = rows.group_values(_related_texts(db, [row["doc"] for row in selected]))
+            return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in selected]
 
 
 class Statement(NamedTuple):
@@ -630,19 +633,16 @@ _SAME = f"""SELECT id, key, trust FROM memories WHERE user_id = ?1 AND coalesce(
 _HOLDING = f"{NOT_ENDED.format(now='?5')} AND (valid_at IS NULL OR valid_at <= ?6)"
 
 
-def same_statements(db: Connection, user: int, level: Level, digest: bytes, at: int, *, today: int) -> list[Statement]:
-    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first."""
-    values = (user, level[0] or "", level[1] or "", digest, at, max(at, today))
-    found = db.execute(f"{_SAME} AND {_HOLDING} ORDER BY doc", values)
-    return [Statement(*row) for row in found.fetchall()]
+def same_statements(
+    db: Connection, user_id: int, level: Level, digest: bytes, moment: int | None, *, today: int
+) -> list[Statement]:
+    """The live memories with the same text at a level that hold at a moment and have begun by today, oldest first.
 
-
-def same_expired(db: Connection, user: int, level: Level, digest: bytes) -> list[Statement]:
-    """The live memories with the same text at a level that have expired, oldest first."""
-    values = (user, level[0] or "", level[1] or "", digest)
-    return [
-        Statement(*row) for row in db.execute(f"{_SAME} AND expired_at IS NOT NULL ORDER BY doc", values).fetchall()
-    ]
+    Without a moment they are those that have expired.
+    """
+    where, moments = ("expired_at IS NOT NULL", ()) if moment is None else (_HOLDING, (moment, max(moment, today)))
+    values = (user_id, level[0] or "", level[1] or "", digest, *moments)
+    return [Statement(*row) for row in db.execute(f"{_SAME} AND {where} ORDER BY doc", values).fetchall()]
 
 
 def moment_said(record: MemoryRecord, today: int) -> int:
@@ -652,23 +652,23 @@ def moment_said(record: MemoryRecord, today: int) -> int:
     return today if record.valid_at is None else max(today, to_micros(record.valid_at))
 
 
-def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+def stored_vectors(db: Connection, user_id: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
     """Stored vectors as (doc, float16 bytes); records without one are left out."""
-    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, docs)).fetchall()
+    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user_id, docs)).fetchall()
 
 
-def text_vectors(db: Connection, user: int, docs: Sequence[int], *, long: bool = False) -> dict[int, TextVectors]:
+def text_vectors(db: Connection, user_id: int, docs: Sequence[int], *, long: bool = False) -> dict[int, TextVectors]:
     """Valid vectors by doc, with those of passages; ``long``: only of texts with passages."""
     rest = " AND passages IS NOT NULL" if long else ""
     sql = f"SELECT doc, vector, passages FROM vectors WHERE user_id = ? AND doc IN {AMONG}{rest}"
-    vectors = {doc: _text_vectors(vector, parts or b"") for doc, vector, parts in db.execute(sql, (user, docs))}
-    return {doc: one for doc, one in vectors.items() if one.text.any()}
+    vectors = {doc: _text_vectors(vector, parts or b"") for doc, vector, parts in db.execute(sql, (user_id, docs))}
+    return {doc: v for doc, v in vectors.items() if v.text.any()}
 
 
 def _text_vectors(vector: bytes, passages: bytes) -> TextVectors:
-    many = len(passages) // max(len(vector), 1)
-    found = unpacked(vector + passages[: many * len(vector)], 1 + many)
-    return TextVectors(found[0], found[1:])
+    count = len(passages) // max(len(vector), 1)
+    matrix = unpacked(vector + passages[: count * len(vector)], 1 + count)
+    return TextVectors(matrix[0], matrix[1:])
 
 
 _TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "summary", "context")
@@ -691,31 +691,6 @@ def _related_texts(db: Connection, docs: Sequence[int]) -> Iterator[tuple[int, A
         yield doc, json.loads(detail).get("reason")
 
 
-# Steps along links, in either direction, to live memories; UNION stops at cycles.
-_WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
-    UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN {SHOWN_LINKS} l ON l.source = w.doc OR l.target = w.doc
-        JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
-        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
-    SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
-_LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM {SHOWN_LINKS} l LEFT JOIN memories a ON a.doc = l.source
-    LEFT JOIN memories b ON b.doc = l.target"""
-_AMONG_THEM = (
-    f"WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG} ORDER BY l.source, l.target, l.type"
-)
-
-
-def _links(db: Connection, rest: str, *values: object) -> tuple[Link, ...]:
-    """Links; ``rest`` is the SQL that selects and orders them.
-
-    Raises:
-        TypeError: a memory that a link names is missing: the file is damaged.
-    """
-    found = db.execute(f"{_LINKS} {rest}", values).fetchall()
-    if any(None in row[:2] for row in found):
-        raise TypeError("a link names a memory that is missing")
-    return tuple(Link(source=a, target=b, type=kind, strength=s, reason=reason) for a, b, kind, s, reason in found)
-
-
 _GONE = f"""SELECT p.id, r.doc, r.content, r.status, CASE WHEN r.status = 'archived' THEN
     (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN {TRANSITIONS} ORDER BY e.sequence DESC LIMIT 1) END,
     r.expired_at <= ? AND (r.invalid_at IS NULL OR r.invalid_at <= ?)
@@ -732,58 +707,64 @@ _NOW = RecordFilter()
 
 
 @dataclass(slots=True)
-class _Gone:
+class Omissions:
     """What memories derived from a message said: what was forgotten, what has ended, and whether some of it holds again."""
 
     forgotten: list[str] = field(default_factory=list[str])
     ended: list[str] = field(default_factory=list[str])
     holds_again: bool = False
 
+    @property
+    def texts(self) -> list[str]:
+        """All that no longer holds."""
+        return [*self.forgotten, *self.ended]
 
-def _gone(db: Connection, user: int, messages: Sequence[Message], filters: RecordFilter = _NOW) -> dict[str, _Gone]:
+
+def omissions_of(
+    db: Connection, user_id: int, messages: Sequence[Message], filters: RecordFilter = _NOW
+) -> Mapping[str, Omissions]:
     """What is gone of messages, by id. A value that came back, in whatever words, holds."""
     ends = [LATEST if moment is None else moment for moment in (filters.known_at, filters.at)]
-    found = db.execute(_GONE, (*ends, user, [str(m.id) for m in messages])).fetchall() if messages else []
-    after = _after(db, [doc for _, doc, *_, ended in found if ended], filters)
-    held = {str(message.id): message for message in messages}
-    gone: dict[str, _Gone] = {}
-    for id_, doc, content, status, detail, ended in found:
-        own = gone.setdefault(id_, _Gone())
+    selected = db.execute(_GONE, (*ends, user_id, [str(m.id) for m in messages])).fetchall() if messages else []
+    replacements = _replacements(db, [doc for _, doc, *_, ended in selected if ended], filters)
+    by_id = {str(message.id): message for message in messages}
+    omissions = defaultdict[str, Omissions](Omissions)
+    for id_, doc, content, status, detail, ended in selected:
+        omitted = omissions[id_]
         if status == "archived" and json.loads(detail or "{}").get("everywhere"):
-            own.forgotten.append(content)
-        elif ended and any(agrees(content, later) and agrees(later, content) for later in after.get(doc, ())):
-            own.holds_again = True
+            omitted.forgotten.append(content)
+        elif ended and any(agrees(content, later) and agrees(later, content) for later in replacements.get(doc, ())):
+            omitted.holds_again = True
         elif ended:
-            own.ended += _told(held[id_], content)
-    return gone
+            omitted.ended += _wordings(by_id[id_], content)
+    return omissions
 
 
-def _told(message: Message, statement: str) -> list[str]:
+def _wordings(message: Message, statement: str) -> list[str]:
     """A statement as a message says it: word for word, else the sentences that agree with it."""
-    if _without(message, [statement]).content != message.content:
+    if remove_texts(message, [statement]).content != message.content:
         return [statement]
-    return [one for one in sentences(message.content) if agrees(one, statement, speaker=message.name or "")]
+    return [s for s in sentences(message.content) if agrees(s, statement, speaker=message.name or "")]
 
 
-def _after(db: Connection, docs: Sequence[int], filters: RecordFilter) -> dict[int, list[str]]:
+def _replacements(db: Connection, docs: Sequence[int], filters: RecordFilter) -> dict[int, list[str]]:
     """What holds in place of ended memories, by doc."""
-    found: dict[int, list[str]] = {}
-    where, values = _valid_then(RecordFilter(at=filters.at, known_at=filters.known_at))
-    for old, content in db.execute(f"{_AFTER} AND {where}", (docs, *values)).fetchall() if docs else ():
-        found.setdefault(old, []).append(content)
-    return found
+    where, values = _validity_condition(RecordFilter(at=filters.at, known_at=filters.known_at))
+    return rows.group_values(db.execute(f"{_AFTER} AND {where}", (docs, *values)) if docs else ())
 
 
-def _without(message: Message, said: Sequence[str]) -> Message:
-    return replace(message, content=without_sentences(message.content, said)) if said else message
+def remove_texts(message: Message, texts: Sequence[str]) -> Message:
+    """A message without the sentences that say these texts."""
+    return replace(message, content=without_sentences(message.content, texts)) if texts else message
 
 
-def _holding(db: Connection, user: int, messages: Sequence[Message]) -> list[Message]:
-    gone = _gone(db, user, messages)
-    return [_without(m, [*own.forgotten, *own.ended]) if (own := gone.get(str(m.id))) else m for m in messages]
+def current_messages(db: Connection, user_id: int, messages: Sequence[Message]) -> list[Message]:
+    """Messages without what is gone of them."""
+    omissions = omissions_of(db, user_id, messages)
+    return [remove_texts(m, omissions[str(m.id)].texts) for m in messages]
 
 
-class Standing(NamedTuple):
+class ShownMessage(NamedTuple):
     """What recall shows of a message: what holds of it; all of it but for what was forgotten, if nothing holds.
 
     ``holds`` tells whether something does; None if no sentence of it is known to have ended.
@@ -793,15 +774,14 @@ class Standing(NamedTuple):
     holds: bool | None
 
 
-def _standing(message: Message, gone: _Gone | None) -> Standing:
-    if gone is None:
-        return Standing(message, None)
-    told = _without(message, gone.forgotten)
-    left = _without(message, [*gone.forgotten, *gone.ended])
-    if not left.content and gone.ended:
-        return Standing(told if told.content else message, gone.holds_again)
-    known = gone.holds_again or left.content != told.content
-    return Standing(left if left.content else message, True if known else None)
+def shown_message(message: Message, omitted: Omissions) -> ShownMessage:
+    """What recall shows of a message, given what is gone of it."""
+    unforgotten = remove_texts(message, omitted.forgotten)
+    current = remove_texts(message, omitted.texts)
+    if not current.content and omitted.ended:
+        return ShownMessage(unforgotten if unforgotten.content else message, omitted.holds_again)
+    has_ended = omitted.holds_again or current.content != unforgotten.content
+    return ShownMessage(current if current.content else message, True if has_ended else None)
 
 
 LATER = """WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target = ?1 AND type = 'supersedes'
@@ -809,131 +789,6 @@ LATER = """WITH RECURSIVE later(doc) AS (SELECT source FROM links WHERE target =
 """All that took the place of a memory, and of that in turn."""
 
 
-def _unmarked(message: Message) -> Message:
+def _without_marks(message: Message) -> Message:
     """A message without the marks of what is left out of it, which nobody said."""
     return replace(message, content=message.content.replace(f" {CUT}", "").replace(f"{CUT} ", ""))
-
-
-class Relations(Reader[Database]):
-    """Queries on links, lineage and supersession."""
-
-    def without_forgotten(self, user: str, messages: Sequence[Message]) -> list[Message]:
-        """Messages without the sentences of memories that were forgotten everywhere; empty where nothing else was said."""
-        with self._snapshot(user) as (db, number):
-            gone = _gone(db, number, messages)
-            return [_without(m, gone[str(m.id)].forgotten) if m.id in gone else m for m in messages]
-
-    def holding(self, user: str, messages: Sequence[Message]) -> list[Message]:
-        """Messages without what was forgotten of them and what has ended; empty where nothing else was said."""
-        with self._snapshot(user) as (db, number):
-            return _holding(db, number, messages)
-
-    def standing(self, user: str, messages: Sequence[Message], filters: RecordFilter) -> list[Standing]:
-        """What recall shows of messages, as of the times of the filters."""
-        with self._snapshot(user) as (db, number):
-            gone = _gone(db, number, messages, filters)
-            return [_standing(message, gone.get(str(message.id))) for message in messages]
-
-    def successors(self, user: str, id: str) -> list[MemoryRecord]:
-        """The memories that hold in place of an ended one."""
-        named = LATER.replace("?1", "(SELECT doc FROM memories WHERE user_id = ?1 AND id = ?2)")
-        sql = f"{named} SELECT m.doc FROM later JOIN memories m ON m.doc = later.doc WHERE m.{LIVE} AND m.expired_at IS NULL"
-        with self._snapshot(user) as (db, number):
-            held = fetch(db, number, [doc for (doc,) in db.execute(sql, (number, id)).fetchall()]).values()
-            return [one.value for one in held if isinstance(one.value, MemoryRecord)]
-
-    def predecessors(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
-        """The memories that each memory superseded, by the id of the latter."""
-        sql = f"""SELECT m.id, l.target FROM memories m JOIN {SHOWN_LINKS} l ON l.source = m.doc AND l.type = 'supersedes'
-            WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY l.target"""
-        with self._snapshot(user) as (db, number):
-            pairs = db.execute(sql, (number, ids)).fetchall()
-            old = fetch(db, number, [target for _, target in pairs])
-            found: dict[str, list[MemoryRecord]] = {}
-            for id_, target in pairs:
-                if isinstance(record := old[target].value, MemoryRecord) and record.status != "archived":
-                    found.setdefault(id_, []).append(record)
-            return found
-
-    def emotions(self, user: int, docs: Sequence[int]) -> dict[int, Emotion]:
-        """Emotions of messages and memories by doc; records without an estimate are left out."""
-        sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
-            WHERE user_id = ? AND valence IS NOT NULL AND doc IN {AMONG}"""
-        found = self._rows(user, sql, docs)
-        return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
-
-    def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
-        """The memories whose metadata has a key, whatever its value."""
-        with self._snapshot(user) as (db, number):
-            where, values = filtered(db.dialect, number, MEMORIES, filters)
-            has_key, keys = db.dialect.has_key(number, "memories", key)
-            return _values(db, rows.select(db, MEMORIES, f"{where} AND {has_key} ORDER BY doc", (*values, *keys)))
-
-    def memories_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The memories derived from messages, archived ones included, by message id; those with a lifetime are left out."""
-        # the unary plus makes SQLite look up the ids instead of scanning in order
-        sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
-            WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
-        found: dict[str, list[str]] = {}
-        for message, memory in self._rows(user, sql, ids):
-            found.setdefault(message, []).append(memory)
-        return found
-
-    def episodes_of(self, user: str, ids: Sequence[str]) -> list[int]:
-        """Docs of the episodes of messages, archived ones included, ascending."""
-        sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
-            JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY e.doc"""
-        return self._column(user, sql, ids)
-
-    def stored_after(self, user: int, moment: int) -> list[int]:
-        """Docs of the messages and episodes stored after ``moment`` (microseconds since 1970)."""
-        sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
-        return self._column(user, sql, moment)
-
-    def with_forgotten(self, docs: Sequence[int]) -> list[int]:
-        """Those of some messages of which a sentence was forgotten, wherever it was said."""
-        sql = f"""SELECT DISTINCT l.parent FROM lineage l JOIN records r ON r.doc = l.child WHERE l.parent IN {AMONG}
-            AND r.status = 'archived' AND EXISTS (SELECT 1 FROM events e WHERE e.doc = r.doc AND e.operation = 'archive'
-            AND e.detail LIKE '%"everywhere"%') ORDER BY 1"""
-        return [doc for (doc,) in self._all(sql, docs)]
-
-    def ids(self, user: int, docs: Sequence[int], *, archived: bool = False) -> dict[int, str]:
-        """Ids of live memories and episodes, by doc; those of archived ones too with ``archived``."""
-        live = "1 = 1" if archived else LIVE
-        sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {live} AND kind != 'message' AND doc IN {AMONG}"
-        return dict(self._rows(user, sql, docs)) if docs else {}
-
-    def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
-        """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
-        sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
-            coalesce(b.last_at, 0) FROM {SHOWN_LINKS} l
-            LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
-            WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
-        return [
-            (a, b, kind, strength, max(times)) for a, b, kind, strength, *times in self._rows(user, sql, docs, docs)
-        ]
-
-    def all_links(self, user: str) -> tuple[Link, ...]:
-        """All links of a user, ordered by ids."""
-        with self._snapshot(user) as (db, number):
-            return _links(db, "WHERE l.user_id = ? ORDER BY a.id, b.id, l.type", number)
-
-    def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
-        """The memories within ``depth`` links of one, at most ``most``, and the links among them.
-
-        Raises:
-            NotFound: this user has no such memory.
-        """
-        with self._snapshot(user) as (db, number):
-            start = docs_of(db, number, [id], "memory").get(id)
-            if start is None:
-                raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
-            depths = dict(db.execute(_WALK, (start, depth, types, most)).fetchall())
-            inside = list(depths)
-            found = fetch(db, number, inside)
-            memories = {doc: s.value for doc in depths if isinstance((s := found[doc]).value, MemoryRecord)}
-            return Graph(
-                memories=tuple(memories.values()),
-                links=_links(db, _AMONG_THEM, inside, inside, types),
-                depths={record.id: depths[doc] for doc, record in memories.items()},
-            )

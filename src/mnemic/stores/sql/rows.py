@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,14 @@ def select(
     return [dict(zip(names, row, strict=True)) for row in db.execute(sql, values)]
 
 
+def group_values(pairs: Iterable[tuple[Any, ...]]) -> dict[Any, list[Any]]:
+    """Values by key, from pairs of key and value."""
+    values: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
+
+
 def content_hash(content: str) -> bytes:
     """Hash of a statement, after normalising white space and Unicode composition."""
     canonical = " ".join(unicodedata.normalize("NFC", content).split())
@@ -91,12 +99,18 @@ def public_status(status: str) -> Any:
     return "archived" if status == "quarantined" else status
 
 
-def counts_by_status(found: Iterable[tuple[str, int]]) -> dict[str, int]:
+def tier_of(row: Row) -> Literal["short_term", "long_term"]:
+    """The tier of a record; an archived one keeps the tier it had."""
+    tier = row["tier_before"] if public_status(row["status"]) == "archived" else row["status"]
+    return "long_term" if tier == "long_term" else "short_term"
+
+
+def counts_by_status(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Counts by public status."""
-    counts: Counter[str] = Counter()
-    for status, count in found:
-        counts[public_status(status)] += count
-    return dict(counts)
+    totals: Counter[str] = Counter()
+    for status, count in counts:
+        totals[public_status(status)] += count
+    return dict(totals)
 
 
 _PLAIN = ("project", "version", "type", "category", "key", "speaker", "salience", "confidence", "summary", "context")
@@ -106,11 +120,11 @@ _LISTS = ("keywords", "tags", "related_files", "related_entities")
 
 
 def _shared_columns(
-    record: Message | Episode | MemoryRecord, kind: Kind, doc: int, user: int, moment: datetime, indexing: Indexing
+    record: Message | Episode | MemoryRecord, kind: Kind, doc: int, user_id: int, moment: datetime, indexing: Indexing
 ) -> dict[str, Any]:
     """The columns that are filled alike for every kind; ``moment`` gives the time zone."""
     return {
-        "doc": doc, "user_id": user, "kind": kind, "id": record.id, "session": record.session, "content": record.content,
+        "doc": doc, "user_id": user_id, "kind": kind, "id": record.id, "session": record.session, "content": record.content,
         "metadata": to_json(dict(record.metadata)), "source": record.source, "trust": record.trust,
         "utc_offset": offset_minutes(moment), "length": indexing.length, "traits": indexing.traits,
         "told": to_json(indexing.periods) if indexing.periods else None,
@@ -136,11 +150,11 @@ def _shared_fields(row: Row) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dict[str, Any]:
+def message_row(change: AddMessage, doc: int, user_id: int, created_at: int) -> dict[str, Any]:
     """The row of a message."""
     m = change.message
     assert m.sent_at is not None
-    return _shared_columns(m, "message", doc, user, m.sent_at, change.indexing) | {
+    return _shared_columns(m, "message", doc, user_id, m.sent_at, change.indexing) | {
         "project": change.project, "hash": message_hash(m.content), "created_at": created_at, "role": m.role,
         "speaker": m.name, "said_at": to_micros(m.sent_at), "status": "short_term", "waits": 1,
     }  # fmt: skip
@@ -152,10 +166,10 @@ def message_from(row: Row) -> Message:
     return Message(role=_text(row, "role"), name=row["speaker"], sent_at=sent_at, **_shared_fields(row))
 
 
-def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
+def episode_row(change: AddEpisode, doc: int, user_id: int) -> dict[str, Any]:
     """The row of an episode."""
     e = change.record
-    return _shared_columns(e, "episode", doc, user, e.started_at, change.indexing) | {
+    return _shared_columns(e, "episode", doc, user_id, e.started_at, change.indexing) | {
         "project": e.project, "hash": content_hash(e.content), "version": e.version, "status": e.status, "title": e.title,
         "created_at": to_micros(e.created_at), "said_at": to_micros(e.started_at), "ended_at": to_micros(e.ended_at),
     }  # fmt: skip
@@ -172,11 +186,11 @@ def episode_from(row: Row, message_ids: Sequence[str] = (), source_ids: Sequence
     )  # fmt: skip
 
 
-def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> dict[str, Any]:
+def memory_row(record: MemoryRecord, doc: int, user_id: int, indexing: Indexing) -> dict[str, Any]:
     """The row of a memory."""
     e = record.emotion
     return {
-        **_shared_columns(record, "memory", doc, user, record.created_at, indexing),
+        **_shared_columns(record, "memory", doc, user_id, record.created_at, indexing),
         **{name: getattr(record, name) for name in _PLAIN},
         **{name: _micros(getattr(record, name)) for name in _TIMES},
         **{name: to_json(getattr(record, name)) for name in _LISTS},
@@ -292,8 +306,8 @@ def importances(
         (n,) 0 to 1.
     """
     days = np.clip((now - last_use) // DAY, 0, MAX_DAYS)
-    kept = salience.astype(np.float64) * (1 - DECAY_SHARE * (1 - np.exp(-_RATE * days)))
-    return kept + (1 - kept) * boost
+    retained = salience.astype(np.float64) * (1 - DECAY_SHARE * (1 - np.exp(-_RATE * days)))
+    return retained + (1 - retained) * boost
 
 
 # Arrays of rows, for searching
@@ -320,17 +334,17 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
     """Catalog rows, ascending by doc; None if there are none. The queries select ``CATALOG`` and ``told``."""
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in CATALOG}
     codes: dict[str, dict[str | None, int]] = {name: {} for name in CATALOG if name not in _NUMBERS}
-    stored_periods: dict[int, str] = {}
+    periods: dict[int, str] = {}
     for page in _pages(cursors):
-        *values, periods = zip(*page, strict=True)
+        *values, mentioned = zip(*page, strict=True)
         for name, column in zip(columns, values, strict=True):
             if (code := codes.get(name)) is not None:
                 for word in dict.fromkeys(column):
                     code.setdefault(word, len(code))
                 column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
             columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
-        if any(periods):
-            stored_periods.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
+        if any(mentioned):
+            periods.update((doc, text) for doc, text in zip(values[0], mentioned, strict=True) if text)
     if not columns["doc"]:
         return None
     whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
@@ -338,7 +352,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
         order = np.argsort(whole["doc"], kind="stable")
         whole = {name: column[order] for name, column in whole.items()}
     coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, stored_periods=stored_periods)
+    return CatalogRows(**whole, **coded, periods=periods)
 
 
 def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
@@ -354,14 +368,14 @@ def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None
     docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
     for page in _pages(cursors):
         numbers, blobs = zip(*page, strict=True)
-        fresh = unpacked(b"".join(blobs), len(blobs))
+        vectors = unpacked(b"".join(blobs), len(blobs))
         end = size + len(page)
         if not size:
-            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
+            values = np.empty((max(most, end), vectors.shape[1]), np.float32)
         if end > len(docs) or end > len(values):
             docs = np.resize(docs, max(end, 2 * size))
             values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
-        docs[size:end], values[size:end] = numbers, fresh
+        docs[size:end], values[size:end] = numbers, vectors
         size = end
     if not size:
         return None
@@ -374,6 +388,6 @@ def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None
 
 def _pages(cursors: Iterable[Cursor]) -> Iterator[list[tuple[Any, ...]]]:
     for cursor in cursors:
-        found = iter(cursor)
-        while page := list(islice(found, PAGE)):
+        iterator = iter(cursor)
+        while page := list(islice(iterator, PAGE)):
             yield page

@@ -11,7 +11,7 @@ from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES
 from mnemic.stores.schema import LATEST as SCHEMA
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Database
-from mnemic.stores.sql.queries import ALL, Reader, filtered, header, size
+from mnemic.stores.sql.queries import ALL, Reader, filter_clause, header, size
 from mnemic.types import Kind, RecordFilter, Stats
 
 VIEWS = {"message": MESSAGES, "episode": EPISODES, "memory": MEMORIES}
@@ -21,12 +21,12 @@ _MEMORIES = """SELECT status, type, category, count(*), count(*) FILTER (WHERE e
     WHERE user_id = ? GROUP BY status, type, category"""
 
 
-def _summed(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+def _sums(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     """Sums by name, the largest first, those of one size by name."""
-    found = Counter[str]()
+    sums = Counter[str]()
     for name, count in counts:
-        found[name] += count
-    return dict(sorted((+found).items(), key=lambda one: (-one[1], one[0])))
+        sums[name] += count
+    return dict(sorted((+sums).items(), key=lambda item: (-item[1], item[0])))
 
 
 class Statistics(Reader[Database]):
@@ -34,20 +34,20 @@ class Statistics(Reader[Database]):
 
     def stats(self, user: str) -> Stats:
         """Counts of a user's records and pending work; size, model and schema describe the whole record."""
-        with self._snapshot(user) as (db, number):
+        with self._snapshot(user) as (db, user_id):
 
             def count(sql: str) -> dict[Any, int]:
-                return dict(db.execute(sql, (number,)).fetchall())
+                return dict(db.execute(sql, (user_id,)).fetchall())
 
-            held = header(db)
-            memories = db.execute(_MEMORIES, (number,)).fetchall()
+            entries = header(db)
+            memories = db.execute(_MEMORIES, (user_id,)).fetchall()
             current = [row for row in memories if row[0] not in ("archived", "quarantined")]
             return Stats(
                 messages=count("SELECT 1, count(*) FROM messages WHERE user_id = ? AND status = 'short_term'")[1],
                 episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-                memories=rows.counts_by_status((status, found) for status, _, _, found, _ in memories),
-                types=_summed((type_, found) for _, type_, _, _, found in current),
-                categories=_summed((category, found) for _, _, category, _, found in current if category is not None),
+                memories=rows.counts_by_status((status, count) for status, _, _, count, _ in memories),
+                types=_sums((type_, count) for _, type_, _, _, count in current),
+                categories=_sums((category, count) for _, _, category, _, count in current if category is not None),
                 links=count("SELECT 1, count(*) FROM links WHERE user_id = ? AND consolidation = ''")[1],
                 sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
                 projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND project IS NOT NULL")[1],
@@ -57,7 +57,7 @@ class Statistics(Reader[Database]):
                     **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
                         HAVING count(*) > 0"""),
                 },
-                embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=SCHEMA,
+                embedding_model=entries.get("model"), dimension=entries.get("dimension"), schema_version=SCHEMA,
                 bytes_on_disk=size(db), location=self._db.name,
             )  # fmt: skip
 
@@ -68,8 +68,8 @@ class Statistics(Reader[Database]):
         view, column = VIEWS[kind], by
         if (column if by != "tag" else "tags") not in view.names:
             return []
-        with self._snapshot(user) as (db, number):
-            where, values = filtered(db.dialect, number, view, filters)
+        with self._snapshot(user) as (db, user_id):
+            where, values = filter_clause(db.dialect, user_id, view, filters)
             source = f"{view.name} {where}"
             if by == "tag":  # filtered before the join, whose columns have names of their own
                 source, column = db.dialect.each_tag(f"SELECT tags FROM {source}"), "value"
@@ -79,10 +79,10 @@ class Statistics(Reader[Database]):
     def period(self, user: str, kind: Kind, filters: RecordFilter) -> tuple[int, int] | None:
         """When the first and the last record of a kind were said."""
         view = VIEWS[kind]
-        with self._snapshot(user) as (db, number):
-            where, values = filtered(db.dialect, number, view, filters)
+        with self._snapshot(user) as (db, user_id):
+            where, values = filter_clause(db.dialect, user_id, view, filters)
             first, last = (
-                db.execute(f"SELECT {end}({_said(kind)}) FROM {view.name} {where}", values).fetchone()[0]
+                db.execute(f"SELECT {end}({_time_column(kind)}) FROM {view.name} {where}", values).fetchone()[0]
                 for end in ("min", "max")
             )
             return None if first is None else (first, last)
@@ -90,11 +90,11 @@ class Statistics(Reader[Database]):
     def histogram(self, user: str, kind: Kind, filters: RecordFilter, bounds: Sequence[int]) -> list[int]:
         """How many records of a kind were said between each bound and the next."""
         view = VIEWS[kind]
-        with self._snapshot(user) as (db, number):
-            where, values = filtered(db.dialect, number, view, filters)
-            sql = f"SELECT count(*) FROM {view.name} {where} AND {_said(kind)} >= ? AND {_said(kind)} < ?"
+        with self._snapshot(user) as (db, user_id):
+            where, values = filter_clause(db.dialect, user_id, view, filters)
+            sql = f"SELECT count(*) FROM {view.name} {where} AND {_time_column(kind)} >= ? AND {_time_column(kind)} < ?"
             return [db.execute(sql, (*values, begin, end)).fetchone()[0] for begin, end in pairwise(bounds)]
 
 
-def _said(kind: Kind) -> str:
+def _time_column(kind: Kind) -> str:
     return "coalesce(said_at, created_at)" if kind == "memory" else "said_at"

@@ -12,7 +12,8 @@ from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
-from mnemic.stores.sql.queries import Knowledge, Records, Relations
+from mnemic.stores.sql.queries import Knowledge, Records
+from mnemic.stores.sql.relations import Relations
 from mnemic.stores.sql.statistics import Statistics
 from mnemic.stores.sql.sync import SyncedRows
 from mnemic.stores.sql.transfer import Transfer
@@ -44,16 +45,16 @@ _APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt
 }
 
 
-def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
+def _apply(db: Connection, user: str, batch: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
-    number = changes.lock_known_user(db, user)
-    if number is None:
+    user_id = changes.lock_known_user(db, user)
+    if user_id is None:
         # late ones: the name of an erased user stays away
-        if all(isinstance(change, types.Touch | types.KeepQuestions | types.KeepContexts) for change in wanted):
-            return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
-        number = changes.lock_user(db, user)
-    transaction = Transaction(db, number, model)
-    return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
+        if all(isinstance(change, types.Touch | types.KeepQuestions | types.KeepContexts) for change in batch):
+            return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in batch)
+        user_id = changes.lock_user(db, user)
+    transaction = Transaction(db, user_id, model)
+    return tuple(_APPLIED[type(change)](transaction, change) for change in batch)
 
 
 class SqlStore(Records[D]):

@@ -123,18 +123,18 @@ def text_of(row: rows.Row, kind: str) -> str:
 
 def content_and_title(text: str) -> tuple[str, str | None]:
     """The content and the title of a text."""
-    held = json.loads(text)
-    return held["content"], held.get("title")
+    fields = json.loads(text)
+    return fields["content"], fields.get("title")
 
 
 def current(text: str, kind: str, created_at: int) -> dict[str, Any]:
     """The fields of a state that follow from its current text."""
-    held = json.loads(text)
-    content = held["content"]
-    spoken = f"{held['speaker']}: {content}" if kind == "memory" and held.get("speaker") else content
-    made = rows.message_hash(content) if kind == "message" else rows.content_hash(spoken)
-    since = held.get("valid_at", held.get("said_at", created_at))
-    return {"hash": made.hex(), "key": held.get("key"), "since": since, "delete_after": held.get("delete_after")}
+    fields = json.loads(text)
+    content = fields["content"]
+    spoken = f"{fields['speaker']}: {content}" if kind == "memory" and fields.get("speaker") else content
+    digest = rows.message_hash(content) if kind == "message" else rows.content_hash(spoken)
+    since = fields.get("valid_at", fields.get("said_at", created_at))
+    return {"hash": digest.hex(), "key": fields.get("key"), "since": since, "delete_after": fields.get("delete_after")}
 
 
 class Versions(NamedTuple):
@@ -151,28 +151,30 @@ def versions(trail: Sequence[TrailEvent], texts: Mapping[int, str]) -> Versions:
     enrichment stands with the statement that it describes. What two devices read alike is one version.
     """
     operations = {event.at: event.operation for event in trail if event.operation in WRITING}
-    found, numbers = list[str](), dict[int, int]()
-    order = {at: (_statement(at, operations, texts), operations[at] not in CREATING, at) for at in texts}
-    for at in sorted(order, key=order.__getitem__):
-        again = operations[at] in CREATING and found and content_and_title(found[-1]) == content_and_title(texts[at])
-        found[len(found) - bool(again) :] = [texts[at]]
-        numbers[at] = len(found)
-    return Versions(found, numbers)
+    ordered, numbers = list[str](), dict[int, int]()
+    ranks = {time: (_statement(time, operations, texts), operations[time] not in CREATING, time) for time in texts}
+    for time in sorted(ranks, key=ranks.__getitem__):
+        text = content_and_title(texts[time])
+        if operations[time] in CREATING and ordered and content_and_title(ordered[-1]) == text:
+            ordered.pop()
+        ordered.append(texts[time])
+        numbers[time] = len(ordered)
+    return Versions(ordered, numbers)
 
 
-def _statement(at: int, operations: Mapping[int, str], texts: Mapping[int, str]) -> int:
+def _statement(time: int, operations: Mapping[int, str], texts: Mapping[int, str]) -> int:
     """The time of the statement that a text makes or describes; 0 for that of the creation."""
-    if operations[at] != "enrich":
-        return at if operations[at] == "update" else 0
-    statement = content_and_title(texts[at])
-    corrections = (one for one in texts if one < at and operations[one] == "update")
-    return max((one for one in corrections if content_and_title(texts[one]) == statement), default=0)
+    if operations[time] != "enrich":
+        return time if operations[time] == "update" else 0
+    statement = content_and_title(texts[time])
+    corrections = (other for other in texts if other < time and operations[other] == "update")
+    return max((other for other in corrections if content_and_title(texts[other]) == statement), default=0)
 
 
 def event_versions(trail: Sequence[TrailEvent], numbers: Mapping[int, int]) -> list[int]:
     """The version that each event of a trail belongs to."""
-    found, held = list[int](), 1
+    versions, version = list[int](), 1
     for event in trail:
-        held = max(held, numbers.get(event.at, 0)) if event.operation in WRITING else held
-        found.append(numbers[event.at] if event.operation in WRITING else held)
-    return found
+        version = max(version, numbers.get(event.at, 0)) if event.operation in WRITING else version
+        versions.append(numbers[event.at] if event.operation in WRITING else version)
+    return versions

@@ -18,9 +18,10 @@ from mnemic.errors import Conflict
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, VECTORS, Table
 from mnemic.stores.sql import queries, rows
-from mnemic.stores.sql.changes import check_header, insert, lock_user, put_tombstones
+from mnemic.stores.sql.changes import check_header, insert, lock_user
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
+from mnemic.stores.sql.tombstones import put_tombstones
 from mnemic.text.terms import analyse
 from mnemic.text.values import to_json
 from mnemic.types import searchable
@@ -76,8 +77,8 @@ class Transfer(Reader[Database]):
 
     def extent(self, name: str) -> Extent:
         """The extent of a user."""
-        with self._snapshot(name) as (db, user):
-            return _extent(db, user)
+        with self._snapshot(name) as (db, user_id):
+            return _extent(db, user_id)
 
     def copy(self, name: str, source: Transfer, step: Step) -> str:
         """Copy a user of another record and compare all rows, in one transaction; one that is here is only compared.
@@ -98,18 +99,18 @@ class Transfer(Reader[Database]):
         first = self._prepare(source, extent)
 
         def work(db: Connection) -> str:
-            user = lock_user(db, name)
-            here = _extent(db, user).size > 0
-            with source._snapshot(name) as (other, number):
+            user_id = lock_user(db, name)
+            here = _extent(db, user_id).size > 0
+            with source._snapshot(name) as (other, source_id):
                 _take_model(db, other)  # it may have changed; if not, nothing is locked
-                put = None if here else partial(_write, db, user, first - 1)
-                digest = _digest(_pages(other, number), step, put)
+                write = None if here else partial(_write, db, user_id, first - 1)
+                digest = _digest(_pages(other, source_id), step, write)
             if source.extent(name) != extent:
                 raise Conflict(
                     f"The user {name!r} was changed in the source during the migration. Nothing of this user was stored in the "
                     "target. Stop all writers of the source, and migrate again: completed users are kept."
                 )
-            if digest != _digest(_pages(db, user), step):
+            if digest != _digest(_pages(db, user_id), step):
                 raise Conflict(
                     f"The rows of the user {name!r} in the target are not those of the source: it has other memories of this "
                     "user, or one of both was used since they were migrated. Nothing of this user was changed there; migrate "
@@ -127,10 +128,10 @@ class Transfer(Reader[Database]):
 
     def copy_tombstones(self, source: Transfer) -> None:
         """Add what was erased in another record, of all users."""
-        found = source._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
+        tombstones = source._all(f"SELECT {schema.TOMBSTONES.listed} FROM tombstones")
         with self._db.write() as db:
-            for owner, record, at in found:
-                put_tombstones(db, owner, {record: at})
+            for owner, record, moment in tombstones:
+                put_tombstones(db, owner, {record: moment})
 
 
 def _take_model(db: Connection, source: Connection) -> None:
@@ -143,53 +144,53 @@ _EXTENT = """SELECT coalesce(max(sequence), 0), coalesce(min(doc), 1), coalesce(
     UNION ALL SELECT doc, NULL FROM records WHERE user_id = ?1) d"""
 
 
-def _extent(db: Connection, user: int) -> Extent:
-    return Extent(*db.execute(_EXTENT, (user,)).fetchone())
+def _extent(db: Connection, user_id: int) -> Extent:
+    return Extent(*db.execute(_EXTENT, (user_id,)).fetchone())
 
 
-def _pages(db: Connection, user: int) -> Iterator[tuple[Table, Page]]:
+def _pages(db: Connection, user_id: int) -> Iterator[tuple[Table, Page]]:
     """The portable rows of a user, table by table, in an order that does not depend on the engine."""
-    by = 1 - _extent(db, user).low
+    shift = 1 - _extent(db, user_id).low
     for sql, tables in _PARTS:
-        keys = [key for (key,) in db.execute(sql, (user,))]
+        keys = [key for (key,) in db.execute(sql, (user_id,))]
         for start in range(0, len(keys), PAGE):
             for table, key in tables.items():
                 names = [column.name for column in table.columns if column.type != "serial"]
                 rest = f"WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {table.key or key}"
-                found = rows.select(db, table, rest, (user, keys[start : start + PAGE]), names=names)
-                yield table, [_renumbered(table, row, 0, by) for row in found]
+                page = rows.select(db, table, rest, (user_id, keys[start : start + PAGE]), names=names)
+                yield table, [_renumber(table, row, 0, shift) for row in page]
 
 
-def _renumbered(table: Table, row: rows.Row, user: int, by: int) -> dict[str, Any]:
-    """A row for another user number, with docs shifted by ``by``."""
-    moved = {name: row[name] + by for name in table.docs if row.get(name) is not None}
+def _renumber(table: Table, row: rows.Row, user_id: int, shift: int) -> dict[str, Any]:
+    """A row for another user number, with docs shifted by ``shift``."""
+    docs = {name: row[name] + shift for name in table.docs if row.get(name) is not None}
     if table is schema.VERSIONS:
-        moved["row"] = to_json(_renumbered(RECORDS, json.loads(row["row"]), user, by))
-    return {**row, "user_id": user, **moved}
+        docs["row"] = to_json(_renumber(RECORDS, json.loads(row["row"]), user_id, shift))
+    return {**row, "user_id": user_id, **docs}
 
 
-def _digest(pages: Iterable[tuple[Table, Page]], step: Step, put: Callable[[Table, Page], None] | None = None) -> str:
-    """A hash over all rows; each page is given to ``put``."""
-    found = hashlib.blake2b(digest_size=16)
+def _digest(pages: Iterable[tuple[Table, Page]], step: Step, write: Callable[[Table, Page], None] | None = None) -> str:
+    """A hash over all rows; each page is given to ``write``."""
+    digest = hashlib.blake2b(digest_size=16)
     for table, page in pages:
         for row in page:
             line = to_json(
                 [table.name, *(value.hex() if isinstance(value, bytes) else value for value in row.values())]
             )
-            found.update(line.encode("utf-8", "surrogatepass") + b"\n")
-        if put:
-            put(table, page)
+            digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        if write:
+            write(table, page)
         if table in (RECORDS, schema.EVENTS):
             step(len(page))
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
-def _write(db: Connection, user: int, by: int, table: Table, page: Page) -> None:
+def _write(db: Connection, user_id: int, shift: int, table: Table, page: Page) -> None:
     """Insert portable rows, with full text and filter columns."""
     for portable in page:
-        row = _renumbered(table, portable, user, by)
+        row = _renumber(table, portable, user_id, shift)
         if table is RECORDS:
-            db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
+            db.dialect.index(db, user_id, row["doc"], analyse(searchable(rows.record_from(row)))[0])
             row |= db.dialect.filter_columns(row)
         elif table is VECTORS:
             row["vector"] = db.dialect.bind_vector(np.frombuffer(row["vector"], "<f2").astype(np.float32))

@@ -31,8 +31,8 @@ class Embedding(Reader[Database]):
 
     def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
         where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
-        found = rows.select(db, RECORDS, where, (docs,))
-        return [(row["user_id"], row["doc"], embeddable(rows.record_from(row))) for row in found]
+        selected = rows.select(db, RECORDS, where, (docs,))
+        return [(row["user_id"], row["doc"], embeddable(rows.record_from(row))) for row in selected]
 
     def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
@@ -43,15 +43,14 @@ class Embedding(Reader[Database]):
     def fill(self, waiting: Sequence[Waiting], vectors: Sequence[TextVectors], model: str) -> None:
         """Store the vectors of pending records, except those that changed or are no longer pending."""
         with self._db.write() as db:
-            at = to_micros(now())
-            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
-                if not db.execute(
-                    "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
-                ).fetchall():
+            moment = to_micros(now())
+            for (user_id, doc, _), vector in self._unchanged(db, waiting, vectors):
+                if not changes.drop_pending(db, "embed", doc):
                     continue
                 changes.check_header(db, model, len(vector.text), claim=True)
-                changes.put_vector(db, user, doc, *vector)
-                db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
+                changes.put_vector(db, user_id, doc, *vector)
+                sql = "INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)"
+                db.execute(sql, (user_id, moment, doc))
 
     def _unchanged(self, db: Connection, waiting: Sequence[Waiting], vectors: Sequence[V]) -> list[tuple[Waiting, V]]:
         """The rows whose text was not updated since it was embedded."""
@@ -76,20 +75,20 @@ class Embedding(Reader[Database]):
         with self._db.read() as db:
             return queries.header(db).get("model")
 
-    def size(self, user: int) -> int:
+    def size(self, user_id: int) -> int:
         """The number of records of a user."""
-        return self._column(user, "SELECT count(*) FROM records WHERE user_id = ?")[0]
+        return self._column(user_id, "SELECT count(*) FROM records WHERE user_id = ?")[0]
 
-    def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+    def vectors_of(self, user_id: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
-            return queries.stored_vectors(db, user, docs)
+            return queries.stored_vectors(db, user_id, docs)
 
-    def passages_of(self, user: int, docs: Sequence[int]) -> dict[int, NDArray[np.float32]]:
+    def passages_of(self, user_id: int, docs: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """The vectors of the passages of records, shape (n, d); those without any are left out."""
         with self._db.read() as db:
-            found = queries.text_vectors(db, user, docs, long=True)
-        return {doc: vectors.passages for doc, vectors in found.items()}
+            vectors = queries.text_vectors(db, user_id, docs, long=True)
+        return {doc: text.passages for doc, text in vectors.items()}
 
     def unread(self, user: str) -> list[int]:
         """The docs of an assistant's long answers of which the passages have no vectors yet, the latest first."""
@@ -106,10 +105,10 @@ class Embedding(Reader[Database]):
     def put_passages(self, read: Sequence[Waiting], passages: Sequence[NDArray[np.float32]], model: str) -> None:
         """Store the passages of records that have a vector, except those that changed."""
         with self._db.write() as db:
-            for (user, doc, _), rows_ in self._unchanged(db, read, passages):
-                changes.check_header(db, model, rows_.shape[1], claim=False)
+            for (user_id, doc, _), vectors in self._unchanged(db, read, passages):
+                changes.check_header(db, model, vectors.shape[1], claim=False)
                 sql = "UPDATE vectors SET passages = ? WHERE user_id = ? AND doc = ? AND vector IS NOT NULL"
-                db.execute(sql, (changes.packed(rows_), user, doc))
+                db.execute(sql, (changes.packed(vectors), user_id, doc))
 
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""
@@ -133,8 +132,8 @@ class Embedding(Reader[Database]):
         with self._db.write() as db:
             self._check_owner(db, model)
             db.dialect.set_dimension(db, "vectors_next", len(vectors[0].text))
-            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
-                changes.put_vector(db, user, doc, *vector, table="vectors_next")
+            for (user_id, doc, _), vector in self._unchanged(db, waiting, vectors):
+                changes.put_vector(db, user_id, doc, *vector, table="vectors_next")
 
     def skip(self, row: Waiting, model: str) -> None:
         """Skip a text that the new model rejects; it is pending after the swap."""
@@ -155,12 +154,12 @@ class Embedding(Reader[Database]):
             self._check_owner(db, model)
             if db.execute(f"{_MISSING} LIMIT 1").fetchall():
                 return False
-            at = to_micros(now())
+            moment = to_micros(now())
             db.execute("DELETE FROM pending WHERE task = 'embed'")
-            refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
-            db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
+            rejected = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
+            db.execute(f"INSERT INTO pending(task, doc, user_id, since) {rejected}", (moment,))
             db.dialect.swap(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
             changes.set_header(db, model=model, dimension=dimension)
-            db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))
+            db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (moment,))
             return True

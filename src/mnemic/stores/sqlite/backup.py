@@ -16,7 +16,7 @@ import apsw
 from mnemic import errors
 from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
-from mnemic.stores.sqlite.database import Database, connected, translate
+from mnemic.stores.sqlite.database import Database, make_private, open_connection, translate
 
 LOCK = "copying.lock"
 """A lock file in the folder of a copy until the copy is complete."""
@@ -59,7 +59,7 @@ def copy(
         partial.mkdir(mode=0o700, parents=True)
         lock.acquire()
         (partial / ".gitignore").write_text("*\n")
-        os.close(os.open(partial / name, os.O_CREAT | os.O_RDWR, 0o600))
+        make_private(partial / name)
         _copy_pages(database, partial / name, progress)
         check(partial)
         sync(partial / name)
@@ -77,10 +77,10 @@ def copy(
 
 def _remove_leftovers(folder: Path) -> None:
     """Remove incomplete copies that killed backups to the same place left: each holds a part of the record."""
-    for left in folder.parent.glob(f"{escape(folder.name)}.*.part"):
-        lock = FileLock(left / LOCK)
-        if left.is_dir() and lock.acquire():
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in folder.parent.glob(f"{escape(folder.name)}.*.part"):
+        lock = FileLock(leftover / LOCK)
+        if leftover.is_dir() and lock.acquire():
+            shutil.rmtree(leftover, ignore_errors=True)
             lock.release()
 
 
@@ -89,7 +89,7 @@ def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], N
         source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
         try:
             with (
-                closing(cast("apsw.Connection", connected(str(path), database.cipher))) as target,
+                closing(cast("apsw.Connection", open_connection(str(path), database.cipher))) as target,
                 target.backup("main", cast("apsw.Connection", source), "main") as copying,
             ):
                 while not copying.done:

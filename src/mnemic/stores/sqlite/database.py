@@ -110,20 +110,20 @@ class SqliteDialect:
             )
         return row[0]
 
-    def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
+    def index(self, db: Connection, user_id: int, doc: int, terms: Sequence[str]) -> None:
         """Terms are prefixed by their user, so that tenant isolation costs nothing."""
         db.execute(
-            "INSERT INTO fulltext(rowid, terms) VALUES(?, ?)", (doc, " ".join(f"{user}:{term}" for term in terms))
+            "INSERT INTO fulltext(rowid, terms) VALUES(?, ?)", (doc, " ".join(f"{user_id}:{term}" for term in terms))
         )
 
     def unindex(self, db: Connection, doc: int) -> None:
         """By doc: the contentless index needs no text for a deletion."""
         db.execute("DELETE FROM fulltext WHERE rowid = ?", (doc,))
 
-    def postings(self, db: Connection, user: int, term: str) -> list[int]:
+    def postings(self, db: Connection, user_id: int, term: str) -> list[int]:
         """A range scan of the index."""
-        found = db.execute("SELECT doc FROM postings WHERE term = ?", (f"{user}:{term}",)).fetchall()
-        return [row[0] for row in found]
+        rows = db.execute("SELECT doc FROM postings WHERE term = ?", (f"{user_id}:{term}",)).fetchall()
+        return [row[0] for row in rows]
 
     def bind_vector(self, vector: NDArray[np.float32]) -> bytes:
         """Float16 bytes."""
@@ -146,17 +146,17 @@ class SqliteDialect:
         """None: filters read the JSON of the row."""
         return {}
 
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
+    def has_tags(self, user_id: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on the JSON list of tags; values are bound. Only a text that contains one is parsed."""
-        among = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
+        conditions = " OR ".join(f"instr({table}.tags, ?)" for _ in tags)
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return f"({among or 1}) AND {sql}", [*map(to_json, tags), tags]
+        return f"({conditions or 1}) AND {sql}", [*map(to_json, tags), tags]
 
     def each_tag(self, selected: str) -> str:
         """By the JSON functions of SQLite."""
         return f"({selected}) AS selected, json_each(selected.tags)"
 
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
+    def has_metadata(self, user_id: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on equal values of one type; 1 and 1.0 are equal."""
         sql = (
             f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
@@ -164,7 +164,7 @@ class SqliteDialect:
         )
         return sql, [to_json([value]), key]
 
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
+    def has_key(self, user_id: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
         """A condition on the key; an index finds the few records with metadata, and only a text with the key is parsed."""
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)"
         return f"metadata != '{{}}' AND instr({table}.metadata, ?) AND {sql}", [to_json(key), key]
@@ -182,13 +182,13 @@ _FORKED_IN_USE: set[tuple[int, int]] = set()
 
 def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
     """Wait for another writer with short random sleeps: SQLite's own back-off starves late arrivals for seconds."""
-    began = 0.0
+    start = 0.0
 
     def wait(attempt: int) -> bool:
-        nonlocal began
+        nonlocal start
         if attempt == 0:
-            began = time.monotonic()
-        if time.monotonic() - began > seconds:
+            start = time.monotonic()
+        if time.monotonic() - start > seconds:
             return False
         time.sleep(random.uniform(0.0005, min(0.02, 0.001 * 2 ** min(attempt, 5))))  # noqa: S311
         return True
@@ -244,10 +244,10 @@ def make_private(file: Path) -> None:
 def _file_identity(path: Path | None) -> tuple[int, int] | None:
     """Device and inode of a file; None if it does not exist."""
     try:
-        held = path.stat() if path else None
+        status = path.stat() if path else None
     except OSError:
         return None
-    return (held.st_dev, held.st_ino) if held else None
+    return (status.st_dev, status.st_ino) if status else None
 
 
 class _OpenFiles:
@@ -275,9 +275,9 @@ class _OpenFiles:
     @property
     def moved(self) -> str | None:
         """A message if a file is no longer at its path; else None."""
-        for path, held in ((self._file, self._opened), (self._log, self._logged)):
-            if held is not None and (there := _file_identity(path)) != held:
-                return f"{path} was {'replaced' if there else 'removed'} while this memory was open"
+        for path, identity in ((self._file, self._opened), (self._log, self._logged)):
+            if identity is not None and (current := _file_identity(path)) != identity:
+                return f"{path} was {'replaced' if current else 'removed'} while this memory was open"
         return None
 
     def check(self) -> None:
@@ -286,11 +286,11 @@ class _OpenFiles:
         Raises:
             StoreUnavailable: a file was removed or replaced.
         """
-        if why := self.moved:
+        if moved := self.moved:
             raise errors.StoreUnavailable(
-                f"{why}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What was "
-                "stored before can still be read here: copy it with admin.backup() to a new folder if you need it, then close "
-                "this memory and open it again."
+                f"{moved}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What "
+                "was stored before can still be read here: copy it with admin.backup() to a new folder if you need it, then "
+                "close this memory and open it again."
             )
 
 
@@ -321,7 +321,7 @@ class ReadOnlyFile:
         """
         uri = self._path.resolve().as_uri()
         if self._log.exists():
-            db = connected(f"{uri}?mode=ro", self._cipher, _READING)
+            db = open_connection(f"{uri}?mode=ro", self._cipher, _READING)
             try:
                 db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
@@ -330,7 +330,7 @@ class ReadOnlyFile:
             else:
                 return db
         state = self._state()
-        db = connected(f"{uri}?immutable=1", self._cipher, _READING)
+        db = open_connection(f"{uri}?immutable=1", self._cipher, _READING)
         self._immutable[db] = state
         return db
 
@@ -348,7 +348,7 @@ class ReadOnlyFile:
 
     def refresh(self, db: SqliteConnection) -> SqliteConnection:
         """The connection, or a new one if the owner has opened or changed the record since."""
-        if db not in self._immutable or not (self._log.exists() or self._changed(db)):
+        if db not in self._immutable or not (self._log.exists() or self._has_changed(db)):
             return db
         db.close()
         return self.connect()
@@ -365,19 +365,19 @@ class ReadOnlyFile:
             yield
         except (apsw.Error, ValueError, errors.StoreCorrupt) as error:
             failure = error
-        if self._changed(db):
+        if self._has_changed(db):
             raise errors.StoreUnavailable(
                 f"{self._path} was changed by its owner while it was read without permission to write. Repeat the call."
             ) from failure
         if failure is not None:
             raise failure
 
-    def _changed(self, db: SqliteConnection) -> bool:
+    def _has_changed(self, db: SqliteConnection) -> bool:
         return db in self._immutable and self._immutable[db] != self._state()
 
     def _state(self) -> object:
-        held = self._path.stat()
-        return held.st_dev, held.st_ino, held.st_size, held.st_mtime_ns
+        status = self._path.stat()
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class _Connection(apsw.Connection):
@@ -389,7 +389,7 @@ class _Connection(apsw.Connection):
 _WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
 
-def connected(file: str, cipher: Cipher | None, flags: int = _WRITING) -> SqliteConnection:
+def open_connection(file: str, cipher: Cipher | None, flags: int = _WRITING) -> SqliteConnection:
     """A new connection, which waits for other processes and binds lists as JSON."""
     db = _Connection(file, flags=flags)
     if cipher is not None:
@@ -399,7 +399,7 @@ def connected(file: str, cipher: Cipher | None, flags: int = _WRITING) -> Sqlite
     return cast("SqliteConnection", db)
 
 
-def _take_alone(db: SqliteConnection, where: str) -> None:
+def _lock_exclusively(db: SqliteConnection, where: str) -> None:
     """Lock a file until the connection is closed; its log is merged and removed.
 
     Raises:
@@ -439,7 +439,7 @@ class Database:
         self._writer: SqliteConnection | None = None
         self._inherited: list[SqliteConnection] = []
         self._reset()
-        with self._lock, self._translated():
+        with self._lock, self._translate_errors():
             self._working = True
             pause_for_forks(self)
             renew_in_child(self, Database._renew)
@@ -491,8 +491,8 @@ class Database:
         if self._reading or self._working or any(self._idle_connections()):
             self._inherited += self._idle_connections()  # closing them would release the parent's locks
             self._writer = None
-            if held := _file_identity(self.path):
-                _FORKED_IN_USE.add(held)
+            if identity := _file_identity(self.path):
+                _FORKED_IN_USE.add(identity)
         self._reset()
 
     def _idle_connections(self) -> list[SqliteConnection]:
@@ -503,7 +503,7 @@ class Database:
         """Open the first connection; an existing record without write permission is opened read-only."""
         self._refuse_orphaned_log()
         try:
-            db = self._unlocked()
+            db = self._first_connection()
             if not db.readonly("main"):
                 if self.path is not None:  # nobody rewrites it now that it is open
                     Rewriting(self.path).partial.unlink(missing_ok=True)
@@ -525,7 +525,7 @@ class Database:
             )
         return db
 
-    def _unlocked(self) -> SqliteConnection:
+    def _first_connection(self) -> SqliteConnection:
         """The first connection, with the key of the file.
 
         Raises:
@@ -540,9 +540,9 @@ class Database:
         try:
             return self._connect()
         except apsw.Error as error:
-            changed = ciphers.head_of(self.path)[: ciphers.SALT] != head[: ciphers.SALT]
-            if changed or rewriting.ready.exists():  # made or rewritten by another process meanwhile
-                return self._unlocked()
+            replaced = ciphers.head_of(self.path)[: ciphers.SALT] != head[: ciphers.SALT]
+            if replaced or rewriting.ready.exists():  # made or rewritten by another process meanwhile
+                return self._first_connection()
             if self.cipher is None or not isinstance(error, apsw.NotADBError):
                 raise
             raise errors.WrongKey(
@@ -556,10 +556,10 @@ class Database:
             return
         log = self.path.with_name(f"{self.path.name}-wal")
         try:
-            emptied = log.stat().st_size > 0 and not (self.path.exists() and self.path.stat().st_size)
+            orphaned = log.stat().st_size > 0 and not (self.path.exists() and self.path.stat().st_size)
         except OSError:
             return
-        if emptied:
+        if orphaned:
             raise errors.StoreCorrupt(
                 f"{self.name} is empty or missing, but its log {log.name} exists. Nothing was changed. Restore a backup, or "
                 "move the folder away and begin a new one."
@@ -580,7 +580,7 @@ class Database:
     def _connect_writable(self) -> SqliteConnection:
         if self.path is not None:
             make_private(self.path)
-        db = connected(str(self.path) if self.path else ":memory:", self.cipher)
+        db = open_connection(str(self.path) if self.path else ":memory:", self.cipher)
         set_journal(db, "WAL")
         for pragma, value in (
             ("synchronous", self._durability),
@@ -622,7 +622,7 @@ class Database:
         schema.check_version(self.name, version)
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
         except apsw.Error as error:
@@ -664,15 +664,15 @@ class Database:
     @contextmanager
     def _locked_writer(self) -> Generator[SqliteConnection]:
         """The writer, under its lock."""
-        with self._lock, self._translated():
+        with self._lock, self._translate_errors():
             self._check()
-            worked, self._working = self._working, True
+            was_working, self._working = self._working, True
             try:
                 if self._writer is None:  # closed for a fork
                     self._writer = self._connect()
                 yield self._writer
             finally:
-                self._working = worked
+                self._working = was_working
 
     @contextmanager
     def write(self) -> Generator[SqliteConnection]:
@@ -700,19 +700,19 @@ class Database:
     def consolidation_lock(self) -> Generator[bool]:
         """Try to take the consolidation lock; yields whether it was free. It ends with the block or the process."""
         if self.path is not None:
-            owning = FileLock(self.path.with_name(LOCK_NAME))
+            lock = FileLock(self.path.with_name(LOCK_NAME))
             try:
-                yield owning.acquire()
+                yield lock.acquire()
             finally:
-                owning.release()
+                lock.release()
             return
-        lock = self._consolidating
-        free = lock.acquire(blocking=False)
+        mutex = self._consolidating
+        free = mutex.acquire(blocking=False)
         try:
             yield free
         finally:
             if free:
-                lock.release()
+                mutex.release()
 
     @contextmanager
     def exclusive(self) -> Generator[SqliteConnection]:
@@ -742,7 +742,7 @@ class Database:
             while self._readers:
                 self._readers.pop().close()
             try:
-                _take_alone(db, self.name)
+                _lock_exclusively(db, self.name)
                 make_private(rewriting.partial)
                 write(db, rewriting.partial)
                 rewriting.commit()
@@ -777,13 +777,13 @@ class Database:
             with self._locked_writer() as db:
                 yield db
             return
-        db, counted = None, False
+        db, is_counted = None, False
         try:
             with self._pool_lock:
                 self._pool.wait_for(lambda: not self._paused)
                 db = self._readers.pop() if self._readers else None
-                self._reading, counted = self._reading + 1, True
-            with self._translated():
+                self._reading, is_counted = self._reading + 1, True
+            with self._translate_errors():
                 if self._read_only is None:
                     db = db or self._connect()
                     yield db
@@ -792,7 +792,7 @@ class Database:
                     with self._read_only.consistent(db):
                         yield db
         finally:
-            if counted:
+            if is_counted:
                 self._return_reader(db)
 
     def _return_reader(self, db: SqliteConnection | None) -> None:
@@ -811,7 +811,7 @@ class Database:
         if self._closed:
             return
         self._closed = True
-        with self._lock, self._pool_lock, self._translated():
+        with self._lock, self._pool_lock, self._translate_errors():
             for db in self._idle_connections():
                 db.close()
             self._readers.clear()

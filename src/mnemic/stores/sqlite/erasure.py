@@ -38,9 +38,9 @@ APART = b"\xff" * KEY
 _FACTORS = (np.uint32(2_654_435_761), np.uint32(2_246_822_519))
 
 
-def found_in(parts: Iterable[bytes], needles: Sequence[bytes]) -> tuple[set[bytes], int]:
+def found_in(chunks: Iterable[bytes], needles: Sequence[bytes]) -> tuple[set[bytes], int]:
     """The needles that occur in a file given in parts, and its size in bytes."""
-    return NeedleSearch(needles).found_in(parts)
+    return NeedleSearch(needles).found_in(chunks)
 
 
 class NeedleSearch:
@@ -50,51 +50,52 @@ class NeedleSearch:
     """
 
     def __init__(self, needles: Sequence[bytes]) -> None:
-        self._wanted = {needle for needle in needles if len(needle) >= KEY}
-        self._longest = max(map(len, self._wanted), default=0)
-        self._filed: dict[bytes, dict[tuple[int, int], set[bytes]]] = {}
-        if len(self._wanted) > FEW:
-            self._file()
+        self._needles = {needle for needle in needles if len(needle) >= KEY}
+        self._longest = max(map(len, self._needles), default=0)
+        self._by_key: dict[bytes, dict[tuple[int, int], set[bytes]]] = {}
+        if len(self._needles) > FEW:
+            self._index()
 
-    def _file(self) -> None:
+    def _index(self) -> None:
         """Index the needles by their most distinctive ``KEY`` bytes; those that share them are looked up together."""
-        for needle in self._wanted:
-            start = _rarest(needle)
-            alike = self._filed.setdefault(needle[start : start + KEY], {})
-            alike.setdefault((start, len(needle)), set()).add(needle)
-        self._bits = min(MOST_BITS, max(BITS, (len(self._filed) * SPARSE).bit_length()))
-        self._marked = np.zeros(1 << self._bits, np.bool_)
-        self._marked[_hashes(b"".join(self._filed), self._bits)[::KEY]] = True
+        for needle in self._needles:
+            offset = _rarest(needle)
+            by_position = self._by_key.setdefault(needle[offset : offset + KEY], {})
+            by_position.setdefault((offset, len(needle)), set()).add(needle)
+        self._bits = min(MOST_BITS, max(BITS, (len(self._by_key) * SPARSE).bit_length()))
+        self._table = np.zeros(1 << self._bits, np.bool_)
+        self._table[_hashes(b"".join(self._by_key), self._bits)[::KEY]] = True
 
-    def found_in(self, parts: Iterable[bytes]) -> tuple[set[bytes], int]:
+    def found_in(self, chunks: Iterable[bytes]) -> tuple[set[bytes], int]:
         """See ``found_in``."""
-        found: set[bytes] = set()
+        matches: set[bytes] = set()
         size, tail = 0, b""
-        for part in parts:
-            size += len(part)
-            text = tail + part
-            found |= self._among(text)
-            tail = text[-self._longest :] if self._longest else b""
-        return found, size
+        for chunk in chunks:
+            size += len(chunk)
+            window = tail + chunk
+            matches |= self._matches_in(window)
+            tail = window[-self._longest :] if self._longest else b""
+        return matches, size
 
-    def _among(self, text: bytes) -> set[bytes]:
+    def _matches_in(self, text: bytes) -> set[bytes]:
         """The needles that a text contains."""
-        if not self._filed:
-            return {needle for needle in self._wanted if needle in text}
-        found: set[bytes] = set()
-        for at in np.flatnonzero(self._marked[_hashes(text, self._bits)]).tolist():
-            for (start, length), needles in self._filed.get(text[at : at + KEY], {}).items():
-                if at >= start and (part := text[at - start : at - start + length]) in needles:
-                    found.add(part)
-        return found
+        if not self._by_key:
+            return {needle for needle in self._needles if needle in text}
+        matches: set[bytes] = set()
+        for position in np.flatnonzero(self._table[_hashes(text, self._bits)]).tolist():
+            for (offset, length), needles in self._by_key.get(text[position : position + KEY], {}).items():
+                begin = position - offset
+                if begin >= 0 and (candidate := text[begin : begin + length]) in needles:
+                    matches.add(candidate)
+        return matches
 
 
 def _rarest(needle: bytes) -> int:
     """The offset of the ``KEY`` bytes with the most distinct values; the last one on ties, where ids are random."""
     rarest = most = 0
     for start in range(len(needle) - KEY, -1, -1):
-        if (different := len(set(needle[start : start + KEY]))) > most:
-            rarest, most = start, different
+        if (distinct := len(set(needle[start : start + KEY]))) > most:
+            rarest, most = start, distinct
             if most == KEY:
                 break
     return rarest
@@ -125,8 +126,8 @@ def _rows(db: Connection) -> Iterator[bytes]:
         columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})").fetchall()]
         values = ", ".join(f"CAST({name} AS BLOB)" for name in columns)
         rows = iter(db.execute(f"SELECT {values} FROM {table}"))
-        while part := list(islice(rows, ROWS)):
-            yield APART.join(value or b"" for row in part for value in row) + APART
+        while page := list(islice(rows, ROWS)):
+            yield APART.join(value or b"" for row in page for value in row) + APART
 
 
 IN_RAM = 256 * 1024 * 1024
@@ -156,25 +157,27 @@ class Erasure(ErasedRows[Database]):
         except StoreError as error:
             return Purge(pending=f"{error} Tried again when the record is opened or closed.")
         path = self._db.path
-        searched = self._search(path.parent, needles) if path and needles else _SearchReport()
-        found, where = searched.found, {name for names in searched.found.values() for name in names}
-        earlier = self._left_in({*where, *searched.unread}) if path else ""
-        if not blocked and not (path and where.intersection((path.name, f"{path.name}-wal"))):
+        report = self._search(path.parent, needles) if path and needles else _SearchReport()
+        matches, names = report.matches, {name for names in report.matches.values() for name in names}
+        earlier = self._note_remains({*names, *report.unread}) if path else ""
+        if not blocked and not (path and names.intersection((path.name, f"{path.name}-wal"))):
             self._finish(mark)
-        left = [f"{len(found)} of {len(needles)} texts and vectors are still in {_listed(where)}"] if found else []
-        left += [f"{_listed(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
+        notes = (
+            [f"{len(matches)} of {len(needles)} texts and vectors are still in {_name_list(names)}"] if matches else []
+        )
+        notes += [f"{_name_list(report.unread)} cannot be read, and was not searched"] if report.unread else []
         return Purge(
-            bytes_scanned=searched.size,
+            bytes_scanned=report.size,
             needles=len(needles) if path else 0,
-            found=len(found),
-            pending="; ".join(filter(None, (*blocked, *left, earlier))),
+            found=len(matches),
+            pending="; ".join(filter(None, (*blocked, *notes, earlier))),
         )
 
-    def left(self) -> str:
+    def remains(self) -> str:
         """By what the searches of earlier erasures found."""
-        return "" if self._db.path is None else self._left_in(set())
+        return "" if self._db.path is None else self._note_remains(set())
 
-    def _left_in(self, names: set[str]) -> str:
+    def _note_remains(self, names: set[str]) -> str:
         """Note files that may hold erased bytes, and tell those noted earlier that have not changed since.
 
         The texts are gone, so that these files cannot be searched again.
@@ -182,15 +185,15 @@ class Erasure(ErasedRows[Database]):
         assert self._db.path is not None
         with self._db.read() as db:
             row = db.execute("SELECT value FROM header WHERE key = ?", (LEFT,)).fetchone()
-        before: dict[str, list[int]] = json.loads(row[0]) if row else {}
+        states: dict[str, list[int]] = json.loads(row[0]) if row else {}
         folder = self._db.path.parent
-        kept = {name: state for name, state in before.items() if _state(folder / name) == state}
-        noted = kept | {name: state for name in names if (state := _state(folder / name)) is not None}
-        if noted != before:
+        unchanged = {name: state for name, state in states.items() if _state(folder / name) == state}
+        current = unchanged | {name: state for name in names if (state := _state(folder / name)) is not None}
+        if current != states:
             with suppress(StoreError), self._db.write() as db:
-                set_header(db, **{LEFT: to_json(noted)})
-        earlier = kept.keys() - names
-        return f"texts erased earlier may still be in {_listed(earlier)}: delete or replace it" if earlier else ""
+                set_header(db, **{LEFT: to_json(current)})
+        older = unchanged.keys() - names
+        return f"texts erased earlier may still be in {_name_list(older)}: delete or replace it" if older else ""
 
     def _rewrite(self, db: SqliteConnection) -> None:
         db.execute("INSERT INTO fulltext(fulltext) VALUES('optimize')")
@@ -209,20 +212,20 @@ class Erasure(ErasedRows[Database]):
 
     def _search(self, folder: Path, needles: Sequence[bytes]) -> _SearchReport:
         """Search every file for needles that no remaining record contains."""
-        searched, wanted = _SearchReport(), NeedleSearch(needles)
-        for path in _files(folder, searched.unread):
+        report, search = _SearchReport(), NeedleSearch(needles)
+        for path in _files(folder, report.unread):
             try:
-                hits, size = wanted.found_in(self._parts(path))
+                hits, size = search.found_in(self._parts(path))
             except (OSError, apsw.Error, StoreError):
-                searched.unread.append(_relative(path, folder))
+                report.unread.append(_relative_name(path, folder))
                 continue
             for needle in hits:
-                searched.found.setdefault(needle, []).append(_relative(path, folder))
-            searched.size += size
+                report.matches.setdefault(needle, []).append(_relative_name(path, folder))
+            report.size += size
         with self._db.read() as db, db:
-            for needle in still_stored(db, list(searched.found)):
-                del searched.found[needle]
-        return searched
+            for needle in still_stored(db, list(report.matches)):
+                del report.matches[needle]
+        return report
 
     def _parts(self, path: Path) -> Iterable[bytes]:
         """The bytes of a file in parts; those of an encrypted record as they are under its encryption.
@@ -230,29 +233,29 @@ class Erasure(ErasedRows[Database]):
         Raises:
             StoreError: the file is encrypted and not the record.
         """
-        own = path == self._db.path
-        if own and self._db.cipher is not None:
+        is_record = path == self._db.path
+        if is_record and self._db.cipher is not None:
             with self._db.read() as db:
                 return [db.serialize("main")]  # VACUUM had it in memory, too
-        if not own and is_encrypted(path):
+        if not is_record and is_encrypted(path):
             raise StoreError(f"{path.name} is encrypted.")
-        return _chunks(path, locked=own or path.suffix in DATABASES)
+        return _chunks(path, locked=is_record or path.suffix in DATABASES)
 
 
 @dataclass(slots=True)
 class _SearchReport:
     """The files that contain each needle, the bytes read, and the files that could not be read; by path in the folder."""
 
-    found: dict[bytes, list[str]] = field(default_factory=dict[bytes, list[str]])
+    matches: dict[bytes, list[str]] = field(default_factory=dict[bytes, list[str]])
     size: int = 0
     unread: list[str] = field(default_factory=list[str])
 
 
-def _relative(path: Path, folder: Path) -> str:
+def _relative_name(path: Path, folder: Path) -> str:
     return path.relative_to(folder).as_posix()
 
 
-def _listed(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))
 
 
@@ -269,15 +272,15 @@ def _state(path: Path) -> list[int] | None:
 
 def _files(folder: Path, unread: list[str]) -> list[Path]:
     """All files except the -shm index, which holds no text. Unreadable folders are added to ``unread``."""
-    found = [
-        Path(place, name)
-        for place, _, names in os.walk(
-            folder, onerror=lambda error: unread.append(_relative(Path(error.filename), folder))
+    paths = [
+        Path(directory, name)
+        for directory, _, names in os.walk(
+            folder, onerror=lambda error: unread.append(_relative_name(Path(error.filename), folder))
         )
         for name in names
         if not name.endswith("-shm")
     ]
-    return sorted(path for path in found if os.path.isfile(path))  # noqa: PTH113 - Path.is_file raises in a closed folder
+    return sorted(path for path in paths if os.path.isfile(path))  # noqa: PTH113 - Path.is_file raises in a closed folder
 
 
 def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:
@@ -287,8 +290,8 @@ def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:
     """
     if not locked:
         with suppress(FileNotFoundError), path.open("rb") as file:  # an index may be rebuilt at the same time
-            while part := file.read(CHUNK):
-                yield part
+            while chunk := file.read(CHUNK):
+                yield chunk
         return
     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
     try:
@@ -299,7 +302,7 @@ def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:
         return
     try:
         size = file.xFileSize()
-        for at in range(0, size, CHUNK):
-            yield file.xRead(min(CHUNK, size - at), at)
+        for offset in range(0, size, CHUNK):
+            yield file.xRead(min(CHUNK, size - offset), offset)
     finally:
         file.xClose()

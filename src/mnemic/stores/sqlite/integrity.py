@@ -37,24 +37,24 @@ class SqliteIntegrity(Integrity):
         """Results of SQLite's checks of the file and of the full-text index."""
         # FTS5 checks the state of the index that this connection cached, and reports later writes of others as damage. A query
         # before the check refreshes the cache.
-        found: list[str] = []
+        findings: list[str] = []
         try:
             db.execute("SELECT rowid FROM fulltext WHERE fulltext MATCH '\"-\"' LIMIT 1").fetchall()
         except apsw.CorruptError as error:
-            found.append(f"the file is damaged: {error}")
-        found += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        return found or [f"the file is damaged: {what}" for what in _mistyped(db)]
+            findings.append(f"the file is damaged: {error}")
+        findings += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        return findings or [f"the file is damaged: {what}" for what in _type_findings(db)]
 
     def unusable_vectors(self, db: Connection) -> Sequence[int]:
         """Docs whose vector is not finite, zero, or not of bytes."""
-        found: list[int] = []
+        docs: list[int] = []
         for doc, blob in db.execute("SELECT doc, vector FROM vectors"):
             if not isinstance(blob, bytes):  # a page of another table
-                found.append(doc if isinstance(doc, int) else -1)
+                docs.append(doc if isinstance(doc, int) else -1)
                 continue
             if not unpacked(blob[: len(blob) // 2 * 2]).any():
-                found.append(int(doc))
-        return found
+                docs.append(int(doc))
+        return docs
 
     def underivable(self, db: Connection) -> list[str]:
         """Findings on full text."""
@@ -62,29 +62,29 @@ class SqliteIntegrity(Integrity):
 
     def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-        done = ["the next record number restored"] if db.execute(_NEXT).fetchall() else []
-        done += super().repair(db, idle=idle)
+        repairs = ["the next record number restored"] if db.execute(_NEXT).fetchall() else []
+        repairs += super().repair(db, idle=idle)
         try:
-            wrong = bool(_wrong_fulltext(db))
+            is_wrong = bool(_wrong_fulltext(db))
         except apsw.CorruptError:  # it is rebuilt from the texts
-            wrong = True
-        return [*done, f"the full text of {_rebuild_fulltext(db)} records rebuilt"] if wrong else done
+            is_wrong = True
+        return [*repairs, f"the full text of {_rebuild_fulltext(db)} records rebuilt"] if is_wrong else repairs
 
 
 def _wrong_fulltext(db: Connection) -> list[int]:
     """Docs whose indexed terms do not match their text and user, including docs without a record."""
-    found: dict[int, int] = {}
+    sums: dict[int, int] = {}
     for doc, term in db.execute("SELECT doc, term FROM postings"):
-        found[doc] = found.get(doc, 0) + hash(term) & _BITS  # a sum: the order of terms does not matter here
-    for doc, user, text, _ in texts(db):
+        sums[doc] = sums.get(doc, 0) + hash(term) & _BITS  # a sum: the order of terms does not matter here
+    for doc, user_id, text, _ in texts(db):
         expected = 0
         for term in analyse(text)[0]:
-            expected = expected + hash(f"{user}:{term}") & _BITS
-        if found.get(doc, 0) == expected:
-            found.pop(doc, None)
+            expected = expected + hash(f"{user_id}:{term}") & _BITS
+        if sums.get(doc, 0) == expected:
+            sums.pop(doc, None)
         else:
-            found[doc] = 1
-    return sorted(found)
+            sums[doc] = 1
+    return sorted(sums)
 
 
 def _rebuild_fulltext(db: Connection) -> int:
@@ -94,23 +94,24 @@ def _rebuild_fulltext(db: Connection) -> int:
     for statement in FULLTEXT:
         db.execute(statement)
     count = 0
-    for doc, user, text, _ in list(texts(db)):
-        db.dialect.index(db, user, doc, analyse(text)[0])
+    for doc, user_id, text, _ in list(texts(db)):
+        db.dialect.index(db, user_id, doc, analyse(text)[0])
         count += 1
     return count
 
 
-def _mistyped(db: Connection) -> list[str]:
+def _type_findings(db: Connection) -> list[str]:
     """Findings on columns with values of the wrong type, such as from a page of another table."""
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '% VIRTUAL %'"
-    found: list[str] = []
+    findings: list[str] = []
     for (table,) in db.execute(tables).fetchall():
-        typed = [(row[1], kind) for row in db.execute(f'PRAGMA table_info("{table}")') if (kind := _KINDS.get(row[2]))]
-        if table.startswith("fulltext") or not typed:
+        info = db.execute(f'PRAGMA table_info("{table}")').fetchall()
+        columns = [(row[1], kind) for row in info if (kind := _KINDS.get(row[2]))]
+        if table.startswith("fulltext") or not columns:
             continue
-        counts = ", ".join(f"sum(typeof(\"{name}\") NOT IN ({kind}, 'null'))" for name, kind in typed)
+        counts = ", ".join(f"sum(typeof(\"{name}\") NOT IN ({kind}, 'null'))" for name, kind in columns)
         (row,) = db.execute(f'SELECT {counts} FROM "{table}"').fetchall()
-        found += [
-            f"{table}.{name} has {n} values of another type" for (name, _), n in zip(typed, row, strict=True) if n
+        findings += [
+            f"{table}.{name} has {n} values of another type" for (name, _), n in zip(columns, row, strict=True) if n
         ]
-    return found
+    return findings

@@ -10,7 +10,7 @@ import apsw
 
 from mnemic.errors import WrongKey
 from mnemic.stores.sqlite.cipher import Cipher, checked_key, cipher_for, head_of
-from mnemic.stores.sqlite.database import connected, translate
+from mnemic.stores.sqlite.database import open_connection, translate
 
 
 def write_lines(file: Path, cipher: Cipher, lines: Iterable[str]) -> None:
@@ -20,7 +20,7 @@ def write_lines(file: Path, cipher: Cipher, lines: Iterable[str]) -> None:
         StoreError: it cannot be written.
     """
     try:
-        with closing(connected(str(file), cipher)) as db:
+        with closing(open_connection(str(file), cipher)) as db:
             db.pragma("journal_mode", "OFF")  # an unfinished file is thrown away
             db.execute("CREATE TABLE lines(number INTEGER PRIMARY KEY, line TEXT NOT NULL)")
             with db:
@@ -39,7 +39,7 @@ def read_lines(file: Path, key: str | bytes | None) -> list[str]:
         StoreError: it cannot be read.
     """
     try:
-        with closing(connected(str(file), cipher_for(file, head_of(file), checked_key(key)))) as db:
+        with closing(open_connection(str(file), cipher_for(file, head_of(file), checked_key(key)))) as db:
             return [str(row[0]) for row in db.execute("SELECT line FROM lines ORDER BY number")]
     except apsw.NotADBError as error:
         raise WrongKey(f"The key does not open {file}. An export has the key that its record had then.") from error

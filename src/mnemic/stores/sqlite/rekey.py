@@ -9,7 +9,7 @@ from pathlib import Path
 from mnemic.errors import ConfigurationError, InvalidInput, StoreCorrupt
 from mnemic.services.files import sync
 from mnemic.stores.sqlite.cipher import Cipher
-from mnemic.stores.sqlite.database import Database, SqliteConnection, connected
+from mnemic.stores.sqlite.database import Database, SqliteConnection, open_connection
 
 STEPS = 100_000
 """Steps of SQLite's machine between two progress reports."""
@@ -55,7 +55,7 @@ def rekey(database: Database, key: str | bytes | None, progress: Callable[[int, 
 
 def _check(file: Path, cipher: Cipher | None) -> None:
     """Read every page of a new file under its key."""
-    with closing(connected(str(file), cipher)) as db:
-        found = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
-    if found != ["ok"]:
-        raise StoreCorrupt(f"The copy under the new key is damaged: {found[0]}. The record stays under the old key.")
+    with closing(open_connection(str(file), cipher)) as db:
+        findings = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
+    if findings != ["ok"]:
+        raise StoreCorrupt(f"The copy under the new key is damaged: {findings[0]}. The record stays under the old key.")

@@ -41,7 +41,7 @@ class Rewriting:
 
     def apply(self) -> None:
         """Copy the complete file over the record; the caller has locked it."""
-        record = _opened(self._path)
+        record = _open_file(self._path)
         try:
             self._copy(record)
         finally:
@@ -55,7 +55,7 @@ class Rewriting:
         """
         if not self.ready.exists():
             return
-        record = _opened(self._path)
+        record = _open_file(self._path)
         try:
             _lock(record)
             if self.ready.exists():  # else it was applied meanwhile
@@ -72,8 +72,8 @@ class Rewriting:
             with self.ready.open("rb") as new:
                 first = new.read(FIRST)
                 record.xWrite(bytes(FIRST), 0)
-                while part := new.read(CHUNK):
-                    record.xWrite(part, new.tell() - len(part))
+                while chunk := new.read(CHUNK):
+                    record.xWrite(chunk, new.tell() - len(chunk))
                 record.xTruncate(new.tell())
             record.xSync(apsw.SQLITE_SYNC_FULL)
             record.xWrite(first, 0)
@@ -82,7 +82,7 @@ class Rewriting:
         sync(self._path.parent)
 
 
-def _opened(path: Path) -> Any:
+def _open_file(path: Path) -> Any:
     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
     return cast("Any", apsw.VFSFile("", str(path), [flags, 0]))  # its types need Python 3.12
 
@@ -93,7 +93,7 @@ def _lock(record: Any) -> None:
     Raises:
         apsw.BusyError: others keep it locked.
     """
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             for level in _LOCKS:
@@ -101,6 +101,6 @@ def _lock(record: Any) -> None:
             return
         except apsw.BusyError:
             record.xUnlock(apsw.SQLITE_LOCK_NONE)
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(PAUSE)

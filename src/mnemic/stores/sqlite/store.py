@@ -25,7 +25,7 @@ from mnemic.types import VerifyReport
 FILE_NAME = "mnemic.db"
 
 
-def _readable(folder: str | Path) -> Path:
+def _checked_path(folder: str | Path) -> Path:
     """The absolute path, checked for characters that the system or SQLite cannot handle."""
     path = Path(folder)
     try:
@@ -48,9 +48,9 @@ def prepared(folder: Path) -> Path:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
-        if not ignore.exists() and not (folder / FILE_NAME).exists():
-            ignore.write_text("*\n")
+        gitignore = folder / ".gitignore"
+        if not gitignore.exists() and not (folder / FILE_NAME).exists():
+            gitignore.write_text("*\n")
     except FileExistsError as error:
         raise errors.StoreUnavailable(
             f"{folder} is a file; the memory needs a folder of its own. Give another path."
@@ -102,7 +102,7 @@ class SqliteStore(SqlStore[Database]):
         self, folder: str | Path | None, *, durability: Durability = "FULL", key: str | bytes | None = None
     ) -> None:
         key = checked_key(key)
-        path = None if folder is None else self._file(_readable(folder))
+        path = None if folder is None else self._file(_checked_path(folder))
         super().__init__(Database(path, durability=durability, key=key), SqliteIntegrity())
         self.erasure = Erasure(self._db)
 
@@ -118,8 +118,8 @@ class SqliteStore(SqlStore[Database]):
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and that its files are in place; ``deep`` also checks the full text."""
         report, moved = super().verify(deep=deep), self._db.moved
-        more = (f"{moved}: nothing can be stored until it is opened again",) if moved else ()
-        return replace(report, findings=(*report.findings, *more))
+        findings = (f"{moved}: nothing can be stored until it is opened again",) if moved else ()
+        return replace(report, findings=(*report.findings, *findings))
 
     @staticmethod
     def at(folder: Path) -> bool:
@@ -151,16 +151,16 @@ class SqliteStore(SqlStore[Database]):
         """
         reports: list[VerifyReport] = []
 
-        def verified(place: Path) -> None:
-            with closing(_Copy(place, key=self._db.key)) as copied:
-                reports.append(copied.verify())
+        def verify_copy(copy: Path) -> None:
+            with closing(_Copy(copy, key=self._db.key)) as store:
+                reports.append(store.verify())
             if check and not reports[0].ok:
                 raise errors.StoreCorrupt(
                     f"The copy of {self.location} is damaged: {reports[0].findings[0]}. It was deleted; check the record with "
                     "mnemic doctor --deep."
                 )
 
-        backup.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
+        backup.copy(self._db, _checked_path(folder), FILE_NAME, verify_copy, progress)
         return reports[0]
 
     @property

@@ -71,7 +71,7 @@ class Collections:
             moved = [e.doc for e in page.entries if e.tier != tier and e.stored.kind == "memory"]
             _delete(collection, [*moved, *page.removed])
         self.tiers["short_term"].modify(metadata=_position_metadata(feed, page.position))
-        return _at(self.tiers, feed, page.position)
+        return _collections_at(self.tiers, feed, page.position)
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int, most: int) -> list[int]:
         """The docs nearest to a unit vector, best first; docs of other users may be among them.
@@ -92,18 +92,18 @@ class Collections:
         share = self.sizes.get(user, 0) / max(rows, 1)
         most = max(min(rows, most), 1)
         wide = math.ceil(SPARE * k / share) if 0 < share < 1 else k
-        plain = share == 1 or (share > 0 and wide <= most and wide * RESULT_COST < rows)
-        found: list[tuple[float, int]] = []
+        is_unfiltered = share == 1 or (share > 0 and wide <= most and wide * RESULT_COST < rows)
+        results: list[tuple[float, int]] = []
         with translated_errors("Searching Chroma"):
             for collection in self.tiers.values():
                 answer = collection.query(
                     query_embeddings=query[None],
-                    n_results=min(wide if plain else k, most),
-                    where=None if plain else {"user": user},
+                    n_results=min(wide if is_unfiltered else k, most),
+                    where=None if is_unfiltered else {"user": user},
                     include=["distances"],
                 )
-                found += zip(answer["distances"][0], map(int, answer["ids"][0]), strict=True)
-        return [doc for _, doc in sorted(found)]
+                results += zip(answer["distances"][0], map(int, answer["ids"][0]), strict=True)
+        return [doc for _, doc in sorted(results)]
 
 
 def open_collections(client: Any, feed: RecordFeed) -> Collections | None:
@@ -117,11 +117,11 @@ def open_collections(client: Any, feed: RecordFeed) -> Collections | None:
     except NotFoundError:
         return None
     try:
-        model, sequence, at, filled = json.loads(tiers["short_term"].metadata["mnemic_position"])
-        position = Position(Model(*model), sequence, at, filled)
+        model, sequence, moment, filled = json.loads(tiers["short_term"].metadata["mnemic_position"])
+        position = Position(Model(*model), sequence, moment, filled)
     except (KeyError, TypeError, ValueError):
         return None
-    return _at(tiers, feed, position)
+    return _collections_at(tiers, feed, position)
 
 
 def create_collections(client: Any, feed: RecordFeed, position: Position) -> Collections:
@@ -134,10 +134,10 @@ def create_collections(client: Any, feed: RecordFeed, position: Position) -> Col
         with suppress(NotFoundError):
             client.delete_collection(name)
         tiers[tier] = client.create_collection(name, configuration=COSINE, metadata=metadata, embedding_function=None)
-    return _at(tiers, feed, position)
+    return _collections_at(tiers, feed, position)
 
 
-def _at(tiers: Mapping[str, Any], feed: RecordFeed, position: Position) -> Collections:
+def _collections_at(tiers: Mapping[str, Any], feed: RecordFeed, position: Position) -> Collections:
     return Collections(tiers=tiers, position=position, sizes=feed.sizes() if position.filled is None else {})
 
 
@@ -151,22 +151,22 @@ def _position_metadata(feed: RecordFeed, position: Position) -> dict[str, str]:
 def _put(collection: Any, entries: Sequence[Entry]) -> None:
     """Upsert entries with a new text or vector; of the others update the metadata only, which is ten times cheaper."""
     texts = _texts(collection, entries)
-    fresh = [entry for entry in entries if texts.get(entry.doc) != entry.stored.value.content]
+    changed = [entry for entry in entries if texts.get(entry.doc) != entry.stored.value.content]
     _send(collection.update, [entry for entry in entries if texts.get(entry.doc) == entry.stored.value.content])
-    _send(collection.upsert, fresh, contents=True)
-    _link(collection, fresh)
+    _send(collection.upsert, changed, contents=True)
+    _link(collection, changed)
 
 
 def _texts(collection: Any, entries: Sequence[Entry]) -> dict[int, str | None]:
     """The texts by doc of the entries that Chroma has; None for one with another user or vector."""
     if not entries:
         return {}
-    got = collection.get([str(entry.doc) for entry in entries], include=["embeddings", "documents", "metadatas"])
-    held = zip(got["ids"], got["documents"], got["embeddings"], got["metadatas"], strict=True)
+    answer = collection.get([str(entry.doc) for entry in entries], include=["embeddings", "documents", "metadatas"])
+    stored = zip(answer["ids"], answer["documents"], answer["embeddings"], answer["metadatas"], strict=True)
     by_doc = {entry.doc: entry for entry in entries}
     return {
         int(id_): text if values["user"] == entry.user and _same_vector(vector, entry.vector) else None
-        for id_, text, vector, values in held
+        for id_, text, vector, values in stored
         if (entry := by_doc[int(id_)])
     }
 
@@ -195,8 +195,8 @@ def _send(send: Callable[..., object], entries: Sequence[Entry], *, contents: bo
 
 
 def _delete(collection: Any, docs: Sequence[int]) -> None:
-    if docs and (held := collection.get([str(doc) for doc in docs], include=[])["ids"]):
-        collection.delete(held)
+    if docs and (ids := collection.get([str(doc) for doc in docs], include=[])["ids"]):
+        collection.delete(ids)
 
 
 def _link(collection: Any, entries: Sequence[Entry]) -> int:
@@ -205,13 +205,13 @@ def _link(collection: Any, entries: Sequence[Entry]) -> int:
     Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others. Linking one entry may
     unlink another, so all are checked again.
     """
-    lost = unreachable(collection, entries)
-    number = len(lost)
+    unreached = unreachable(collection, entries)
+    count = len(unreached)
     for _ in range(ATTEMPTS):
-        for entry in lost:
+        for entry in unreached:
             collection.update(ids=[str(entry.doc)], embeddings=entry.vector[None])
-        lost = unreachable(collection, entries) if lost else ()
-    return number
+        unreached = unreachable(collection, entries) if unreached else ()
+    return count
 
 
 def unreachable(collection: Any, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -222,16 +222,16 @@ def unreachable(collection: Any, entries: Sequence[Entry]) -> Sequence[Entry]:
     if not entries:
         return ()
     vectors = np.stack([entry.vector for entry in entries])
-    found = collection.query(query_embeddings=vectors, n_results=10, include=["distances"])
-    return [e for e, near in zip(entries, found["distances"], strict=True) if min(near, default=2.0) > ROUNDING]
+    distances = collection.query(query_embeddings=vectors, n_results=10, include=["distances"])["distances"]
+    return [entry for entry, row in zip(entries, distances, strict=True) if min(row, default=2.0) > ROUNDING]
 
 
-def _same_vector(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
+def _same_vector(stored: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
     """Whether a vector in Chroma equals that of the record, up to length and rounding."""
     import numpy as np
 
-    units = [one / max(float(np.linalg.norm(one)), 1e-9) for one in (held, vector)]
-    return len(held) == len(vector) and bool(np.abs(units[0] - units[1]).max() <= ROUNDING)
+    units = [v / max(float(np.linalg.norm(v)), 1e-9) for v in (stored, vector)]
+    return len(stored) == len(vector) and bool(np.abs(units[0] - units[1]).max() <= ROUNDING)
 
 
 # Comparison
@@ -239,7 +239,7 @@ def _same_vector(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool
 
 def differences(feed: RecordFeed, collections: Collections) -> list[str]:
     """Differences from the record, one line per kind; changes after the position are ignored."""
-    lacking, changed = set[int](), set[int]()
+    missing, changed = set[int](), set[int]()
     extra = sum(collection.count() for collection in collections.tiers.values())
     searched = lost = 0
     step, position = max(1, extra // SAMPLE), collections.position._replace(filled=0)
@@ -249,19 +249,19 @@ def differences(feed: RecordFeed, collections: Collections) -> list[str]:
             changed |= {*page.removed, *(entry.doc for entry in page.entries)}
             continue
         for tier, collection in collections.tiers.items():
-            own = [entry for entry in page.entries if entry.tier == tier]
-            texts = _texts(collection, own)
+            entries = [entry for entry in page.entries if entry.tier == tier]
+            texts = _texts(collection, entries)
             extra -= len(texts)
-            lacking |= {entry.doc for entry in own if texts.get(entry.doc) is None}
-            sample = [entry for entry in own if entry.doc not in lacking][::step]
+            missing |= {entry.doc for entry in entries if texts.get(entry.doc) is None}
+            sample = [entry for entry in entries if entry.doc not in missing][::step]
             searched, lost = searched + len(sample), lost + _link(collection, sample)
-    lacking -= changed
-    found = {
-        f"missing or different in Chroma: {len(lacking)} (such as number {min(lacking, default=0)})": lacking,
+    missing -= changed
+    findings = {
+        f"missing or different in Chroma: {len(missing)} (such as number {min(missing, default=0)})": missing,
         f"in Chroma, not in the record: {extra}": extra and not changed,
         f"Chroma does not find {lost} of {searched} entries by their own vector": lost > max(FEW, MISSED * searched),
     }
-    return [sentence for sentence, applies in found.items() if applies and page is not None]
+    return [sentence for sentence, applies in findings.items() if applies and page is not None]
 
 
 # Metadata

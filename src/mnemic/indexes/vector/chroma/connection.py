@@ -54,7 +54,7 @@ class Server(_Connection):
     """
 
     def __init__(self, client: Any = None, address: tuple[str, int, bool] | None = None) -> None:
-        self._given, self._address = client, address
+        self._external_client, self._address = client, address
 
     def client(self) -> Any:
         """The client; connects on first use.
@@ -62,7 +62,7 @@ class Server(_Connection):
         Raises:
             ChromaUnavailable: the server cannot be reached.
         """
-        if self._given is None and self._client is None and self._address is not None:
+        if self._external_client is None and self._client is None and self._address is not None:
             import chromadb
             from chromadb.config import Settings
 
@@ -73,7 +73,7 @@ class Server(_Connection):
                 )
                 for session in _sessions(self._client):
                     session.timeout = TIMEOUT
-        return self._given or self._client
+        return self._external_client or self._client
 
     def reset(self) -> None:
         """Disconnect; collections on the server stay."""
@@ -106,11 +106,11 @@ class Folder(_Connection):
             from chromadb.config import Settings
 
             with translated_errors(f"Opening Chroma in {self._root}"):
-                self._path = self._opened()
+                self._path = self._open_folder()
                 self._client = chromadb.PersistentClient(str(self._path), Settings(anonymized_telemetry=False))
         return self._client
 
-    def _opened(self) -> Path:
+    def _open_folder(self) -> Path:
         path = self._root / f"open-{secrets.token_hex(6)}"  # chromadb caches clients by path
         for closed in self._root.glob("closed-*"):
             if closed.name == _closed_name(closed):
@@ -163,12 +163,12 @@ def _closed_name(folder: Path) -> str:
     import chromadb
 
     files = {path.relative_to(folder).as_posix(): path.stat() for path in folder.rglob("*") if path.is_file()}
-    state = (chromadb.__version__, *sorted((name, of.st_size, of.st_mtime_ns) for name, of in files.items()))
+    state = (chromadb.__version__, *sorted((name, s.st_size, s.st_mtime_ns) for name, s in files.items()))
     return f"closed-{hashlib.blake2b(repr(state).encode(), digest_size=8).hexdigest()}"
 
 
 def _sessions(client: Any) -> list[Any]:
     """The HTTP sessions of a client, and of its internal admin client."""
     holders = (client, getattr(client, "_admin_client", None))
-    found = (getattr(getattr(holder, "_server", None), "_session", None) for holder in holders)
-    return [session for session in found if session is not None]
+    sessions = (getattr(getattr(holder, "_server", None), "_session", None) for holder in holders)
+    return [session for session in sessions if session is not None]

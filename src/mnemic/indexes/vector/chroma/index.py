@@ -115,7 +115,7 @@ class ChromaIndex:
     """
 
     _feed: RecordFeed
-    _owning: Lock
+    _ownership: Lock
 
     def __init__(self, settings: Chroma) -> None:
         self._settings = settings
@@ -142,19 +142,19 @@ class ChromaIndex:
             ChromaUnavailable: another process has the folder open.
         """
         embedded = self._settings.embedded
-        owning = feed.lock(OWNER if embedded else FEEDER)  # raises for a record in RAM
+        lock = feed.lock(OWNER if embedded else FEEDER)  # raises for a record in RAM
         if embedded and feed.folder is None:
             raise ConfigurationError(
                 "Embedded Chroma keeps its index in the folder of the record, and a record on a server has none. "
                 'Run a Chroma server and pass its URL, vectors="http://localhost:8000", or a client; or leave vectors= out: '
                 "PostgreSQL has its own index."
             )
-        if not owning.acquire() and embedded:
+        if not lock.acquire() and embedded:
             raise ChromaUnavailable(
                 f"Another process uses the Chroma index in {feed.folder}; this one searches exactly. To share an index, run a "
                 'server: chroma run --path ./chroma-server, and open each memory with vectors="http://localhost:8000".'
             )
-        self._feed, self._owning = feed, owning
+        self._feed, self._ownership = feed, lock
         atexit.register(self.close)
 
     def _connection(self) -> Server | Folder:
@@ -166,7 +166,7 @@ class ChromaIndex:
 
     # Search
 
-    def _complete(self) -> Collections | None:
+    def _complete_collections(self) -> Collections | None:
         """The collections, if they can be searched now."""
         collections, trouble = self._collections, self._trouble
         if collections is None:
@@ -179,17 +179,17 @@ class ChromaIndex:
 
     def serves(self, model: str | None) -> bool:
         """Whether it holds the whole record, with vectors of this model."""
-        collections = self._complete()
+        collections = self._complete_collections()
         return collections is not None and collections.position.model.name == model
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int) -> list[int] | None:
         """The docs of the nearest entries, and those that changed after them; None if Chroma is unavailable."""
-        collections = self._complete()
+        collections = self._complete_collections()
         if collections is None or len(query) != collections.position.model.dimension:
             return None
         try:
-            near = collections.nearest(user, query, k, self._settings.most_results)
-            return [*near, *self._feed.waiting(user, collections.position)]
+            docs = collections.nearest(user, query, k, self._settings.most_results)
+            return [*docs, *self._feed.waiting(user, collections.position)]
         except ChromaUnavailable as error:
             if collections is self._collections:  # not those of a client closed in the meantime
                 self._collections, self._failed, self._trouble = None, True, str(error)
@@ -228,13 +228,13 @@ class ChromaIndex:
     def _step(self) -> bool:
         if self._failed:
             self._reset()
-        owned = self._owning.held
-        if self._closed or (self._settings.embedded and not owned):
+        was_owner = self._ownership.held
+        if self._closed or (self._settings.embedded and not was_owner):
             return False
         if self._collections is None and self._feed.start() is None:
             return False
-        writes = self._owning.acquire()  # on a server, the next handle takes over from one that ended
-        if not owned or self._collections is None:
+        writes = self._ownership.acquire()  # on a server, the next handle takes over from one that ended
+        if not was_owner or self._collections is None:
             self._collections = open_collections(self._connections.get().client(), self._feed)
         return writes and self._advance()
 
@@ -263,13 +263,13 @@ class ChromaIndex:
     def erase(self) -> bool:
         """Erase: a folder is removed and filled again; on a server entries are deleted."""
         with self._exclusive():
-            if not self._owning.held:  # the owner does it
+            if not self._ownership.held:  # the owner does it
                 return False
             if self._settings.embedded:
                 self._reset()
                 return True
             while self._step():
-                if self._complete() is None:  # its change comes after all records
+                if self._complete_collections() is None:  # its change comes after all records
                     self._begin()
                     break
         return discard(self._feed.folder)
@@ -278,12 +278,12 @@ class ChromaIndex:
         """Differences from the record; if there are any, the collections are filled again."""
         with self._exclusive():
             collections = self._collections
-            if collections is None or not collections.complete or not self._owning.held:
+            if collections is None or not collections.complete or not self._ownership.held:
                 return []
-            found = differences(self._feed, collections)
-            if found:
+            findings = differences(self._feed, collections)
+            if findings:
                 self._begin()
-            return found
+            return findings
 
     def close(self) -> None:
         """Close the connection and release the lock."""
@@ -296,7 +296,7 @@ class ChromaIndex:
             if connection is not None:
                 with suppress(ChromaUnavailable):
                     connection.close()
-            self._owning.release()
+            self._ownership.release()
         finally:
             self._lock.release()
 
