@@ -100,7 +100,7 @@ class _Cache:
         """Use the vector index for users with many records if it is available, else vectors in memory."""
         if self.index is None:
             return
-        size = self.catalog.size or store.embedding.size(self.user_id)
+        size = self.catalog.size or store.statistics.size(self.user_id)
         distant = size > self.index.exact_below and self.index.serves(self.model or store.embedding.model())
         if distant and not self.distant:
             self.vectors = ExactIndex()

@@ -61,6 +61,10 @@ class Statistics(Reader[Database]):
                 bytes_on_disk=size(db), location=self._db.name,
             )  # fmt: skip
 
+    def size(self, user_id: int) -> int:
+        """The number of records of a user."""
+        return self._column(user_id, "SELECT count(*) FROM records WHERE user_id = ?")[0]
+
     def counts(
         self, user: str, kind: Kind, by: str, filters: RecordFilter, *, limit: int | None
     ) -> list[tuple[str | float | None, int]]:

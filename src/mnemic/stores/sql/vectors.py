@@ -75,10 +75,6 @@ class Embedding(Reader[Database]):
         with self._db.read() as db:
             return queries.header(db).get("model")
 
-    def size(self, user_id: int) -> int:
-        """The number of records of a user."""
-        return self._column(user_id, "SELECT count(*) FROM records WHERE user_id = ?")[0]
-
     def vectors_of(self, user_id: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
