@@ -131,11 +131,16 @@ def is_mixed(value: str) -> bool:
 
 
 def _is_jumbled(value: str) -> bool:
-    """Whether letters change their case as no word and no name in a program does: ``qWmZrTpLk``."""
-    return len(value) >= 6 and value.isalpha() and not value.islower() and len(value) < 3 * len(_HUMPS.findall(value))
+    """Whether letters change their case as neither names in programs nor trade names do: ``qWmZrTpLk``, not ``parseInt``."""
+    if len(value) < 6 or not value.isascii() or not value.isalpha() or value.islower():
+        return False
+    parts = _CAPITALISED.findall(value)
+    short = len(value) < (3 if len(value) < 10 else 3.4) * len(parts)
+    return short or (len(parts) > 1 and any(_VOICELESS.fullmatch(part) for part in parts))
 
 
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CAPITALISED = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_VOICELESS = re.compile(r"[^AEIOUYaeiouy]{3,}(?<![A-Z])")
 
 
 def _is_odd(value: str) -> bool:
@@ -238,7 +243,8 @@ def _is_password(match: Match) -> bool:
         return (not _MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
     if _is_jumbled(value):
         return True
-    return len(value) >= 6 and (_is_exported(match) or (value.islower() and _ends_sentence(match)))
+    of_one_case = value.islower() or value.isupper()
+    return len(value) >= 6 and (_is_exported(match) or (of_one_case and _ends_sentence(match)))
 
 
 def _is_remark(value: str) -> bool:
@@ -249,7 +255,9 @@ def _is_remark(value: str) -> bool:
 def _is_path(value: str, match: Match) -> bool:
     """Whether a value is a path: of plain names, or of any after ``pwd``, which also names the working folder."""
     named = _PATH.fullmatch(value)
-    return named is not None and (_is_words(value.strip("~./\\")) or (match[0][:3].lower() == "pwd" and named["more"] != ""))
+    return named is not None and (
+        _is_words(value.strip("~./\\")) or (match[0][:3].lower() == "pwd" and named["more"] != "")
+    )
 
 
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w.+-]+(?P<more>(?:[\\/][\w.+-]+)*+)[\\/]?")
@@ -319,16 +327,14 @@ def _is_stated_password(match: Match) -> bool:
     value = value.rstrip(".,;:!?")
     if len(value) < 4 or is_placeholder(value) or _is_common_word(value) or _is_address(value):
         return False
-    if (_MEASURE.fullmatch(value) and not value.isdigit()) or (not quoted and (_is_remark(value) or _is_path(value, match))):
+    if (_MEASURE.fullmatch(value) and not value.isdigit()) or (
+        not quoted and (_is_remark(value) or _is_path(value, match))
+    ):
         return False
-    if quoted or not value.isalpha() or _is_jumbled(value):
-        return (
-            quoted
-            or _is_odd(value)
-            or value.isdigit()
-            or not re.fullmatch(r"[\w'\u2019/-]+", value)
-            or _worded_secret(value, match)
-        )
+    if quoted or (_is_odd(value) and not _of_code(value)):
+        return True
+    if not value.isalpha():
+        return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
     copula = match["copula"].strip(" ,:").lower()
     return (
         copula not in _WEAK_COPULAS
@@ -393,9 +399,9 @@ def _is_seed(match: Match) -> bool:
 
 
 def _is_whole_seed(match: Match) -> bool:
-    """Whether words right after their name are as many as a wallet has, and all distinct."""
+    """Whether words right after their name are as many as a wallet has, all distinct, and no sentence."""
     words = re.findall(r"[a-z]+", match["secret"])
-    return len(words) in _SEED_LENGTHS and len(set(words)) == len(words)
+    return len(words) in _SEED_LENGTHS and len(set(words)) == len(words) and sum(map(_is_common_word, words)) <= 2
 
 
 _SEED_LENGTHS = (12, 15, 18, 21, 24)
@@ -479,7 +485,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("key", _KEYS, _is_key,
           rf"{_KEY}{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
     _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_whole_seed,
-          r"(?:seed|recovery|mnemonic|backup)[ _-]?(?:phrase|words?|seed)?\s{1,4}[\"'`(]?"
+          r"(?:seed|recovery|mnemonic|backup)[ _-]?(?:phrase|words?|seed)\s{1,4}[\"'`(]?"
           rf"(?P<secret>(?-i:{_SEED}(?:[ ,]{{1,3}}{_SEED}){{11,23}}))(?![ ,]{{1,3}}[a-z])"),
     _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_seed,
           r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
