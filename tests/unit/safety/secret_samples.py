@@ -398,6 +398,8 @@ WITH_WORDS = [
         )
     ),
     ("password", "Password: {}", "SUNFLOWER"),
+    ("password", "Login: bob\nPassword: {}", "TulipRose"),
+    ("password", "email: bob@example.com, password: {} and nothing else", "Sunflower"),
     ("password", "pwd=/{}", "Xk92mQ7z"),
     ("key", "secret_key = '''{}'''", "uDKaEVP2EGvLIyp0OYV3"),
     ("key", "- name: API_KEY\n  value: {}", "uDKaEVP2EGvLIyp0OYV3"),
@@ -622,6 +624,8 @@ LOOK_ALIKES = [
     "password: required|min:8",
     "password: (leave blank)",
     "Password: String",
+    "password: BOOLEAN",
+    "username: string\npassword: Encoded\nemail: str, password: Encoded",
     "password: TextInput",
     "password = getPassword()",
     'getPassword("Enter")',

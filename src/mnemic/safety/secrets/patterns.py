@@ -100,7 +100,7 @@ _PLACEHOLDER = re.compile(
 )
 
 _COMMON_WORDS = frozenset(
-    """none null nil true false yes no undefined str string text bytes int bool any optional required missing empty blank
+    """none null nil true false yes no undefined str string text bytes int integer bool boolean object any optional required missing empty blank
     wrong weak strong secure insecure invalid incorrect correct expired safe hashed encrypted salted stored saved kept
     changed reset hidden unknown forgotten lost compromised leaked known needed set unset shared visible masked disabled
     enabled protected rotated generated accepted rejected default temporary permanent different same new old long short
@@ -244,7 +244,7 @@ def _is_password(match: Match) -> bool:
     if _is_jumbled(value):
         return True
     of_one_case = value.islower() or value.isupper()
-    return len(value) >= 6 and (_is_exported(match) or (of_one_case and _ends_sentence(match)))
+    return len(value) >= 6 and (_is_exported(match) or _follows_login(match) or (of_one_case and _ends_sentence(match)))
 
 
 def _is_remark(value: str) -> bool:
@@ -268,6 +268,15 @@ def _is_exported(match: Match) -> bool:
     return _VARIABLE.match(match[0]) is not None
 
 
+def _follows_login(match: Match) -> bool:
+    """Whether the name of an account precedes: "Login: bob, password: Sunflower"."""
+    before = _NAME_OF_ACCOUNT.search(match.string, max(0, match.start() - 80), match.start())
+    return before is not None and _may_be_secret(before["name"], 2)
+
+
+_NAME_OF_ACCOUNT = re.compile(
+    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[ \t]?[:=][ \t]?(?P<name>[a-z0-9][^\s,;]{1,40})[,;]?\s{1,4}$"
+)
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*+=(?![\s=])")
 
 
@@ -618,7 +627,7 @@ def _is_of_account(match: Match) -> bool:
     return _ACCOUNT.search(before) is not None and _is_given(match)
 
 
-_ACCOUNT = re.compile(r"\b(?:user|role|to)\s[^\n;]{1,60}\s$", re.IGNORECASE)
+_ACCOUNT = re.compile(r"\b(?:user|role|grant)\s[^\n;]{1,70}\s$", re.IGNORECASE)
 _SETTER = re.compile(r"(?:set|with|change|update|reset)\w{0,12}$|\.$", re.IGNORECASE)
 _SETS = re.compile(
     r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
