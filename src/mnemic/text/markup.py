@@ -48,7 +48,7 @@ _TURN = re.compile(  # also as a quotation, a heading, an item or a label
 )
 _PAGE = re.compile(  # elements that need no attribute, and addresses in angle brackets
     r"<(?=/?(?:a|img|image|script|iframe|object|embed|form|svg|link|meta|style|video|audio|input|button|base)\b"
-    r"|[a-z][a-z0-9+.-]{1,31}:(?!:)[^\s<>])",
+    r"|[a-z][a-z0-9+.-]{1,31}:(?![:\s]|\Z))",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(r"<[a-z](?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*+", re.IGNORECASE)

@@ -136,11 +136,11 @@ def _is_jumbled(value: str) -> bool:
         return False
     parts = _CAPITALISED.findall(value)
     short = len(value) < (3 if len(value) < 10 else 3.4) * len(parts)
-    return short or (len(parts) > 1 and any(_VOICELESS.fullmatch(part) for part in parts))
+    return short or (len(parts) > 1 and any(_CONSONANTS.fullmatch(part) for part in parts))
 
 
 _CAPITALISED = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_VOICELESS = re.compile(r"[^AEIOUYaeiouy]{3,}(?<![A-Z])")
+_CONSONANTS = re.compile(r"[^AEIOUYaeiouy]{3,}(?<![A-Z])")
 
 
 def _is_odd(value: str) -> bool:
