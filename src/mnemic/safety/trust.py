@@ -59,17 +59,17 @@ class SourceQuota:
             self._admitted[source] += 1
 
 
-_ESCAPED = r"&(?:amp;)*+#?\w{1,8};|%(?:25)*+[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"
+_ESCAPED = r"&(?>(?:amp;)*)#?\w{1,8};|%(?>(?:25)*)[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"
 _OPEN = rf"(?:{_ESCAPED}|\\{{0,4}}[<\[\uff1c\ufe64\u2039])"
 _CLOSE = rf"[\"']?(?:{_ESCAPED}|\\{{0,4}}[>\]\uff1e\ufe65\u203a])"
-_SLASH = r"(?:\\{0,4}[/\uff0f]|%(?:25)*+2f|&(?:amp;)*+(?:#0*+47|#x0*+2f|sol);|\\{1,4}(?:u00|x)2f)"
+_SLASH = r"(?:\\{0,4}[/\uff0f]|%(?>(?:25)*)2f|&(?>(?:amp;)*)(?:#0*+47|#x0*+2f|sol);|\\{1,4}(?:u00|x)2f)"
 _EMPTY_LINE = re.compile(r"\n[ \t>]*+\n|\\n\\n")
 
 
 @lru_cache(maxsize=64)
 def _fence(word: str) -> re.Pattern[str]:
     """A fence, known by its word: as it is, quoted as in mail, escaped, or in other brackets."""
-    quotation = r"(?:(?:(?<=\n)|^)[ \t]*+(?:>[ \t]?)++)?"
+    quotation = r"(?:(?:(?<=\n)|^)[ \t]*+(?>(?:>[ \t]?)+))?"
     return re.compile(
         rf"{quotation}{_OPEN}[ \t]{{0,3}}(?P<end>{_SLASH}[ \t]{{0,3}})?memory[^\n]{{1,24}}?{re.escape(word)}(?:{_CLOSE})?",
         re.IGNORECASE,

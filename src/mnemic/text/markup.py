@@ -42,7 +42,7 @@ _TAG = re.compile(
 )
 _SPEAKER = rf"(?:{_ROLE}|ai|(?-i:(?:[A-Z]\w{{0,20}} ){{1,2}}(?:User|Assistant|Human)))"
 _TURN = re.compile(  # also as a quotation, a heading, an item or a label
-    rf"^(?=(?:[^\S\n]|[>*_#\[(+\u2022-])*+{_SPEAKER}[ *_\])]{{0,4}}[:\uff1a]"
+    rf"^(?=(?>(?:[^\S\n]|[>*_#\[(+\u2022-])*){_SPEAKER}[ *_\])]{{0,4}}[:\uff1a]"
     r"|[^\S\n]*+#{1,6} ?(?:instruction|response|input):)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -51,7 +51,7 @@ _PAGE = re.compile(  # elements that need no attribute, and addresses in angle b
     r"|[a-z][a-z0-9+.-]{1,31}:(?![:\s]|\Z))",
     re.IGNORECASE,
 )
-_ELEMENT = re.compile(r"<[a-z](?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*+", re.IGNORECASE)
+_ELEMENT = re.compile(r"<[a-z](?>(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*)", re.IGNORECASE)
 _ACTIVE = re.compile(  # a handler, a style, or a value that may be an address
     r"(?<![\w-])(?:on[a-z]+|style)\s*+=|=\s*+(?:\"[^\":/\\&]*+|'[^':/\\&]*+|[^\s\"'>=:/\\&]*+)[:/\\&]", re.IGNORECASE
 )

@@ -260,7 +260,7 @@ def _is_path(value: str, match: Match) -> bool:
     )
 
 
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w.+-]+(?P<more>(?:[\\/][\w.+-]+)*+)[\\/]?")
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w.+-]+(?P<more>(?>(?:[\\/][\w.+-]+)*))[\\/]?")
 
 
 def _is_exported(match: Match) -> bool:
