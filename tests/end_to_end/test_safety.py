@@ -23,7 +23,7 @@ from mnemic import (
     SecretPolicy,
     quoted,
 )
-from mnemic.safety.trust import parsed
+from mnemic.safety.trust import is_cut_off, parsed, without_recalled
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import unmarked, visible
 
@@ -425,6 +425,31 @@ class TestFences:
         memory.process()
         assert [r.content for r in memory.list()] == ["My bank is Sunny Bank"]
         assert memory.remember(text).outcome == "rejected"
+
+    @given(
+        signs=st.fixed_dictionaries(
+            {
+                "<": st.sampled_from(["<", "\\<", "&lt;", "&amp;lt;", "&#60;", "&#x3C;", "%3c", "%253C", "\\u003c", "\\\\x3c", "\uff1c", "[", "< "]),
+                ">": st.sampled_from([">", "\\>", "&gt;", "&amp;gt;", "&#62;", "&#x3E;", "%3e", "%253E", "\\u003e", "\\\\x3e", "\uff1e", "]", ""]),
+                "/": st.sampled_from(["/", "\\/", "&#47;", "&#x2F;", "&sol;", "%2F", "\\u002f", "\uff0f", "/ "]),
+                " ": st.sampled_from([" ", "  ", "\t", "%20", "+", "&nbsp;", ' id="', "\u3000"]),
+            }
+        ),
+        change=st.sampled_from([str, str.upper, lambda text: "> " + text.replace("\n", "\n> ")]),
+    )  # fmt: skip
+    def test_a_fence_is_known_by_its_word_however_it_is_written(self, signs, change):
+        fence = "5f0c1a9e"
+        text = re.sub(
+            "(?<=memory) |[<>/]", lambda sign: signs[sign[0]], f"<memory {fence}>\n- I bank.\n</memory {fence}>"
+        )
+        rest = without_recalled(f"before\n{change(text)}\nafter", fence)
+        assert rest is not None
+        assert "BANK" not in rest.upper()
+        assert rest.startswith("before\n")
+        assert rest.endswith("\nafter")
+        assert not is_cut_off(text, fence)
+        assert is_cut_off(text[: len(text) // 2], fence)
+        assert without_recalled(f"The memory {fence} is full.", fence) is None
 
     def test_fifty_sessions_of_recall_do_not_make_the_record_grow(self, memory):
         memory.add([Message(role="user", content="I moved to Lisbon in March.", sent_at=NOW)], session="first")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -59,35 +59,59 @@ class SourceQuota:
             self._admitted[source] += 1
 
 
-_OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
-_LOOSE = r"(?>(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*)"
-"""Up to an empty line, the text after an opening fence without a closing one."""
+_ESCAPED = r"&(?>(?:amp;)*)#?\w{1,8};|%(?>(?:25)*)[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"
+_OPEN = rf"(?:{_ESCAPED}|\\{{0,4}}[<\[\uff1c\ufe64\u2039])"
+_CLOSE = rf"[\"']?(?:{_ESCAPED}|\\{{0,4}}[>\]\uff1e\ufe65\u203a])"
+_SLASH = r"(?:\\{0,4}[/\uff0f]|%(?>(?:25)*)2f|&(?>(?:amp;)*)(?:#0*+47|#x0*+2f|sol);|\\{1,4}(?:u00|x)2f)"
+_EMPTY_LINE = re.compile(r"\n[ \t>]*+\n|\\n\\n")
 
 
 @lru_cache(maxsize=64)
-def _fence(fence: str) -> re.Pattern[str]:
-    word = re.escape(fence)
-    begin = rf"{_OPEN}memory[ \t]{{1,3}}{word}{_CLOSE}"
-    end = rf"{_OPEN}/memory[ \t]{{1,3}}{word}{_CLOSE}"
-    quoted = r"(?:(?<=\n)|^)[ \t]*(?:>[ \t]?)+"
-    inner = rf"(?>(?:(?!{end}|{begin})[\s\S])*)"
-    return re.compile(rf"(?:{quoted})?{begin}(?:{inner}(?P<end>{end})|{_LOOSE})|(?:{quoted})?{end}")
+def _fence(word: str) -> re.Pattern[str]:
+    """A fence, known by its word: as it is, quoted as in mail, escaped, or in other brackets."""
+    quotation = r"(?:(?:(?<=\n)|^)[ \t]*+(?>(?:>[ \t]?)+))?"
+    return re.compile(
+        rf"{quotation}{_OPEN}[ \t]{{0,3}}(?P<end>{_SLASH}[ \t]{{0,3}})?memory[^\n]{{1,24}}?{re.escape(word)}(?:{_CLOSE})?",
+        re.IGNORECASE,
+    )
+
+
+def _blocks(text: str, word: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each fenced block, and whether it is whole; one without an end goes up to the next empty line."""
+    begun: re.Match[str] | None = None
+    for fence in _fence(word).finditer(text):
+        if begun is not None:
+            yield (begun.start(), fence.end(), True) if fence["end"] else (*_loose(begun, fence.start()), False)
+        elif fence["end"]:
+            yield (*fence.span(), False)
+        begun = None if fence["end"] else fence
+    if begun is not None:
+        yield (*_loose(begun, len(text)), False)
+
+
+def _loose(begun: re.Match[str], most: int) -> tuple[int, int]:
+    empty = _EMPTY_LINE.search(begun.string, begun.end(), most)
+    return begun.start(), empty.start() if empty else most
+
+
+def _has(text: str, word: str) -> bool:
+    return word in text or word.upper() in text
 
 
 def without_recalled(text: str, fence: str) -> str | None:
     """The text without the fenced blocks of this record; None when it has none.
 
-    Also handles mail quotes, HTML and JSON escapes, and blocks without an end, which are removed up to the next empty
-    line.
+    Also handles mail quotes, escapes, and blocks without an end, which are removed up to the next empty line.
 
     Args:
         text: incoming text.
         fence: the word of the record's fences.
     """
-    if fence not in text:
+    blocks = [*_blocks(text, fence)] if _has(text, fence) else []
+    if not blocks:
         return None
-    rest, count = _fence(fence).subn("", text)
-    return rest.strip() if count else None
+    kept = zip((0, *(end for _, end, _ in blocks)), (*(start for start, _, _ in blocks), len(text)), strict=True)
+    return "".join(text[start:end] for start, end in kept).strip()
 
 
 def is_cut_off(text: str, fence: str) -> bool:
@@ -97,7 +121,7 @@ def is_cut_off(text: str, fence: str) -> bool:
         text: incoming text.
         fence: the word of the record's fences.
     """
-    return fence in text and any(match["end"] is None for match in _fence(fence).finditer(text))
+    return _has(text, fence) and not all(whole for *_, whole in _blocks(text, fence))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,17 +36,26 @@ _TAG = re.compile(
     r"(?:\w{1,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65])"
     r"|\[(?=/?(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){0,4})\]))"
     rf"|[<\uff1c\ufe64](?=\w{{1,20}}[>\uff1e\ufe65]\s{{0,3}}{_ROLE}\s{{0,3}}[<\uff1c\ufe64]/)"
+    r"|[<\uff1c\ufe64](?=/?\w[\w.-]{0,40}\s{0,3}[|\uff5c]\s{0,3}[>\uff1e\ufe65])"
     r"|\](?=~[!\w]{1,8}[\[\]])",
     re.IGNORECASE,
 )
-_TURN = re.compile(
-    rf"^(?=[ >*_#]{{0,4}}(?:{_ROLE}|ai)[ *_]{{0,4}}[:\uff1a]|#{{2,4}} ?(?:instruction|response|input):)",
+_SPEAKER = rf"(?:{_ROLE}|ai|(?-i:(?:[A-Z]\w{{0,20}} ){{1,2}}(?:User|Assistant|Human)))"
+_TURN = re.compile(  # also as a quotation, a heading, an item or a label
+    rf"^(?=(?>(?:[^\S\n]|[>*_#\[(+\u2022-])*){_SPEAKER}[ *_\])]{{0,4}}[:\uff1a]"
+    r"|[^\S\n]*+#{1,6} ?(?:instruction|response|input):)",
     re.IGNORECASE | re.MULTILINE,
 )
-_PAGE = re.compile(
-    r"<(?=/?(?:a|img|image|script|iframe|object|embed|form|svg|link|meta|style|video|audio|input|button|base|https?:|mailto:)\b)",
+_PAGE = re.compile(  # elements that need no attribute, and addresses in angle brackets
+    r"<(?=/?(?:a|img|image|script|iframe|object|embed|form|svg|link|meta|style|video|audio|input|button|base)\b"
+    r"|[a-z][a-z0-9+.-]{1,31}:(?![:\s]|\Z))",
     re.IGNORECASE,
 )
+_ELEMENT = re.compile(r"<[a-z](?>(?:=\s*+(?:\"[^\"]*+\"|'[^']*+')|[^>])*)", re.IGNORECASE)
+_ACTIVE = re.compile(  # a handler, a style, or a value that may be an address
+    r"(?<![\w-])(?:on[a-z]+|style)\s*+=|=\s*+(?:\"[^\":/\\&]*+|'[^':/\\&]*+|[^\s\"'>=:/\\&]*+)[:/\\&]", re.IGNORECASE
+)
+_OPENING = re.compile(r"<(?=[a-z])", re.IGNORECASE)
 _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
 
 
@@ -59,14 +68,17 @@ _ORIGIN = "|".join(
     rf"{_like(of)}[\s_\\-]{{0,3}}{_like(what)}"
     for of, what in (("direct", "user"), ("model", "inference"), ("tool", "internal"), ("tool", "external"))
 )
-_BENT = (
-    re.compile(  # the mark below, as models repeat it: emphasised, escaped, in other brackets, shortened, translated
-        rf"\[\W{{0,3}}(?P<mark>{_like('unverified')})(?=[\W_])"
-        rf"|(?P<word>{_like('unverified')})\W{{1,5}}(?:{_ORIGIN}|document\W{{0,3}}[\])])"
-        rf"|\[[^\[\]\n\"']{{2,40}}[,:;|\u2013\u2014-]\s{{0,3}}(?P<origin>{_ORIGIN})\W{{0,3}}\]",
-        re.IGNORECASE,
-    )
+_MARK = re.compile(  # the mark below, as models repeat it: emphasised, escaped, in other brackets, shortened
+    rf"\[\W{{0,3}}(?P<mark>{_like('unverified')})(?=[\W_])"
+    rf"|(?P<word>{_like('unverified')})\W{{1,5}}(?:{_ORIGIN}|document\W{{0,3}}[\])])",
+    re.IGNORECASE,
 )
+_TRANSLATED = re.compile(  # what ends with the name of a source; a document may also end a list in a program
+    rf"\[[^\[\]\n\"']{{2,40}}[,:;|\u2013\u2014-]\s{{0,3}}(?:(?P<origin>{_ORIGIN})\W{{0,3}}\]"
+    rf"|(?P<document>{_like('document')})\W{{0,3}}\](?!\s{{0,3}}[,\])}}=.;]|\s(?:for|in)\b)(?=\W{{0,8}}\w))",
+    re.IGNORECASE,
+)
+_SUBSCRIPT = re.compile(r"[\w\[(=]$|=\s$")
 
 
 def visible(text: str) -> str:
@@ -99,6 +111,11 @@ def is_blank(text: str) -> bool:
     return not visible(text).strip()
 
 
+def harmless(text: str) -> str:
+    """A visible text, stripped, with chat markup and lines that start like a turn made harmless."""
+    return unvoiced(unmarked(text).strip())
+
+
 def unmarked(text: str) -> str:
     """The text with chat markup (turns, roles, tool calls, fences) made harmless."""
     if text.isascii() and not _BRACKETS.search(text):
@@ -113,7 +130,14 @@ def unvoiced(text: str) -> str:
 
 def unlinked(text: str) -> str:
     """The text with links, images and HTML elements made harmless."""
-    return _LINK.sub(lambda match: f"{match[0]} ", _PAGE.sub("\u2039", text))
+    if "<" in text:
+        text = _ELEMENT.sub(_inactive, _PAGE.sub("\u2039", text))
+    return _LINK.sub(lambda match: f"{match[0]} ", text)
+
+
+def _inactive(element: re.Match[str]) -> str:
+    """An element that loads or runs nothing."""
+    return _OPENING.sub("\u2039", element[0]) if _ACTIVE.search(element[0]) else element[0]
 
 
 def unverified(text: str, source: str) -> str:
@@ -129,5 +153,8 @@ def is_unverified(text: str) -> bool:
 
 def _marks(text: str) -> Iterator[str]:
     """What may be the mark; of one in other scripts nothing says so."""
-    for match in _BENT.finditer(text):
-        yield match["mark"] or match["word"] or match["origin"]
+    for match in _MARK.finditer(text):
+        yield match["mark"] or match["word"]
+    for match in _TRANSLATED.finditer(text):
+        if match["origin"] or not _SUBSCRIPT.search(text[max(0, match.start() - 2) : match.start()]):
+            yield match["origin"] or match["document"]

@@ -311,7 +311,7 @@ WITH_WORDS = [
     ("seed-phrase", "Recovery phrase = {}", WORDS + " " + WORDS[:-8] + " zebra"),
     *(
         ("password", words, secret)
-        for secret in ("Tr0ub4dor&3", "Xk92'mQ7z", "hunter2x")
+        for secret in ("Tr0ub4dor&3", "Xk92'mQ7z", "hunter2x", "cLpmYOSaciG")
         for words in (
             # told in other words
             "My wifi password is: {}",
@@ -356,6 +356,18 @@ WITH_WORDS = [
             "a palavra-passe: {}",
             "Mudei a senha para {}",
             "La mia password \u00e8 {}",
+            "Das Passwort meines Routers ist {}",
+            # with more about it
+            "Password for bob@example.com: {}",
+            "Wifi password (5 GHz): {}",
+            "my **password** is `{}`",
+            "My <b>password</b> is {}",
+            "Wifi password for guests \u2014 {}",
+            "\u041f\u0430\u0440\u043e\u043b\u044c \u043e\u0442 \u0432\u0430\u0439\u0444\u0430\u044f \u2014 {}",
+            # in programs and commands
+            "env:\n- name: DB_PASSWORD\n  value: {}\n",
+            '{{"name": "password", "value": "{}"}}',
+            "DB_PASSWORD={} psql -h db",
         )
         if "'" not in secret or "P:" in words or "is" in words
     ),
@@ -369,6 +381,31 @@ WITH_WORDS = [
     ("password", "define('DB_PASSWORD', '{}');", "Xk92mQ7z"),
     ("password", '<add key="password" value="{}"/>', "Xk92mQ7z"),
     ("password", "ENV APP_PASSWORD {}", "Xk92mQ7z"),
+    *(
+        ("password", words, secret)
+        for secret in ("Xk92mQ7z", "sunflower", "Sunflower", "SUNFLOWER")
+        for words in (
+            "export ADMIN_PW={}",
+            "PGPASSWORD={} psql",
+            'os.getenv("DB_PASSWORD", "{}")',
+            "env('DB_PASSWORD', '{}')",
+            'source.setPassword("{}");',
+            "builder.password('{}')",
+            'password = """{}"""',
+            "CREATE USER bob IDENTIFIED BY '{}';",
+            "ALTER USER bob IDENTIFIED WITH mysql_native_password BY '{}'",
+            '{{"name": "DB_PASSWORD", "value": "{}"}}',
+        )
+    ),
+    ("password", "Password: {}", "SUNFLOWER"),
+    ("password", "Login: bob\nPassword: {}", "TulipRose"),
+    ("password", "email: bob@example.com, password: {} and nothing else", "Sunflower"),
+    ("password", "pwd=/{}", "Xk92mQ7z"),
+    ("key", "secret_key = '''{}'''", "uDKaEVP2EGvLIyp0OYV3"),
+    ("key", "- name: API_KEY\n  value: {}", "uDKaEVP2EGvLIyp0OYV3"),
+    ("command-password", "http --auth bob:{} example.com", "Xk92mQ7z"),
+    ("command-password", "smbclient -U bob%{} //host/share", "Xk92mQ7z"),
+    ("command-password", "zip -P {} a.zip b", "Xk92mQ7z"),
     ("command-password", "gpg --passphrase {} -d x", "Xk92mQ7z"),
     ("command-password", "docker login -u ana -p {} registry", "hunter2x"),
     ("url-password", "https://ana:p@{}@example.com/x", "Xk92mQ7z"),
@@ -380,6 +417,8 @@ WITH_WORDS = [
     ("pin", "My PIN is: {}", "4711"),
     ("pin", "Meine PIN ist {}", "4711"),
     ("pin", "le code PIN est {}", "4711"),
+    ("pin", "Die PIN meiner Karte ist {}", "4711"),
+    ("pin", "the PIN code of the card is {}", "471147"),
     ("pin", "PIN {}", "4711"),
     ("card-code", "CVV is: {}", "737"),
 ]
@@ -398,7 +437,7 @@ COPIED = [
     ("key", "name,api_key\nana," + hexed(32) + "\nbob,{}", hexed(32)),
     *(
         ("password", words, secret)
-        for secret in ("hunter2x", "Tr0ub4dor&3")
+        for secret in ("hunter2x", "Tr0ub4dor&3", "qWmZrTpLkXc")
         for words in (
             "| user | password |\n|---|---|\n| ana | {} |\n| bob | x |",
             "| user | password |\n|---|---|\n| ana | Xk92mQ7z |\n| bob | {} |",
@@ -437,6 +476,11 @@ COPIED = [
     ("private-key", _PEM, _LINE + "\nvGZlGJpmn65+A4xHXInJYiPuKzrKUnApeLZ\nQt/Db"),
     ("private-key", _PEM, "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,FF01\n\n" + _LINE),
     ("seed-phrase", "{}", WORDS),
+    (
+        "seed-phrase",
+        "my seed phrase {}",
+        "ozone drill grab fiber curtain grace pudding thank cruise elder eight picnic",
+    ),
     ("seed-phrase", "keep this\n\n{}\n", WORDS),
 ]
 """The same as people paste them: tables, forms, answers, and keys with nothing but their name before."""
@@ -577,6 +621,28 @@ LOOK_ALIKES = [
     "password is 8-12 characters",
     "Password: minimum 10 characters",
     "password: required",
+    "password: required|min:8",
+    "password: (leave blank)",
+    "Password: String",
+    "password: BOOLEAN",
+    "username: string\npassword: Encoded\nemail: str, password: Encoded",
+    "password: TextInput",
+    "password = getPassword()",
+    'getPassword("Enter")',
+    "my password manager is Bitwarden",
+    "The password is Anna's job",
+    "My **password** is **weak**",
+    "USER=ana\nPWD=/home/ana1/work\nOLDPWD=/srv/app",
+    "pwd: /var/www/html1",
+    "password: /run/secrets/db",
+    "the error identified by 'validator' in the log",
+    "- name: PASSWORD_FILE\n  value: /run/secrets/db2",
+    '{"name": "password", "type": "string", "required": true}',
+    "The PIN code of New Delhi is 110001",
+    "the pin code for Bangalore is 560001",
+    "#define PIN 1300",
+    "const int pin = 1234;",
+    "seed phrase who can say what was lost when those words went away without any trace",
     "The secret is patience.",
     "the secret to a good soup is time",
     "the key is to practice every day",
@@ -635,6 +701,7 @@ HOSTILE = [
     "\u0130", "\u00df", "\u212a", "\u5bc6\u7801", "\u200b", "\n", " ", "\t", "\0", "Private-Lines: 1\n", "Private-Lines: 1\naaaaaaaa", "password?", "password? it's ", "password\n", "password\n\n", "a is my ", "a1b2 is my password ", "| password ", "user,password\n", "a,\"", "api key ",
     "4111\n", "123-45-6789 is ", "-----BEGIN PRIVATE KEY-----\nA-B: c\n", "\r", "\r\n", "\u200b\n", "\uff11", "token\n", "\"", "user|password\n|",
     "AKIAABCDEFGHIJKLMNOP ", "LS0tLS1CRUdJTiB", "A" * 64 + "\n", "PRIVATE KEY\n" + "A" * 64 + "\n", "auth=(a,", ".login(a, ", "heslo ", "heslo k a ",
-    "login a/", "password: plain: ", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
+    "login a/", "password: plain: ", "password (", "password for a.", "password, value: ", "password(\"", "user identified by '", "pin code of A ",
+    "seed phrase abcd ", "password=/a", "password=|", "zip -P ", "-u a%", "password='''a", "passwordABab", "PASSWORD=A", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

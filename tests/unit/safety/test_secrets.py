@@ -1,5 +1,6 @@
 """Every kind of secret is found in every context, look-alikes survive, and no text makes the search slow."""
 
+import random
 import string
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from tests.battery import count
 
 from mnemic.errors import ConfigurationError
 from mnemic.safety.secrets import SecretPolicy, pieces
-from mnemic.safety.secrets.patterns import is_random
+from mnemic.safety.secrets.patterns import is_random, named_secret
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import CONTEXTS, COPIED, LOOK_ALIKES, TOKENS, WITH_WORDS
@@ -69,6 +70,30 @@ def test_words_written_otherwise_give_a_secret_away_as_well(otherwise):
 def test_look_alikes_survive():
     for text in LOOK_ALIKES:
         assert POLICY.redacted(text) == (text, ())
+
+
+@given(
+    st.text(string.ascii_letters, min_size=6, max_size=30).filter(
+        lambda one: named_secret("password", one) is not None
+    ),
+    st.sampled_from(["DB_PASSWORD={}", "export ADMIN_PW={}; run", "user: bob\npassword: {} for now"]),
+)
+def test_letters_are_a_password_where_only_one_can_stand(letters, words):
+    assert POLICY.redacted(words.format(letters)) == (words.format("[redacted: password]"), ("password",))
+
+
+def test_letters_in_no_order_are_a_password():
+    draw = random.Random(7)
+    words = [
+        "My password is {}.",
+        "password: {}",
+        "| password | {} |",
+        "The password for the wifi: {}",
+        "What's the password? {}",
+    ]
+    made = ["".join(draw.choices(string.ascii_letters, k=length)) for length in (8, 10, 12, 16) for _ in range(50)]
+    missed = [(form, one) for one in made for form in words if one in POLICY.redacted(form.format(one))[0]]
+    assert len(missed) <= 0.1 * len(made) * len(words), missed
 
 
 def test_no_half_of_a_token_stays():

@@ -15,7 +15,7 @@ from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
 from mnemic.text.english import bare_words
-from mnemic.text.markup import unmarked, unverified, unvoiced, visible
+from mnemic.text.markup import harmless, unverified, visible
 from mnemic.text.sentences import sentences
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
 from mnemic.types.literals import UNTRUSTED
@@ -102,11 +102,11 @@ def cannot_fit(text: str, frame: Frame) -> bool:
 
 
 def inert(text: str, fence: str) -> str:
-    """The text as data: it cannot close the fence, start an item, move the cursor or pass for a chat token."""
+    """The text as data: it cannot close the fence, start an item, move the cursor or pass for a turn or a token."""
     safe = visible(text)
     if fence and fence.lower() in safe.lower():
         safe = re.sub(re.escape(fence), "*" * len(fence), safe, flags=re.IGNORECASE)
-    return unmarked(safe).strip().replace("\n", "\n  ")
+    return harmless(safe).replace("\n", "\n  ")
 
 
 def single_line(text: str, fence: str) -> str:
@@ -226,7 +226,7 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
     text = of if isinstance(of, str) else of.text if isinstance(of, Hit) else of.content
     if most is not None and len(text) > most:
         text = f"{text[:most].rstrip()}\u2026"
-    safe = unvoiced(unmarked(visible(text)).strip())
+    safe = harmless(visible(text))
     return safe if isinstance(of, str) or of.trust >= UNTRUSTED else unverified(safe, of.source)
 
 

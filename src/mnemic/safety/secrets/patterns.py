@@ -100,7 +100,7 @@ _PLACEHOLDER = re.compile(
 )
 
 _COMMON_WORDS = frozenset(
-    """none null nil true false yes no undefined str string text bytes int bool any optional required missing empty blank
+    """none null nil true false yes no undefined str string text bytes int integer bool boolean object any optional required missing empty blank
     wrong weak strong secure insecure invalid incorrect correct expired safe hashed encrypted salted stored saved kept
     changed reset hidden unknown forgotten lost compromised leaked known needed set unset shared visible masked disabled
     enabled protected rotated generated accepted rejected default temporary permanent different same new old long short
@@ -122,12 +122,30 @@ def is_placeholder(value: str) -> bool:
 
 def _is_common_word(word: str) -> bool:
     """Whether a word describes a password rather than being one: "my password is *weak*"."""
-    return word.strip(".,;:!?'\"").lower() in _COMMON_WORDS
+    return word.strip(".,;:!?'\"*_").lower() in _COMMON_WORDS
 
 
 def is_mixed(value: str) -> bool:
     """Whether a value has both letters and digits."""
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _is_jumbled(value: str) -> bool:
+    """Whether letters change their case as neither names in programs nor trade names do: ``qWmZrTpLk``, not ``parseInt``."""
+    if len(value) < 6 or not value.isascii() or not value.isalpha() or value.islower():
+        return False
+    parts = _CAPITALISED.findall(value)
+    short = len(value) < (3 if len(value) < 10 else 3.4) * len(parts)
+    return short or (len(parts) > 1 and any(_CONSONANTS.fullmatch(part) for part in parts))
+
+
+_CAPITALISED = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_CONSONANTS = re.compile(r"[^AEIOUYaeiouy]{3,}(?<![A-Z])")
+
+
+def _is_odd(value: str) -> bool:
+    """Whether a value has digits among its letters, or letters in no order."""
+    return is_mixed(value) or _is_jumbled(value)
 
 
 def is_random(value: str) -> bool:
@@ -166,10 +184,11 @@ _ASSIGNMENT = (
     rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
     r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
 )
+_VALUE_OF = r"""["']?,?\s{1,40}["']?value["']?\s{0,3}[:=]\s{0,4}"""
 _FREE = r"""(?>(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512})"""
 _VALUE = (
-    r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}))|"(?P<double>(?>(?:[^"\n\\]|\\.){1,512}))|"""
-    rf"""'(?P<single>(?>(?:[^'\n\\]|\\.){{1,512}}))|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
+    r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}))|"(?:\"\")?(?P<double>(?>(?:[^"\n\\]|\\.){1,512}))|"""
+    rf"""'(?:'')?(?P<single>(?>(?:[^'\n\\]|\\.){{1,512}}))|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
 )
 _ENDS = re.compile(r"""["'`.!?,;)\]]*\s*(?:$|\n)|["'`]?[.!?]\s""")
 _MEASURE = re.compile(
@@ -218,9 +237,47 @@ def _is_password(match: Match) -> bool:
         return False
     if quoted:
         return True
+    if _is_remark(value) or _is_path(value, match):
+        return False
     if not value.isalpha():
         return (not _MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
-    return len(value) >= 6 and value.islower() and _ends_sentence(match)
+    if _is_jumbled(value):
+        return True
+    of_one_case = value.islower() or value.isupper()
+    return len(value) >= 6 and (_is_exported(match) or _follows_login(match) or (of_one_case and _ends_sentence(match)))
+
+
+def _is_remark(value: str) -> bool:
+    """Whether a remark in brackets begins, "(leave blank)", or a rule, ``required|min:8``."""
+    return (value[0] == "(" and value[1:].isalpha()) or ("|" in value and _is_common_word(value.partition("|")[0]))
+
+
+def _is_path(value: str, match: Match) -> bool:
+    """Whether a value is a path: of plain names, or of any after ``pwd``, which also names the working folder."""
+    named = _PATH.fullmatch(value)
+    return named is not None and (
+        _is_words(value.strip("~./\\")) or (match[0][:3].lower() == "pwd" and named["more"] != "")
+    )
+
+
+_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][\w.+-]+(?P<more>(?>(?:[\\/][\w.+-]+)*))[\\/]?")
+
+
+def _is_exported(match: Match) -> bool:
+    """Whether the name is that of an environment variable: ``DB_PASSWORD=Sunflower``."""
+    return _VARIABLE.match(match[0]) is not None
+
+
+def _follows_login(match: Match) -> bool:
+    """Whether the name of an account precedes: "Login: bob, password: Sunflower"."""
+    before = _NAME_OF_ACCOUNT.search(match.string, max(0, match.start() - 80), match.start())
+    return before is not None and _may_be_secret(before["name"], 2)
+
+
+_NAME_OF_ACCOUNT = re.compile(
+    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[ \t]?[:=][ \t]?(?P<name>[a-z0-9][^\s,;]{1,40})[,;]?\s{1,4}$"
+)
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*+=(?![\s=])")
 
 
 def _ends_sentence(match: Match) -> bool:
@@ -279,16 +336,14 @@ def _is_stated_password(match: Match) -> bool:
     value = value.rstrip(".,;:!?")
     if len(value) < 4 or is_placeholder(value) or _is_common_word(value) or _is_address(value):
         return False
-    if _MEASURE.fullmatch(value) and not value.isdigit():
+    if (_MEASURE.fullmatch(value) and not value.isdigit()) or (
+        not quoted and (_is_remark(value) or _is_path(value, match))
+    ):
         return False
-    if quoted or not value.isalpha():
-        return (
-            quoted
-            or is_mixed(value)
-            or value.isdigit()
-            or not re.fullmatch(r"[\w'\u2019/-]+", value)
-            or _worded_secret(value, match)
-        )
+    if quoted or (_is_odd(value) and not _of_code(value)):
+        return True
+    if not value.isalpha():
+        return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
     copula = match["copula"].strip(" ,:").lower()
     return (
         copula not in _WEAK_COPULAS
@@ -338,10 +393,27 @@ def _is_given(match: Match) -> bool:
     return not is_placeholder(match["secret"]) and not _is_common_word(match["secret"])
 
 
+def _is_pin(match: Match) -> bool:
+    """Whether a number is a PIN: no pin of a board in a program, and no PIN code of a place in India."""
+    before = match.string[max(0, match.start() - 20) : match.start()]
+    return not _DECLARES.search(before) and not (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+
+
+_DECLARES = re.compile(r"(?:#\s?define|\b(?:u?int(?:\d+_t)?|byte|short|long|unsigned))\s{1,3}$")
+_OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
+
+
 def _is_seed(match: Match) -> bool:
     return len(set(re.findall(r"[a-z]+", match["secret"]))) >= 8
 
 
+def _is_whole_seed(match: Match) -> bool:
+    """Whether words right after their name are as many as a wallet has, all distinct, and no sentence."""
+    words = re.findall(r"[a-z]+", match["secret"])
+    return len(words) in _SEED_LENGTHS and len(set(words)) == len(words) and sum(map(_is_common_word, words)) <= 2
+
+
+_SEED_LENGTHS = (12, 15, 18, 21, 24)
 _SEED = r"(?:\d{1,2}[.)]\s?)?(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him)\b)[a-z]{3,8}\b"
 
 
@@ -359,8 +431,8 @@ def _has_key(match: Match) -> bool:
 
 
 _OF = (
-    r"(?:\s(?:for|to|of|on|at|in|f\u00fcr|vom|von|zum|zu|des|der|du|de|del|della|dello|di|pour|para|da|do|per|im|am|beim|we use|i use|i have)\s"
-    r"[^\n:.,;=]{1,40}?|\s(?:wi-?fi|wlan|nuev[ao]|nouveau|agora|actual|atual))?"
+    r"(?:\s(?:for|to|of|on|at|in|f\u00fcr|vom|von|zum|zu|des|der|[mds]einer|ihrer|unserer|meines|[ds]eines|ihres|unseres|du|de|del|della|dello|di|pour|para|da|do|per|im|am|beim|we use|i use|i have)\s"
+    r"(?:[^\n:.,;=]|(?<=\w)\.(?=\w)){1,40}?|\s\([^\n()]{1,30}\)|\s(?:wi-?fi|wlan|nuev[ao]|nouveau|agora|actual|atual))?"
 )
 _COPULA = (
     r"(?P<copula>\s(?:is|was|are|has been|had been|ist|war|sind|wurde|lautet|hei(?:\u00df|ss)t|es|est|sera|\u00e9|\u00e8|ser\u00e1|s\u00e3o|son|to|"
@@ -398,25 +470,32 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
           r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
     _said("url-token", ("token=", "key=", "sig=", "signature=", "auth=", "secret=", "code=", "password=", "pwd="), _in_query,
           r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
-    _said("command-password", ("-u", "--user", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"), _is_given,
-          r"(?<!\S)(?:(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:(?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
+    _said("command-password", ("-u", "--user", "--auth", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"), _is_given,
+          r"(?<!\S)(?:(?:-u|--user|--auth)[ =][\"']?[^\s:%\"'/]{1,64}[:%](?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
           r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
     _said("password", _PASSWORDS, _is_password,
           rf"(?:{_PASSWORD}|(?<![a-z])pass){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a mapping of its own
           rf"{_PASSWORD}s?[\"']?\s?[:=]\s{{0,12}}[\"']?(?:plain(?:text)?|clear(?:text)?|raw|text|value){_ASSIGNMENT}{_VALUE}"),
+    _said("password", _PASSWORDS, _is_password,  # in a pair of name and value
+          rf"{_PASSWORD}{_SUFFIX}{_VALUE_OF}{_VALUE}"),
     _said("login", ("auth=", "auth =", "auth(", ".login("), _is_given,
           r"(?:auth\s?=\s?\(|auth\(|\.login\()\s{0,12}(?:username\s?=\s?)?[^,()\n]{1,128},\s{0,12}(?:password\s?=\s?)?[\"'](?P<secret>[^\"'\n]{4,128}+)[\"']"),
     _said("password", _PASSWORDS, _is_stated_password,
-          rf"{_PASSWORD}{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
-    _said("pin", ("pin",), None,
+          rf"{_PASSWORD}(?:[*_]{{1,3}}|</(?:b|i|em|strong)>)?{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
+    _said("pin", ("pin",), _is_pin,
           rf"\bpin(?:[ -]?(?:code|number))?{_OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
     _said("card-code", ("cvv", "cvc", "security code"), None,
           r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
     _said("key", _KEYS, _is_key,
           rf"{_KEY}{_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("key", _KEYS, _is_key,
+          rf"{_KEY}{_SUFFIX}{_VALUE_OF}{_VALUE}"),
+    _said("key", _KEYS, _is_key,
           rf"{_KEY}{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
+    _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_whole_seed,
+          r"(?:seed|recovery|mnemonic|backup)[ _-]?(?:phrase|words?|seed)\s{1,4}[\"'`(]?"
+          rf"(?P<secret>(?-i:{_SEED}(?:[ ,]{{1,3}}{_SEED}){{11,23}}))(?![ ,]{{1,3}}[a-z])"),
     _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_seed,
           r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
           rf"(?P<secret>{_SEED}(?:(?:[ ,]{{1,3}}{_SEED}){{11,23}}|(?:,?\s{{0,2}}\n\s{{0,3}}{_SEED}){{11,23}}))"),
@@ -463,13 +542,13 @@ def _may_be_secret(value: str, least: int = 4) -> bool:
 def _is_beside(match: Match) -> bool:
     """Whether the text in brackets beside the word password is one: no word and no measure."""
     value = match["secret"].rstrip(".,;:!?")
-    return _may_be_secret(value) and (is_mixed(value) or not re.fullmatch(r"[\w'\u2019/-]+", value))
+    return _may_be_secret(value) and (_is_odd(value) or not re.fullmatch(r"[\w'\u2019/-]+", value))
 
 
 def _is_strict(match: Match) -> bool:
     """A stricter check for weak context: letters mixed with digits, and no common notation."""
     value = match["secret"].strip(".,;:!?()*_|\u00bb\u201d\u201c\u2019\u2018")
-    return _may_be_secret(value, 5) and is_mixed(value) and not _NO_SECRET.fullmatch(value)
+    return _may_be_secret(value, 5) and _is_odd(value) and not _NO_SECRET.fullmatch(value)
 
 
 def _stands_out(value: str) -> bool:
@@ -477,7 +556,7 @@ def _stands_out(value: str) -> bool:
     value = value.strip(".,;:!?()*_|")
     if not _may_be_secret(value):
         return False
-    odd = is_mixed(value) or (not re.fullmatch(r"[\w'\u2019/-]+", value) and re.search(r"\w", value) is not None)
+    odd = _is_odd(value) or (not re.fullmatch(r"[\w'\u2019/-]+", value) and re.search(r"\w", value) is not None)
     return odd and not _NO_SECRET.fullmatch(value)
 
 
@@ -507,7 +586,7 @@ def _is_seed_phrase(match: Match) -> bool:
     words = match["secret"].split()
     before = match.string[: match.start()].rstrip(" ")[-2:]
     apart = match.start() == 0 or before.endswith((":\n", "\n\n")) or before == "\n"
-    return apart and len(words) in (12, 15, 18, 21, 24) and len(set(words)) == len(words)
+    return apart and len(words) in _SEED_LENGTHS and len(set(words)) == len(words)
 
 
 def _is_login(match: Match) -> bool:
@@ -536,8 +615,22 @@ def _is_set(match: Match) -> bool:
     return _SETS.search(before) is not None and _is_given(match)
 
 
+def _is_argument(match: Match) -> bool:
+    """Whether a call sets a password, rather than asking for one."""
+    before = match.string[max(0, match.start() - 20) : match.start()]
+    return _SETTER.search(before) is not None and _may_be_secret(match["secret"])
+
+
+def _is_of_account(match: Match) -> bool:
+    """Whether it is the password of an account in SQL."""
+    before = match.string[max(0, match.start() - 80) : match.start()]
+    return _ACCOUNT.search(before) is not None and _is_given(match)
+
+
+_ACCOUNT = re.compile(r"\b(?:user|role|grant)\s[^\n;]{1,70}\s$", re.IGNORECASE)
+_SETTER = re.compile(r"(?:set|with|change|update|reset)\w{0,12}$|\.$", re.IGNORECASE)
 _SETS = re.compile(
-    r"(?:define|setenv|putenv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
+    r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 )
 _TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}))"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
@@ -554,17 +647,19 @@ _ABROAD = (
 )  # fmt: skip
 """The word password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
 _TO_WHICH = r"(?:\s(?:wi-?fi|wlan)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
-_IS = r"(?:\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
+_IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
 
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _ABROAD, _is_strict,
           rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
+    _said("password", ("identified",), _is_of_account,
+          r"identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
     _said("login", ("login",), _is_strict,
           rf"\blogin\s[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
     _said("command-password", ("mysql", "mariadb"), _is_given,
           r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
-    _said("command-password", ("docker", "podman", "ldapsearch", "unzip"), _is_given,
-          r"(?:(?:docker|podman)\slogin\s[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|unzip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
+    _said("command-password", ("docker", "podman", "ldapsearch", "zip"), _is_given,
+          r"(?:(?:docker|podman)\slogin\s[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|zip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
           r"[ =]?[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
     _said("password", ("wifi:",), _is_given,
           r"wifi:(?:[^;\n]{0,60};){0,4}?p:(?P<secret>[^;\n]{4,128}+);"),
@@ -580,7 +675,7 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"(?:the|my|your|our|its|a)\s(?:\w{{1,20}}\s){{0,2}}{_PASSWORD}"
           r"(?=\s(?:for|on|of|to|in|there|now|please|and|but|when|if|instead)\b|[.,;:!?)]|\s*$)", anywhere=True),
     _said("password", _PASSWORDS, _is_strict,
-          rf"{_PASSWORD}s?{_SUFFIX}[\"'`*]{{0,2}}(?:\s{{0,3}}(?:->|\u2192|\|)\s{{0,3}}|\s{{1,3}}[\u2013\u2014-]\s{{1,3}}|[ \t]{{1,2}}){_QUOTE}{_TOKEN}"),
+          rf"{_PASSWORD}s?{_SUFFIX}[\"'`*]{{0,2}}(?:{_OF}(?:\s{{0,3}}(?:->|\u2192|\|)\s{{0,3}}|\s{{1,3}}[\u2013\u2014-]\s{{1,3}})|[ \t]{{1,2}}){_QUOTE}{_TOKEN}"),
     _said("password", _PASSWORDS, _is_strict,
           rf"{_PASSWORD}e?s(?:{_OF}{_COPULA}|\s{{0,3}}:\s{{0,3}}){_ADVERBS}{_QUOTE}{_TOKEN}"),
     _said("password", _PASSWORDS, _is_strict,  # the second of two
@@ -595,8 +690,8 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"{_PASSWORD}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
     _said("key", _KEYS, _key_in_tag,
           rf"{_KEY}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
-    _said("password", _PASSWORDS, _is_given,
-          rf"{_PASSWORD}{_SUFFIX}[\"']\s{{1,3}}value=[\"'](?P<secret>[^\"'\n]{{4,512}}+)[\"']"),
+    _said("password", _PASSWORDS, _is_argument,
+          rf"{_PASSWORD}\(\s{{0,3}}[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s{{0,3}}\)"),
     _said("password", (*_PASSWORDS, *_KEYS), _is_set,
           rf"(?:{_PASSWORD}|{_KEY}){_SUFFIX}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
     _said("password", _PASSWORDS, _secret_stands_out,  # "What is the password? It's ..."
@@ -608,7 +703,7 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _PASSWORDS, _secret_stands_out,  # "... is my password"
           rf"(?<!\S)[\"'`(*]{{0,2}}(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`*]{{0,2}}\s(?:is|was|ist|war|es|est|\u00e9|\u00e8)\s{_POSSESSIVE}\s(?:[\w-]{{1,20}}\s){{0,2}}{_PASSWORD}"
           r"(?![\w-]|\s(?:hint|manager|reset|policy|field|prompt|page|generator|vault|hash|change|rule|length|screen|box|dialog|list|file))", anywhere=True),
-    _said("pin", ("pin ",), None,
+    _said("pin", ("pin ",), _is_pin,
           r"(?-i:\bPIN) (?P<secret>\d{4})(?![\d:/.-]?\d)"),
 )  # fmt: skip
 """Tried where a text, in lower case, holds one of their needles."""
