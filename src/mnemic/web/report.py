@@ -11,7 +11,7 @@ from markupsafe import Markup
 from mnemic.memory import Memory
 from mnemic.text.values import now as present
 from mnemic.web.drawings import plane
-from mnemic.web.explorer import environment
+from mnemic.web.explorer import environment, spoken
 from mnemic.web.pages import consolidations, emotions, now, timeline
 
 MEMORIES, EVENTS = 500, 200
@@ -25,7 +25,7 @@ def report(memory: Memory) -> str:
         memory: whose records are shown: those of its user.
     """
     style = files("mnemic.web").joinpath("static", "style.css").read_text("utf-8")
-    felt = [(record.emotion, record.spoken, "") for record in emotions.felt(memory) if record.emotion]
+    felt = [(record.emotion, spoken(record), "") for record in emotions.felt(memory) if record.emotion]
     zone = memory.admin.settings.timezone
     return environment(zone).get_template("report.html").render(
         memory=memory, base="", static=True, read_only=True, csrf="", made=present(), zone=zone, most=MEMORIES,

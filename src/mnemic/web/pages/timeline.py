@@ -12,10 +12,11 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
+from mnemic.text.speakers import speaker_label
 from mnemic.text.values import local
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
-from mnemic.web.explorer import Explorer
+from mnemic.web.explorer import Explorer, spoken
 from mnemic.web.fields import DAY, day_of, href, next_day
 
 COLUMNS, TICKS, BARS, LISTED, CHAINS = 100, 80, 24, 30, 10
@@ -70,7 +71,7 @@ def history(
     )
     total = sum(count for _, count in counts)
     ticks = [
-        Tick(m.sent_at, f"{m.name or m.role}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
+        Tick(m.sent_at, f"{speaker_label(m)}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
         for m in (memory.messages(**window) if total <= TICKS else ())
         if m.sent_at
     ]
@@ -137,7 +138,7 @@ def lanes_of(memories: Iterable[MemoryRecord], base: str | None) -> list[Lane]:
 
 
 def _bar(record: MemoryRecord, base: str | None) -> Bar:
-    return Bar(_begin(record), record.invalid_at or record.expired_at, record.spoken, href(base, record.id), "memory")
+    return Bar(_begin(record), record.invalid_at or record.expired_at, spoken(record), href(base, record.id), "memory")
 
 
 def _begin(record: MemoryRecord) -> datetime:
