@@ -20,7 +20,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place
-from mnemic.text.differences import says
+from mnemic.text.differences import CUT, says, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
@@ -163,16 +163,24 @@ def statement_of(runtime: Runtime, scope: Scope, replaced: Stored, terms: Abstra
     if not isinstance(value, Message):
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
     made = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
+    (told,) = runtime.store.relations.without_forgotten(scope.user, [value])
     derived = [
         _part_about(one, terms, said)
         for one in runtime.store.knowledge.records(scope.user, made).values()
-        if isinstance(one, MemoryRecord) and one.said_at
+        if isinstance(one, MemoryRecord) and one.said_at and not _is_hidden(one, value, told)
     ]
-    own = sentence_about(value.content, terms, said)
+    own = sentence_about(told.content.replace(CUT, "\n\n").strip() or value.content, terms, said)
     best = max(derived, key=lambda one: _shared(one.content, terms), default=None)
     if best is not None and _shared(best.content, terms) >= _shared(own, terms):
         return best
     return stated(value, own, replaced.project)
+
+
+def _is_hidden(record: MemoryRecord, message: Message, told: Message) -> bool:
+    """Whether a memory is among what was forgotten of a message that says something else as well."""
+    if record.status != "archived" or not told.content or told.content == message.content:
+        return False
+    return without_sentences(told.content, [record.content]) == told.content
 
 
 def _shared(text: str, terms: AbstractSet[str]) -> int:
