@@ -63,12 +63,21 @@ def say(*lines: str) -> None:
         print(_encodable(_CONTROL.sub("", line.replace("\r\n", "\n")), stdout().encoding))
 
 
+def masked(message: str) -> str:
+    """A message without secrets: it may repeat an argument, and end in a log."""
+    from mnemic.safety.secrets import SecretPolicy
+
+    return SecretPolicy().redacted(message)[0]
+
+
 def warn(message: str) -> None:
-    """Print a message on stderr as one line, if it is open."""
+    """Print a message on stderr as one line without secrets, if it is open."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         return
     with suppress(OSError):
-        print(_encodable(f"mnemic: {_CONTROL.sub('', one_line(message))}", sys.stderr.encoding), file=sys.stderr)
+        print(
+            _encodable(f"mnemic: {_CONTROL.sub('', one_line(masked(message)))}", sys.stderr.encoding), file=sys.stderr
+        )
 
 
 def say_json(value: object) -> None:
