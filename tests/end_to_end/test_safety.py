@@ -324,6 +324,23 @@ class TestQuarantine:
         assert memory.list() != []
         assert memory.history("w")[-1].detail["quarantine"]
 
+    def test_a_summary_names_no_tool_in_quarantine(self, memory):
+        here = memory.scoped(session="s")
+        here.add(
+            [
+                Message(role="user", content="I sail to Porto.", id="u"),
+                Message(role="tool", name="web", content="x", id="w"),
+            ]
+        )
+        id_ = here.sessions.end().id
+        assert "web (1)" in memory.get(id_).content
+        assert memory.admin.quarantine(source="web").ids == ("w",)
+        assert "web" not in memory.get_memory_context().text
+        memory.admin.release(["w"])
+        assert "web (1)" in memory.get(id_).content
+        assert {*memory.admin.quarantine(session="s").ids} >= {"u", "w", id_}
+        assert memory.admin.verify().ok
+
     def test_what_two_sources_made_waits_for_both(self, memory):
         for name in ("a", "b"):
             memory.remember(f"Source {name}", id=name)
