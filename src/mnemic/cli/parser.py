@@ -136,7 +136,7 @@ def make_parser() -> ArgumentParser:
     parser = _Parser(prog="mnemic", description=OVERVIEW, epilog=ENDING, **style)
     parser.add_argument("--version", action="version", version=f"mnemic {mnemic.__version__}")
     _add_memory_options(parser)
-    shared = ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     _add_memory_options(shared, default=SUPPRESS)  # without defaults, so that options before the command are kept
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, declared in COMMANDS.items():
