@@ -23,6 +23,7 @@ from mnemic import (
     SecretPolicy,
     quoted,
 )
+from mnemic.adapters.tools import fields
 from mnemic.safety.trust import parsed
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import unmarked, visible
@@ -753,3 +754,25 @@ class TestSecrets:
             assert (
                 memory.get("m").content == "[redacted: badge] and [redacted: github-token] and my password is hunter2"
             )
+
+
+class TestSpeakers:
+    CHAT = (("Ana", "user"), ("Ana\u200b", "user"), ("system", "user"), ("us\u200ber", "user"), ("user", "assistant"))
+    SHOWN = ("Ana", "Ana[U+200B]", "system (a name)", "us[U+200B]er", "user (a name)")
+
+    @pytest.mark.parametrize("style", [None, "markdown", "xml", "json"])
+    def test_nobody_passes_for_another_in_a_prompt_or_an_answer(self, style):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add([
+                Message(role=role, name=name, content=f"The rent of flat {n} goes to bank {n}.")
+                for n, (name, role) in enumerate(self.CHAT)
+            ])  # fmt: skip
+            prompt = memory.get_memory_context("Which bank gets the rent of the flat?", max_tokens=2_000).to_prompt(
+                style
+            )
+            for shown in self.SHOWN:
+                assert re.search(rf'(?m)(?:^- |"){re.escape(shown)}["\u003a]', prompt), shown
+            assert not re.search(r'(?m)(?:^- |")(?:system|user)["\u003a]', prompt)
+            hits = memory.search("Which bank gets the rent of the flat?", k=10)
+            assert {fields(hit)["speaker"] for hit in hits} == {*self.SHOWN}
+            assert {hit.speaker for hit in hits} == {name for name, _ in self.CHAT}  # the value is that which was given

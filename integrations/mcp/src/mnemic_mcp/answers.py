@@ -144,7 +144,8 @@ def counts(stats: Stats) -> Json:
 def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:
     """A link; its reason may quote both ends, and is no more to be trusted than either of them."""
     ends = [known[end] for end in (link.source, link.target) if end in known]
-    values = {"source": link.source, "target": link.target, "type": link.type, "strength": link.strength}
+    source, target = quoted_id(link.source), quoted_id(link.target)
+    values = {"source": source, "target": target, "type": link.type, "strength": link.strength}
     reason = (
         marked(link.reason, min(ends, key=lambda end: end.trust), "reason") if ends and link.reason else link.reason
     )

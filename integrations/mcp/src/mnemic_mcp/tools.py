@@ -216,7 +216,7 @@ class Tools:
             for records in (start.important, start.recent)
         )
         central = [
-            {"id": record.id, "text": answers.marked(record.content[:LINE], record, "text"), "links": n}
+            {**answers.marked({"id": record.id, "text": record.content[:LINE]}, record), "links": n}
             for record, n in start.central
         ]
         return {
