@@ -31,6 +31,7 @@ from mnemic.types import (
     ImportFormat,
     ImportReport,
     Kind,
+    Message,
     Question,
     Receipts,
     RecordFilter,
@@ -118,7 +119,7 @@ class Admin:
             NotFound: there is no such record.
         """
         return quarantine.quarantine(
-            self._runtime, self._scope.user, ids, source=source, session=session, reason=reason
+            self._runtime, self._scope.user, ids, source=source, session=session, reason=reason, zone=self._zone
         )
 
     def release(self, ids: Iterable[str]) -> Receipts:
@@ -130,7 +131,7 @@ class Admin:
         Raises:
             NotFound: there is no such record.
         """
-        return quarantine.release(self._runtime, self._scope.user, ids)
+        return quarantine.release(self._runtime, self._scope.user, ids, self._zone)
 
     def redacted(self, text: str) -> str:
         """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
@@ -152,6 +153,15 @@ class Admin:
         """
         rest = without_recalled(validation.text("text", text), self._runtime.fence)
         return text if rest is None else rest
+
+    def without_forgotten(self, messages: Iterable[Message]) -> list[Message]:
+        """Messages of the user as recall shows them: with ``[...]`` in place of sentences that were forgotten.
+
+        ``Memory.messages`` and ``get`` return what was said; use this where others are to see it.
+        """
+        given = [*messages]
+        told = self._runtime.store.relations.without_forgotten(self._scope.user, given)
+        return [left if left.content else whole for left, whole in zip(told, given, strict=True)]
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.

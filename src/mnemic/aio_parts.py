@@ -50,6 +50,7 @@ class AsyncAdmin(OnWorkers):
 
     quarantine = on_worker(Admin.quarantine)
     release = on_worker(Admin.release)
+    without_forgotten = on_worker(Admin.without_forgotten)
     emotion = on_worker(Admin.emotion)
     verify = on_worker(Admin.verify)
     flush = on_worker(Admin.flush)

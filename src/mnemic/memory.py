@@ -228,8 +228,8 @@ class Memory:
     @property
     def admin(self) -> Admin:
         """The record itself: ``location``, ``settings``, ``verify``, ``flush``, ``log``, ``quarantine``, ``release``,
-        ``redacted``, ``without_recalled``, ``reembed``, ``backup``, ``rekey``, ``export``, ``import_from``, ``retire``,
-        ``erase_user``.
+        ``redacted``, ``without_recalled``, ``without_forgotten``, ``reembed``, ``backup``, ``rekey``, ``export``,
+        ``import_from``, ``retire``, ``erase_user``.
         """
         from mnemic.admin import Admin
 

@@ -259,3 +259,49 @@ def test_what_a_receipt_says_is_forgotten_is_shown_by_nothing(said, early, remem
             assert all(fact in shown for _, fact, _ in said)
             memory.process()
         assert memory.admin.verify().ok
+
+
+DESCRIPTIONS = ("my dentist", "my sister Clara", "my job", "my locker", "everything about walnuts", "the hens")
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.sampled_from(FACTS), min_size=2, max_size=6, unique=True),
+    st.integers(2, 3),
+    st.sampled_from(DESCRIPTIONS),
+    st.sampled_from(["My dentist is Dr. Bianchi.", "We keep four hens behind the barn."]),
+    st.data(),
+)
+def test_receipts_quote_nothing_that_was_forgotten_and_say_one_thing_of_each_record(facts, size, asked, right, data):
+    """In a preview, in a correction, and when it is done."""
+    with told(*(" ".join(facts[at : at + size]) for at in range(0, len(facts), size))) as memory:
+        gone = data.draw(st.lists(st.sampled_from(facts), min_size=1, max_size=3, unique=True))
+        memory.forget(ids=[of(memory, fact) for fact in gone])
+        live = {message.id for message in memory.messages()}  # an erasure is for what was forgotten, too
+        preview = memory.forget(asked, dry_run=True)
+        for receipts in (
+            preview,
+            memory.forget(asked, dry_run=True, hard=True),
+            memory.correct(asked, right, dry_run=True),
+            *(memory.correct(id_, right, dry_run=True) for id_ in live),
+        ):
+            reasons = [receipt.reason for receipt in receipts if receipt.id in {*live, ""}]
+            assert [reason for reason in reasons if any(fact in reason for fact in gone)] == []
+            assert len({receipt.id for receipt in receipts}) == len(receipts)
+        done = memory.forget(asked)
+        assert {(one.id, one.outcome) for one in done} == {(one.id, one.outcome) for one in preview}
+
+
+def test_messages_as_others_are_to_see_them():
+    with told(f"{FACTS[0]} {FACTS[1]}", FACTS[2]) as memory:
+        memory.forget(ids=[of(memory, FACTS[0])])
+        shown = memory.admin.without_forgotten(memory.messages())
+        assert [message.content for message in shown] == [f"[...] {FACTS[1]}", FACTS[2]]
+        assert memory.messages()[0].content == f"{FACTS[0]} {FACTS[1]}"
+
+
+def test_a_correction_by_id_replaces_no_forgotten_sentence():
+    with told(f"{FACTS[0]} {FACTS[1]}") as memory:
+        memory.forget(ids=[of(memory, FACTS[0])])
+        would = memory.correct("m0", "My dentist is Dr. Bianchi.", dry_run=True)[0]
+        assert "Rossi" not in would.reason

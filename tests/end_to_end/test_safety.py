@@ -23,6 +23,7 @@ from mnemic import (
     SecretPolicy,
     quoted,
 )
+from mnemic.adapters.tools import fields
 from mnemic.safety.trust import is_cut_off, parsed, without_recalled
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import unmarked, visible
@@ -323,6 +324,23 @@ class TestQuarantine:
         assert gone == set(memory.admin.release(["u"]).ids)
         assert memory.list() != []
         assert memory.history("w")[-1].detail["quarantine"]
+
+    def test_a_summary_names_no_tool_in_quarantine(self, memory):
+        here = memory.scoped(session="s")
+        here.add(
+            [
+                Message(role="user", content="I sail to Porto.", id="u"),
+                Message(role="tool", name="web", content="x", id="w"),
+            ]
+        )
+        id_ = here.sessions.end().id
+        assert "web (1)" in memory.get(id_).content
+        assert memory.admin.quarantine(source="web").ids == ("w",)
+        assert "web" not in memory.get_memory_context().text
+        memory.admin.release(["w"])
+        assert "web (1)" in memory.get(id_).content
+        assert {*memory.admin.quarantine(session="s").ids} >= {"u", "w", id_}
+        assert memory.admin.verify().ok
 
     def test_what_two_sources_made_waits_for_both(self, memory):
         for name in ("a", "b"):
@@ -761,3 +779,25 @@ class TestSecrets:
             assert (
                 memory.get("m").content == "[redacted: badge] and [redacted: github-token] and my password is hunter2"
             )
+
+
+class TestSpeakers:
+    CHAT = (("Ana", "user"), ("Ana\u200b", "user"), ("system", "user"), ("us\u200ber", "user"), ("user", "assistant"))
+    SHOWN = ("Ana", "Ana[U+200B]", "system (a name)", "us[U+200B]er", "user (a name)")
+
+    @pytest.mark.parametrize("style", [None, "markdown", "xml", "json"])
+    def test_nobody_passes_for_another_in_a_prompt_or_an_answer(self, style):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add([
+                Message(role=role, name=name, content=f"The rent of flat {n} goes to bank {n}.")
+                for n, (name, role) in enumerate(self.CHAT)
+            ])  # fmt: skip
+            prompt = memory.get_memory_context("Which bank gets the rent of the flat?", max_tokens=2_000).to_prompt(
+                style
+            )
+            for shown in self.SHOWN:
+                assert re.search(rf'(?m)(?:^- |"){re.escape(shown)}["\u003a]', prompt), shown
+            assert not re.search(r'(?m)(?:^- |")(?:system|user)["\u003a]', prompt)
+            hits = memory.search("Which bank gets the rent of the flat?", k=10)
+            assert {fields(hit)["speaker"] for hit in hits} == {*self.SHOWN}
+            assert {hit.speaker for hit in hits} == {name for name, _ in self.CHAT}  # the value is that which was given

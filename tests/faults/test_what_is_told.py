@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import sys
 import traceback
 import warnings
 
@@ -131,9 +132,25 @@ def test_the_shell(tmp_path, listener):
         ["remember", SAID], ["remember", "--id", SECRET, "--category", SECRET, "A note."], ["add", SAID], ["import", str(file)],
         ["search", SAID], ["context", SAID], ["show", SECRET], ["forget", "--id", SECRET], ["list"], ["log"], ["stats"],
         ["doctor", "--deep"], ["process"], ["consolidate"],
+        ["search", "x", "--since", SECRET], ["search", "x", f"--{SECRET}"], ["list", "--type", SECRET], [SECRET], ["hook", SECRET],
+        ["import", f"{SECRET}.json"], ["add-document", f"{SECRET}.md"], ["list", "--config", f"{SECRET}.toml"],
+        ["list", "--dir", f"{tmp_path}/{SECRET}"],
     ):  # fmt: skip
         listener.tried(lambda given=words: command([*base, *given]))
     silent(listener)
+
+
+@pytest.mark.parametrize("words", [["--http", SECRET], ["--profile", SECRET], [SECRET], ["--config", f"{SECRET}.toml"]])
+def test_the_server(tmp_path, listener, words):
+    from mnemic_mcp import command as server
+    from mnemic_mcp.options import parsed
+
+    def run():
+        with pytest.raises(SystemExit):
+            sys.exit(server.run(parsed([f"--dir={tmp_path}", "--embedder=hashing", *words]), sys.stdout))
+
+    listener.tried(run)
+    assert "[redacted: " in silent(listener)
 
 
 def test_langchain(memory, listener):

@@ -347,6 +347,43 @@ class TestPages:
             "Nothing matches these filters" in client.get("/records?kind=episode&status=quarantined&session=none").text
         )
 
+    def test_what_is_forgotten_of_a_message_is_shown_by_no_list_and_no_report(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add("I was in rehab in Graz. My cat is called Tom.", id="m1", session="s")
+            memory.process()
+            memory.scoped(session="s").sessions.summarise()
+            memory.correct("my cat", "My cat is called Tim.")
+            memory.forget(ids=[record.id for record in memory.list() if "rehab" in record.content])
+            client = browser(memory)
+            lists = [
+                "/records",
+                "/records?kind=message",
+                "/records?q=cat&kind=message",
+                "/records?kind=episode",
+                "/timeline",
+            ]
+            lists += ["/recall?q=my+cat", "/emotions", *(f"/records.{form}?kind=message" for form in ("json", "csv"))]
+            lists += [f"/forgetting?id=m1&id={memory.list()[0].id}", *(f"/record?id={one.id}" for one in memory.list())]
+            assert [address for address in lists if "rehab" in client.get(address).text] == []
+            assert "[...] My cat is called Tom." in client.get("/records?kind=message").text
+            assert "rehab" in client.get("/record?id=m1").text  # the record itself, to restore it
+            assert "rehab" not in report(memory)
+
+    def test_a_speaker_passes_for_no_other(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add("I moved to Graz.", name="system", id="m1")
+            memory.process()
+            client = browser(memory)
+            for address in (
+                "/records",
+                "/records?kind=message",
+                "/records?q=Graz&kind=message",
+                "/timeline",
+                "/record?id=m1",
+            ):
+                assert "system (a name)" in client.get(address).text, address
+            assert "system (a name)" in report(memory)
+
     def test_projects_are_shown_and_narrow(self, memory):
         memory.scoped(project="kiln").remember("The kiln fires at 1,240 degrees.")
         client = browser(memory)

@@ -6,8 +6,9 @@ Whose memory it is, the program decides: give a handle that is bound to the user
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from mnemic.adapters.binding import checked_options
 from mnemic.adapters.storing import turn_ids
@@ -17,14 +18,20 @@ from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted, quoted_speaker, shortened
 from mnemic.recall.context.assembly import asks_for_profile
-from mnemic.types import Evidence, Hit, Mood, Receipt
+from mnemic.safety.trust import is_trusted
+from mnemic.text.markup import unlinked, unverified
+from mnemic.types import Episode, Evidence, Hit, MemoryRecord, Message, Mood, Receipt
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
 
+Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
+"""What has a source and a trust."""
+
 USUAL, HIT_TOKENS = 10, 100
 """Hits of a profile, and tokens of each."""
 
+_WORD = re.compile(r"[\w-]+")
 _FIELDS = (
     {"evidence", "results"}, {"evidence", "found"}, {"text", "token_count", "truncated"}, {"memories", "more"},
     {"memories", "links"},
@@ -45,9 +52,9 @@ async def remember(memory: AsyncMemory, content: str, **given: Any) -> str:
     """
     receipt = await memory.remember(content, source="model_inference", **given)
     if receipt.outcome == "rejected":
-        raise InvalidInput(f"Not remembered: {receipt.reason}")
+        raise InvalidInput(f"Not remembered: {quoted_reason(receipt)}")
     known = {"duplicate": "Known already", "superseded": "Remembered, in place of an earlier statement"}
-    return f"{known.get(receipt.outcome, 'Remembered')} (id {receipt.id})."
+    return f"{known.get(receipt.outcome, 'Remembered')} (id {quoted_id(receipt.id)})."
 
 
 async def find(memory: AsyncMemory, query: str, **given: Any) -> tuple[Evidence, Sequence[Hit]]:
@@ -129,11 +136,11 @@ async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: b
         dry_run: change nothing.
     """
     first, *near = await memory.correct(wrong, statement, dry_run=dry_run, source="model_inference")
-    lines = [f"{receipt.id}: {receipt.reason}" for receipt in near]
+    lines = [f"{quoted_id(receipt.id)}: {quoted_reason(receipt)}" for receipt in near]
     if not first.changed:
-        return "\n".join([f"Nothing was corrected: {first.reason}", *lines])
-    done = "It" if dry_run else f"Corrected (id {first.id}):"
-    return "\n".join([f"{done} {first.reason}", *lines])
+        return "\n".join([f"Nothing was corrected: {quoted_reason(first)}", *lines])
+    done = "It" if dry_run else f"Corrected (id {quoted_id(first.id)}):"
+    return "\n".join([f"{done} {quoted_reason(first)}", *lines])
 
 
 async def forget(
@@ -141,12 +148,14 @@ async def forget(
 ) -> str:
     """Archive memories by description or ids; returns what was forgotten, or would be, and what was kept, a line each."""
     receipts = await memory.forget(description, ids=ids or None, dry_run=dry_run, reason="asked for in a conversation")
-    lines = [f"{r.id}: {_fate(r, dry_run=dry_run) if r.changed else r.reason or r.outcome}" for r in receipts]
+    lines = [f"{quoted_id(receipt.id)}: {_fate(receipt, dry_run=dry_run)}" for receipt in receipts]
     return "\n".join(lines) or "Nothing was found that matches this."
 
 
 def _fate(receipt: Receipt, *, dry_run: bool) -> str:
-    return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
+    if not receipt.changed:
+        return quoted_reason(receipt) or receipt.outcome
+    return f"would be forgotten: {quoted_reason(receipt)}" if dry_run else "forgotten"
 
 
 def _answer(query: str, evidence: Evidence, hits: Sequence[Hit]) -> dict[str, Any]:
@@ -162,12 +171,33 @@ def fields(hit: Hit) -> dict[str, Any]:
     """A hit as JSON values, quoted and without empty fields."""
     said = hit.valid_at or hit.sent_at
     found = {
-        "id": hit.id, "text": quoted(hit), "speaker": quoted_speaker(hit),
+        "id": quoted_id(hit.id, hit), "text": quoted(hit), "speaker": quoted_speaker(hit),
         "said": said and said.isoformat(timespec="minutes"),
-        "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
+        "tags": [quoted_word(tag, hit) for tag in hit.tags], "superseded_by": [*map(quoted_id, hit.superseded_by)],
         "ended": hit.ended,
     }  # fmt: skip
     return {name: value for name, value in found.items() if value}
+
+
+def quoted_text(text: str, of: Sourced) -> str:
+    """A text of a record, made safe for prompts; that of an untrusted record is marked, and its links are broken."""
+    safe = quoted(text)
+    return safe if not safe or is_trusted(of.trust) else unverified(safe, of.source or "direct_user")
+
+
+def quoted_word(text: str, of: Sourced) -> str:
+    """A tag or another name in a record, as ``quoted_text`` shows it; a single word needs no mark."""
+    return quoted(text) if _WORD.fullmatch(text) else quoted_text(text, of)
+
+
+def quoted_id(id: str, of: Sourced | None = None) -> str:
+    """The id of a record, made safe for prompts; one of several words is marked if the record is not trusted."""
+    return " ".join(unlinked(quoted(id) if of is None or len(id.split()) < 2 else quoted_text(id, of)).split())
+
+
+def quoted_reason(receipt: Receipt) -> str:
+    """The reason of a receipt on one line, safe for prompts: it may quote several records, so all links are broken."""
+    return " ".join(unlinked(quoted(receipt.reason)).split())
 
 
 def is_search_answer(text: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
+from mnemic.text.speakers import speaker_label
 from mnemic.text.values import jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
 
@@ -62,12 +63,21 @@ def say(*lines: str) -> None:
         print(_encodable(_CONTROL.sub("", line.replace("\r\n", "\n")), stdout().encoding))
 
 
+def masked(message: str) -> str:
+    """A message without secrets: it may repeat an argument, and end in a log."""
+    from mnemic.safety.secrets import SecretPolicy
+
+    return SecretPolicy().redacted(message)[0]
+
+
 def warn(message: str) -> None:
-    """Print a message on stderr as one line, if it is open."""
+    """Print a message on stderr as one line without secrets, if it is open."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         return
     with suppress(OSError):
-        print(_encodable(f"mnemic: {_CONTROL.sub('', one_line(message))}", sys.stderr.encoding), file=sys.stderr)
+        print(
+            _encodable(f"mnemic: {_CONTROL.sub('', one_line(masked(message)))}", sys.stderr.encoding), file=sys.stderr
+        )
 
 
 def say_json(value: object) -> None:
@@ -132,7 +142,7 @@ def size(count: float) -> str:
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
     """One hit: a heading with its relevance, then its text."""
-    who = one_line(hit.speaker or hit.type or hit.kind)
+    who = one_line(speaker_label(hit) or hit.type or hit.kind)
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by)) or 'what is erased'}"
     head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.relevance:.2f}"
     return [head, indented(hit.text), *([] if hit.current else [ended])]
@@ -161,7 +171,7 @@ def heading(record: Message | Episode | MemoryRecord) -> str:
     name = f"[{one_line(str(record.id))}]"
     match record:
         case Message():
-            return f"{moment(record.sent_at)}  {one_line(record.name or record.role)}{_place(record.session)}  {name}"
+            return f"{moment(record.sent_at)}  {one_line(speaker_label(record))}{_place(record.session)}  {name}"
         case Episode():
             count = counted({"message": len(record.message_ids)})
             return f"{moment(record.started_at)}  {one_line(record.title)}{_place(record.session)}  {count}  {name}"

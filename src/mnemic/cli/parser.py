@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import mnemic
+from mnemic.cli.output import masked
 from mnemic.types import MemoryType, Reach
 
 if TYPE_CHECKING:
@@ -122,13 +123,20 @@ MEMORY_OPTIONS = (
 )  # fmt: skip
 
 
+class _Parser(ArgumentParser):
+    """A parser whose errors repeat no secret."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(masked(message))
+
+
 def make_parser() -> ArgumentParser:
     """The parser of ``mnemic``; the result has ``command`` (None if missing) and the options of that command."""
     style: Any = {"allow_abbrev": False, "formatter_class": RawDescriptionHelpFormatter}
-    parser = ArgumentParser(prog="mnemic", description=OVERVIEW, epilog=ENDING, **style)
+    parser = _Parser(prog="mnemic", description=OVERVIEW, epilog=ENDING, **style)
     parser.add_argument("--version", action="version", version=f"mnemic {mnemic.__version__}")
     _add_memory_options(parser)
-    shared = ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     _add_memory_options(shared, default=SUPPRESS)  # without defaults, so that options before the command are kept
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, declared in COMMANDS.items():

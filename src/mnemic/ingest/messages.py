@@ -10,6 +10,7 @@ from typing import cast
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
 from mnemic.types import Message
+from mnemic.types.literals import ROLES
 
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Kinds of parts that are said, and the field that holds the words."""
@@ -213,12 +214,6 @@ def _data_summary(media_type: str, data: str | bytes) -> str:
 
 
 _FIELDS = tuple(field.name for field in dataclass_fields(Message))
-_ROLES = {
-    "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
-    "chatbot": "assistant", "system": "system", "developer": "developer", "tool": "tool", "function": "function",
-    "customer": "user", "client": "user", "end_user": "user", "visitor": "user", "agent": "assistant", "bot": "assistant",
-    "support": "assistant",
-}  # fmt: skip
 NOT_TEXT = ("tool_calls", "function_call", "audio", "images")
 """Fields of a message for what is not text."""
 _ENVELOPE = frozenset({
@@ -283,4 +278,4 @@ def _refusal_or_transcript(given: Mapping[str, object]) -> str:
 
 def role_of(role: str) -> str:
     """Mnemic's name of a role that another system may call something else; an unknown role stays as it is."""
-    return _ROLES.get(role.lower().replace("-", "_").replace(" ", "_"), role)
+    return ROLES.get(role.lower().replace("-", "_").replace(" ", "_"), role)

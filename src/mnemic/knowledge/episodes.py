@@ -20,6 +20,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
 from mnemic.text.sentences import sentences, without_output
+from mnemic.text.speakers import speaker_label
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
@@ -202,7 +203,7 @@ def _clip(text: str, most: int) -> str:
 
 
 def _speaker(message: Message) -> str:
-    return message.name or message.role
+    return speaker_label(message)
 
 
 def _fallback(messages: Sequence[Message], most: int) -> str:

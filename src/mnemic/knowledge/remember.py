@@ -20,7 +20,7 @@ from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place
-from mnemic.text.differences import says
+from mnemic.text.differences import CUT, says, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
@@ -165,16 +165,24 @@ def statement_of(
     if not isinstance(value, Message):
         raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
     derived_ids = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
+    (remainder,) = runtime.store.relations.without_forgotten(scope.user, [value])
     derived = [
         _part_about(memory, terms, statement)
         for memory in runtime.store.knowledge.records(scope.user, derived_ids).values()
-        if isinstance(memory, MemoryRecord) and memory.said_at
+        if isinstance(memory, MemoryRecord) and memory.said_at and not _is_hidden(memory, value, remainder)
     ]
-    sentence = sentence_about(value.content, terms, statement)
+    sentence = sentence_about(remainder.content.replace(CUT, "\n\n").strip() or value.content, terms, statement)
     best = max(derived, key=lambda memory: _shared(memory.content, terms), default=None)
     if best is not None and _shared(best.content, terms) >= _shared(sentence, terms):
         return best
     return stated(value, sentence, stored.project)
+
+
+def _is_hidden(record: MemoryRecord, message: Message, remainder: Message) -> bool:
+    """Whether a memory is among what was forgotten of a message that says something else as well."""
+    if record.status != "archived" or not remainder.content or remainder.content == message.content:
+        return False
+    return without_sentences(remainder.content, [record.content]) == remainder.content
 
 
 def _shared(text: str, terms: AbstractSet[str]) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
+from mnemic.recall.context import quoted
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import agrees, has_exchanged, kinds, values
 from mnemic.text.sentences import sentences
@@ -52,7 +53,7 @@ class Meant:
 
     def receipts(self, statement: Receipt | None = None) -> Receipts:
         """The receipts of a correction: that of the new statement, or what it would be, and those of what stays."""
-        first = next(iter(self.wrong.values())).content if self.wrong else ""
+        first = quoted(next(iter(self.wrong.values())), forgetting.QUOTED) if self.wrong else ""
         if not self.wrong:
             statement = Receipt(id="", outcome="rejected", reason=self.why)
         elif statement is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import chain
@@ -24,14 +24,14 @@ from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import stated
-from mnemic.lifecycle.revision import update_derived
+from mnemic.lifecycle import revision
 from mnemic.recall.context import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.differences import of_the_speaker, says_something
+from mnemic.text.differences import CUT, of_the_speaker, says_something
 from mnemic.text.english import is_english, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -185,7 +185,8 @@ class _Candidates:
     """Records beside a request, one entry for each.
 
     Attributes:
-        records: in the order of the rows.
+        records: in the order of the rows, as they are judged.
+        shown: the same, without what was forgotten of messages.
         close: how much nearer to the request than what is usual among the nearest, 0 to 1.
         share: of the idf of the request's terms that the record has, 0 to 1.
         own: whether it may be meant: it has the names that are asked for, and tells of nobody else.
@@ -194,6 +195,7 @@ class _Candidates:
     """
 
     records: Sequence[Stored]
+    shown: Sequence[Stored]
     close: Floats
     share: Floats
     own: NDArray[np.bool_]
@@ -201,8 +203,13 @@ class _Candidates:
     asks: NDArray[np.bool_]
 
 
-def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], request: _Request) -> _Candidates:
-    """The records that are near in meaning or share words, with how they bear on the request."""
+def _candidates(
+    runtime: Runtime, scope: Scope, view: View, allowed: NDArray[np.bool_], request: _Request, *, whole: bool
+) -> _Candidates:
+    """The records that are near in meaning or share words, with how they bear on the request.
+
+    ``whole``: messages are judged with what was forgotten of them.
+    """
     size = int(allowed.sum())
     having = {
         term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
@@ -217,7 +224,9 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
     held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
     rows, cosines = rows[held], cosines[held]
-    records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    fetched = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    visible = _as_shown(runtime, scope, fetched)
+    records = fetched if whole else visible
     told = _told(runtime, records, cosines) if request.english and vector is not None else {}
     cosines = cosines if vector is None else _as_told(view, vector, cosines, told)
     close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
@@ -227,12 +236,24 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     return _Candidates(
         records=records,
+        shown=visible,
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
         own=named & ~asks & ~_about_another(runtime, view, rows, told, request),
         asks=asks,
     )
+
+
+def _left(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dict[str | None, Message]:
+    """The messages among some records without what was forgotten of them, by id; none of which nothing is left."""
+    messages = [value for value in values if isinstance(value, Message)]
+    return {m.id: m for m in runtime.store.relations.without_forgotten(scope.user, messages) if m.content}
+
+
+def _as_shown(runtime: Runtime, scope: Scope, records: Sequence[Stored]) -> list[Stored]:
+    left = _left(runtime, scope, (record.value for record in records))
+    return [replace(record, value=left.get(record.value.id, record.value)) for record in records]
 
 
 def _only_asks(record: Stored, request: _Request) -> bool:
@@ -363,7 +384,7 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
     verdicts: dict[int, bool] = {}
     for trusted in (True, False):
         near = [at for at in live if is_trusted(found.records[at].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
-        texts = [found.records[at].value for at in near]
+        texts = [found.shown[at].value for at in near]
         if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
             verdicts |= {at: meant for at, meant in zip(near, answer, strict=True) if meant is not None}
     return verdicts
@@ -371,9 +392,9 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
 
 def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequence[int]) -> list[int]:
     """The order without what was erased or rewritten while the language model thought."""
-    now = runtime.store.knowledge.records(scope.user, [_id(record) for record in found.records])
-    texts = {id_: record.content for id_, record in now.items()}
-    return [at for at in order if texts.get(_id(found.records[at])) == found.records[at].value.content]
+    now = runtime.store.knowledge.records(scope.user, [_id(record) for record in found.shown])
+    texts = {id_: record.content for id_, record in {**now, **_left(runtime, scope, now.values())}.items()}
+    return [at for at in order if texts.get(_id(found.shown[at])) == found.shown[at].value.content]
 
 
 # What goes
@@ -442,7 +463,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     filters = RecordFilter(
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
-    found = _candidates(runtime, view, view.columns.mask(filters), request)
+    found = _candidates(runtime, scope, view, view.columns.mask(filters), request, whole=archived)
     told = (
         request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     )  # these know the meaning of English only
@@ -498,7 +519,7 @@ def _spared(
         Receipt(
             id=_id(found.records[at]),
             outcome="rejected",
-            reason=f"{kept.get(at) or _why_not(found, at)}, and was kept: {_quote(found.records[at])}",
+            reason=f"{kept.get(at) or _why_not(found, at)}, and was kept: {_quote(found.shown[at])}",
         )
         for at in near[:SPARED]
     )
@@ -524,7 +545,7 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
     """
-    text = record.value.content[:LONGEST]
+    text = record.value.content.replace(CUT, "\n\n")[:LONGEST]
     clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(text)]
     whole = {sentence for sentence in sentences(text) if says_something(sentence)}
     said = set[str]().union(*(terms for _, terms in clauses))
@@ -569,7 +590,7 @@ def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
     """The sentences of a text that bear on a request, and the others; a pronoun at the beginning continues the one before."""
     found: tuple[list[str], list[str]] = [], []
     goes = False
-    for sentence in sentences(text):
+    for sentence in sentences(text.replace(CUT, "\n\n")):
         terms = {*content_terms(sentence)}
         bears = not request.names.isdisjoint(terms) if request.names else terms.issuperset(request.terms)
         goes = bears or (goes and sentence.split(maxsplit=1)[0].lower() in _GOES_ON)
@@ -594,15 +615,15 @@ def _emptied_messages(
     }
     made = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
     bare = [id_ for id_, memories in sorted(made.items()) if memories and clear.keys() >= {*memories}]
-    said = {id_: runtime.store.get(scope.user, id_) for id_ in bare}
-    return {id_: record for id_, record in said.items() if not _has_other_matter(record, request)}
+    said = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_) for id_ in bare])
+    return {_id(record): record for record in said if not _has_other_matter(record, request)}
 
 
 def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
     """A receipt for each record that goes: what it says, and what it had taken the place of."""
     replaced = runtime.store.relations.predecessors(scope.user, [*clear])
     receipts: list[Receipt] = []
-    for id_, record in clear.items():
+    for id_, record in zip(clear, _as_shown(runtime, scope, [*clear.values()]), strict=True):
         ended = [repr(old.id) for old in replaced.get(id_, ()) if old.expired_at and old.id not in clear]
         after = f"; it had taken the place of {', '.join(ended)}: restore() makes that hold again" if ended else ""
         receipts.append(Receipt(id=id_, outcome="forgotten", reason=_quote(record) + after))
@@ -612,7 +633,15 @@ def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple
 def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
     meant = described(runtime, scope, description, archived=archived)
-    return Receipts((*meant.clear, *map(_hidden, meant.parts.gone), *meant.spared))
+    along = () if archived else revision.emptied(runtime, scope, [receipt.id for receipt in meant.clear])
+    return _receipts(meant, meant.clear, along)
+
+
+def _receipts(meant: Described, taken: Sequence[Receipt], along: Sequence[Receipt]) -> Receipts:
+    """One receipt for each record: of what is taken, of the messages that go along, and of what stays."""
+    gone = {receipt.id for receipt in along}
+    stay = (receipt for receipt in meant.spared if receipt.id not in gone)
+    return Receipts((*taken, *map(_hidden, meant.parts.gone), *along, *stay))
 
 
 def _hidden(part: MemoryRecord) -> Receipt:
@@ -632,12 +661,14 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in meant.clear]
     changes = [*removed, *_taking_apart(runtime, meant.parts, why)]
     done = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
-    along = update_derived(runtime, scope, [*(c.id for c in removed), *(one.id for one in meant.parts.gone)], zone)
+    along = revision.update_derived(
+        runtime, scope, [*(c.id for c in removed), *(one.id for one in meant.parts.gone)], zone
+    )
     receipts = [
         replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
         for one, receipt in zip(done, meant.clear, strict=False)
     ]
-    return Receipts((*receipts, *map(_hidden, meant.parts.gone), *along, *meant.spared))
+    return _receipts(meant, receipts, along)
 
 
 def _taking_apart(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import tzinfo
 from types import NoneType
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
+from mnemic.lifecycle.revision import update_summaries
 from mnemic.runtime.runtime import Runtime
-from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release
+from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release, Scope
 
 _ALL = ("short_term", "consolidating", "long_term", "archived")
 
@@ -21,6 +23,7 @@ def quarantine(
     source: str | None,
     session: str | None,
     reason: str,
+    zone: tzinfo,
 ) -> Receipts:
     """Quarantine records by id, or those of a source or a conversation; see ``Admin.quarantine``."""
     if (ids is None) == (source is None and session is None):
@@ -38,10 +41,11 @@ def quarantine(
     before = set(lifecycle.quarantined(user))
     runtime.store.apply(user, [Quarantine(ids=tuple(named), reason=runtime.secrets.redacted(reason)[0])])
     quarantined = [id_ for id_ in lifecycle.quarantined(user) if id_ not in before]
+    update_summaries(runtime, Scope(user=user), quarantined, zone)
     return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in quarantined)
 
 
-def release(runtime: Runtime, user: str, ids: Iterable[str]) -> Receipts:
+def release(runtime: Runtime, user: str, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Release records from quarantine; see ``Admin.release``."""
     named = validation.words("ids", ids)
     if not named:
@@ -49,7 +53,9 @@ def release(runtime: Runtime, user: str, ids: Iterable[str]) -> Receipts:
     before = runtime.store.lifecycle.quarantined(user)
     runtime.store.apply(user, [Release(ids=tuple(named))])
     left = set(runtime.store.lifecycle.quarantined(user))
-    return Receipts(Receipt(id=id_, outcome="restored") for id_ in before if id_ not in left)
+    released = [id_ for id_ in before if id_ not in left]
+    update_summaries(runtime, Scope(user=user), released, zone)
+    return Receipts(Receipt(id=id_, outcome="restored") for id_ in released)
 
 
 def _records_of(runtime: Runtime, user: str, source: str | None, session: str | None) -> list[str]:

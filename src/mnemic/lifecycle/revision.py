@@ -78,10 +78,21 @@ def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[s
         elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, SILENT):
             changes.append(Restore(id=id_))
     done = runtime.store.apply(scope.user, changes) if changes else ()
-    why = "it says the same and nothing else"
-    return [*found], [
-        replace(receipt, reason=f"{why}: {', '.join(m.id for m in found[receipt.id])}") for receipt in done
-    ]
+    return [*found], [replace(receipt, reason=_same(found[receipt.id])) for receipt in done]
+
+
+def _same(memories: Sequence[MemoryRecord]) -> str:
+    return f"it says the same and nothing else: {', '.join(memory.id for memory in memories)}"
+
+
+def emptied(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Receipt]:
+    """Receipts of the other messages that would go with records, were they forgotten now."""
+    found = evidence(runtime, scope, ids)
+    stored = [runtime.store.get(scope.user, id_) for id_ in found.keys() - {*ids}]
+    live = [one.value for one in stored if one.status != "archived" and isinstance(one.value, Message)]
+    told = runtime.store.relations.without_forgotten(scope.user, live)
+    left = {str(m.id): without_sentences(m.content, [one.content for one in found[str(m.id)]]) for m in told}
+    return [Receipt(id=id_, outcome="forgotten", reason=_same(found[id_])) for id_ in found if left.get(id_) == ""]
 
 
 def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
@@ -114,6 +125,13 @@ def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> 
     """Update what goes with the records that a memory superseded."""
     before = runtime.store.relations.predecessors(scope.user, [by]).get(by, ())
     update_derived(runtime, scope, [record.id for record in before], zone)
+
+
+def update_summaries(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
+    """Rewrite the summaries of the sessions of messages, which name tools without citing their messages."""
+    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
+    if number is not None and docs:
+        _summaries(runtime, scope, runtime.store.fetch(number, [*docs.values()]).values(), zone)
 
 
 def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:

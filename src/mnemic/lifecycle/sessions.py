@@ -13,7 +13,7 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
-from mnemic.recall.procedures import tools_used
+from mnemic.recall.procedures import is_tool_name, tools_used
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
@@ -91,8 +91,8 @@ def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
 
 
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
-    """How often each tool was used: its messages, and what answers note."""
-    names = [m.name or "tool" for m in messages if m.role in TOOL_ROLES]
+    """How often each tool was used: its messages, and what answers note. What is no name of a tool is left out."""
+    names = [name for m in messages if m.role in TOOL_ROLES and is_tool_name(name := m.name or "tool")]
     return dict(Counter(names + [use.name for m in messages for use in tools_used(m.metadata)]).most_common())
 
 
@@ -137,7 +137,8 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
     if not isinstance(held, MemoryRecord):
         if runtime.store.knowledge.duplicates(scope.user, [record]):  # two short ones of one day
-            record = replace(record, content=f"{record.content} Name: {scope.session}.")
+            name = scope.session if is_tool_name(scope.session) else record.id
+            record = replace(record, content=f"{record.content} Name: {name}.")
         (index,) = runtime.indexer.indexing([record], embedder)
         record = with_emotion(record, index.vector, embedder.id)
         try:

@@ -32,6 +32,7 @@ from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_da
 from mnemic.text.english import NUMBERS, WEEKDAYS, names
 from mnemic.text.markup import unmarked, visible
 from mnemic.text.sentences import sentences
+from mnemic.text.speakers import speaker_label
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message
 
@@ -328,7 +329,7 @@ def episode_ranges(episodes: Sequence[Sequence[Message]]) -> str:
 
 def speaker(message: Message) -> str:
     """The speaker: name with role, only the name for a user, or only the role."""
-    name = " ".join(plain(message.name or "").split())[:60]
+    name = " ".join(plain(speaker_label(message)).split())[:60] if message.name else ""
     role = " ".join(plain(message.role).split())[:30]
     return f"{name} ({role})" if name and role.casefold() not in ("user", name.casefold()) else name or role
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
 from mnemic.llm.task import Task
+from mnemic.text.speakers import speaker_label
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30
@@ -63,7 +64,9 @@ def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -
 def _line(candidate: Message | Episode | MemoryRecord) -> str:
     """A text after who said it, as far as that is known."""
     text = plain(candidate.content)[:LONGEST_CANDIDATE]
-    by = speaker(candidate) if isinstance(candidate, Message) else getattr(candidate, "speaker", None)
+    by = ""
+    if not isinstance(candidate, Episode):
+        by = speaker(candidate) if isinstance(candidate, Message) else speaker_label(candidate)
     return f"{by}: {text}" if by else text
 
 

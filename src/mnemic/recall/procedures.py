@@ -6,6 +6,7 @@ on the answers to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -38,6 +39,10 @@ RECIPE = Recipe(weights={"dense": 0.9, "said": 0.1})
 last, because it is no answer.
 """
 
+LONGEST_NAME = 64
+"""Characters of the name of a tool."""
+_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)*")
+
 Outcome = Literal["ok", "error"]
 Steps = tuple[str, ...]
 
@@ -49,13 +54,18 @@ class ToolUse(NamedTuple):
     outcome: Outcome | None
 
 
+def is_tool_name(name: str) -> bool:
+    """Whether a name is one as tools have it, a word or several joined by dots, and not a text that somebody wrote there."""
+    return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None
+
+
 def tools_used(metadata: Mapping[str, Any]) -> Iterator[ToolUse]:
     """The tools that an answer notes, in order; what is no note is left out, because anyone may have written it."""
     notes = metadata.get(TOOLS_USED)
     for note in cast("list[object]", notes) if isinstance(notes, list) else ():
         fields = cast("Mapping[str, object]", note) if isinstance(note, Mapping) else dict[str, object]()
         name, outcome = fields.get("name"), fields.get("outcome")
-        if isinstance(name, str) and name.strip():
+        if isinstance(name, str) and is_tool_name(name):
             yield ToolUse(name, outcome if outcome in ("ok", "error") else None)
 
 

@@ -98,10 +98,11 @@ def revealed(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _SELECTORS.sub(_code_points, _UNSAFE.sub(_code_points, text.replace("\r\n", "\n").replace("\r", "\n")))
+    return _SELECTORS.sub(code_points, _UNSAFE.sub(code_points, text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
-def _code_points(unsafe: re.Match[str]) -> str:
+def code_points(unsafe: re.Match[str]) -> str:
+    """The characters of a match as marks, such as ``[U+202E]``; a joiner of symbols stays."""
     joins = unsafe[0] == "\u200d" and _SYMBOL.match(unsafe.string[unsafe.start() - 1 : unsafe.start()])
     return unsafe[0] if joins else "".join(f"[U+{ord(character):04X}]" for character in unsafe[0])
 

@@ -70,6 +70,14 @@ TRANSITIONS = ("absorb", "archive", "restore", "undo")
 PREFERENCE = "preference"
 """The metadata key of preferences."""
 
+ROLES = {
+    "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
+    "chatbot": "assistant", "system": "system", "developer": "developer", "tool": "tool", "function": "function",
+    "customer": "user", "client": "user", "end_user": "user", "visitor": "user", "agent": "assistant", "bot": "assistant",
+    "support": "assistant",
+}  # fmt: skip
+"""The roles, and what other systems call them."""
+
 SILENT_ROLES = ("tool", "function", "system", "developer", "document")
 """Roles of programs and documents: their messages are stored and found, and belong to no episode."""
 

@@ -20,7 +20,9 @@ from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed
+from mnemic.text.speakers import speaker_label
 from mnemic.text.values import local
+from mnemic.types import Episode, MemoryRecord, Message
 from mnemic.web.access import Access
 from mnemic.web.jobs import Jobs
 from mnemic.web.tables import table
@@ -48,6 +50,8 @@ def environment(zone: tzinfo) -> Environment:
         "where": _where,
         "sentence": _sentence,
         "isolated": isolated,
+        "speaker": speaker_label,
+        "spoken": spoken,
         "exact": escape,
     }
     return found
@@ -60,6 +64,12 @@ def _revealed(value: Any) -> Any:
 def isolated(value: object) -> Markup:
     """A stored value in its own direction, which cannot turn what stands around it."""
     return Markup('<bdi dir="auto">{}</bdi>').format(_revealed(value if isinstance(value, Markup) else str(value)))
+
+
+def spoken(record: Message | Episode | MemoryRecord) -> str:
+    """The text of a record; that of a memory after its speaker."""
+    by = speaker_label(record) if isinstance(record, MemoryRecord) else ""
+    return f"{by}: {record.content}" if by else record.content
 
 
 def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:

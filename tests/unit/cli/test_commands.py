@@ -290,14 +290,15 @@ class TestContext:
 
 class TestProcedures:
     def test_steps_outcomes_and_requests(self, mnemic, folder):
-        used = {"tools_used": [{"name": "search_flights", "outcome": "ok"}, {"name": "book\x1b[2J", "outcome": "ok"}]}
+        used = {"tools_used": [{"name": "search_flights", "outcome": "ok"}, {"name": "book", "outcome": "ok"}]}
+        used["tools_used"].append({"name": "pay\x1b[2J", "outcome": "ok"})
         with Memory(folder, embedder="hashing") as memory:
             memory.add("Book a flight to Rome.", sent_at=datetime(2026, 3, 1, tzinfo=UTC))
             memory.add("It is booked.", role="assistant", sent_at=datetime(2026, 3, 1, tzinfo=UTC), metadata=used)
         run = mnemic("procedures", "Book a flight to Oslo.")
         assert run.code == 0
         head, went, request = run.out.splitlines()
-        assert " 1. search_flights, then book[2J  0." in head
+        assert " 1. search_flights, then book  0." in head  # what is no name of a tool is left out
         assert went == "    worked 1 of 1 times, last on 2026-03-01 00:00 UTC"
         assert request == "    Book a flight to Rome."
         (found,) = mnemic("procedures", "Book a flight to Oslo.", "--json").json["procedures"]

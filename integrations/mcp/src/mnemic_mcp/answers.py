@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, TypeAlias, cast
 
 from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, Stats, quoted
+from mnemic.adapters.tools import Sourced, quoted_id, quoted_text, quoted_word
+from mnemic.recall.context import quoted_speaker
+from mnemic.text.speakers import speaker_label
 
 Json: TypeAlias = dict[str, Any]
-Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
-"""What has a source and a trust."""
 Scale: TypeAlias = Callable[[float], float]
 """From an importance of 0 to 1 to that of a profile."""
 
@@ -24,8 +25,10 @@ SHORTEST = 400
 CATEGORIES = 20
 """Most categories that are counted, the most frequent ones."""
 
-_OURS = frozenset({"id", "kind", "message_ids", "source_ids", "replaced_by", "type", "status", "source"})
-"""Fields of a record with words of ours, or that clients hand back unchanged."""
+_OURS = frozenset({"kind", "type", "status", "source"})
+"""Fields of a record with words of ours."""
+_IDS = frozenset({"id", "message_ids", "source_ids", "replaced_by", "superseded_by"})
+"""Fields of a record that clients hand back unchanged."""
 _TEXTS = frozenset({"content", "text", "title", "summary", "context", "reason", "description"})
 _WORD = re.compile(r"[\w-]+")
 
@@ -74,11 +77,12 @@ def _json(value: object, text: Callable[[str, str], str], name: str = "") -> Any
 
 
 def _mark(of: Sourced, text: str, name: str) -> str:
-    """A text of a record; a single word, such as a tag, needs no mark."""
-    if name in _OURS or (name not in _TEXTS and _WORD.fullmatch(text)):
+    """A text of a record under a name."""
+    if name in _OURS:
         return quoted(text)
-    trust = 1.0 if of.trust is None else of.trust
-    return quoted(Hit(id="", kind="memory", text=text, score=0.0, source=of.source or "direct_user", trust=trust))
+    if name in _IDS:
+        return quoted_id(text, of)
+    return quoted_text(text, of) if name in _TEXTS else quoted_word(text, of)
 
 
 def share(count: int) -> int:
@@ -88,11 +92,13 @@ def share(count: int) -> int:
 
 def hit_line(hit: Hit, shown: str, scale: Scale) -> Json:
     """A hit as a line of an answer, with what is shown of its text; ``cut`` says that there is more."""
-    return _line(
-        hit, hit.kind, hit.text, shown, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
+    line = _line(
+        hit, hit.kind, hit.text, shown, date=hit.valid_at or hit.sent_at, type=hit.type,
         importance=None if hit.importance is None else scale(hit.importance), tags=hit.tags,
         replaced_by=hit.superseded_by,
     )  # fmt: skip
+    speaker = quoted_speaker(hit)
+    return {**line, "speaker": speaker} if speaker else line
 
 
 def record_line(of: MemoryRecord, most: int, scale: Scale) -> Json:
@@ -102,6 +108,16 @@ def record_line(of: MemoryRecord, most: int, scale: Scale) -> Json:
         of, "memory", of.content, shown, date=of.said_at or of.created_at, type=of.type, importance=scale(of.importance),
         tags=of.tags,
     )  # fmt: skip
+
+
+def whole(record: Message | Episode | MemoryRecord) -> Json:
+    """A record with all its fields."""
+    shown = record
+    if isinstance(record, Message) and record.name:
+        shown = dataclasses.replace(record, name=speaker_label(record))
+    elif isinstance(record, MemoryRecord) and record.speaker:
+        shown = dataclasses.replace(record, speaker=speaker_label(record))
+    return marked(shown, record)
 
 
 def _line(of: Hit | MemoryRecord, kind: str, text: str, shown: str, **more: object) -> Json:
@@ -128,7 +144,8 @@ def counts(stats: Stats) -> Json:
 def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:
     """A link; its reason may quote both ends, and is no more to be trusted than either of them."""
     ends = [known[end] for end in (link.source, link.target) if end in known]
-    values = {"source": link.source, "target": link.target, "type": link.type, "strength": link.strength}
+    source, target = quoted_id(link.source), quoted_id(link.target)
+    values = {"source": source, "target": target, "type": link.type, "strength": link.strength}
     reason = (
         marked(link.reason, min(ends, key=lambda end: end.trust), "reason") if ends and link.reason else link.reason
     )

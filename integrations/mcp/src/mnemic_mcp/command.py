@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, new_session
+from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, SecretPolicy, new_session
 from mnemic.embedders import BackgroundEmbedder
 from mnemic.runtime.config import Config, read_config, record_key
 from mnemic.runtime.projects import chosen_project
@@ -39,7 +39,7 @@ def run(options: Options, output: TextIOWrapper) -> int:
     try:
         return _run(options, output)
     except MnemicError as error:
-        sys.stderr.write(f"mnemic-mcp: {error}\n")
+        sys.stderr.write(f"mnemic-mcp: {SecretPolicy().redacted(str(error))[0]}\n")
         return FAILED
 
 

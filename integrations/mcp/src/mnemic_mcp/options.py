@@ -7,6 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 import mnemic_mcp
 
@@ -84,9 +85,18 @@ class Options:
     http: Address | None = None
 
 
+class _Parser(ArgumentParser):
+    """A parser whose errors repeat no secret."""
+
+    def error(self, message: str) -> NoReturn:
+        from mnemic import SecretPolicy
+
+        super().error(SecretPolicy().redacted(message)[0])
+
+
 def _parser() -> ArgumentParser:
     listed = "\n".join(f"  {name:<15}{tools}" for name, tools in PROFILES.items())
-    parser = ArgumentParser(
+    parser = _Parser(
         prog="mnemic-mcp", description=DESCRIPTION, epilog=ENDING.format(profiles=listed), allow_abbrev=False,
         formatter_class=RawDescriptionHelpFormatter,
     )  # fmt: skip

@@ -173,7 +173,7 @@ async def _resource(memory: AsyncMemory, uri: str) -> object:
         return [answers.record_line(r, answers.share(len(records)), lambda share: round(share, 3)) for r in records]
     if uri.startswith(RECORDS):
         found = await memory.get(unquote(uri.removeprefix(RECORDS)))
-        return answers.marked(found, found)
+        return answers.whole(found)
     raise NotFound(f"There is no resource {uri!r:.80}. There are memory://stats, memory://recent and {RECORDS}{{id}}.")
 
 

@@ -24,7 +24,7 @@ from mnemic import (
     checked_options,
 )
 from mnemic.adapters.sessions import LINE, session_start
-from mnemic.adapters.tools import find, shown
+from mnemic.adapters.tools import find, quoted_id, quoted_reason, shown
 from mnemic.types import Evidence
 from mnemic_mcp import answers
 from mnemic_mcp import arguments as args
@@ -156,7 +156,8 @@ class Tools:
         """Replace what is wrong by a statement."""
         first, *near = await self.memory.correct(given.wrong, given.statement, dry_run=given.dry_run, source=SOURCE)
         kept = [await self._reason(receipt) for receipt in near]
-        return {"id": first.id, "outcome": first.outcome, "reason": first.reason, **({"kept": kept} if kept else {})}
+        said = {"id": first.id, "outcome": first.outcome, "reason": quoted_reason(first)}
+        return {**said, **({"kept": kept} if kept else {})}
 
     async def forget(self, given: args.Forget) -> Json:
         """Remove records from searches."""
@@ -166,11 +167,11 @@ class Tools:
         more = {"kept": kept} if kept else {}
         if given.dry_run:
             return {"removed": [], "would_remove": [await self._reason(receipt) for receipt in gone], **more}
-        return {"removed": [receipt.id for receipt in gone], **more}
+        return {"removed": [quoted_id(receipt.id) for receipt in gone], **more}
 
     async def _reason(self, receipt: Receipt) -> Json:
         """A receipt; its reason may quote the record."""
-        line = {"id": receipt.id, "reason": receipt.reason}
+        line = {"id": quoted_id(receipt.id), "reason": quoted_reason(receipt)}
         with suppress(NotFound):
             line = answers.marked(line, await self.memory.get(receipt.id))
         return line
@@ -215,7 +216,7 @@ class Tools:
             for records in (start.important, start.recent)
         )
         central = [
-            {"id": record.id, "text": answers.marked(record.content[:LINE], record, "text"), "links": n}
+            {**answers.marked({"id": record.id, "text": record.content[:LINE]}, record), "links": n}
             for record, n in start.central
         ]
         return {
@@ -243,7 +244,8 @@ def _stored(receipt: Receipt) -> Json:
     """
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
-    return {"id": receipt.id, "outcome": receipt.outcome, **({"reason": receipt.reason} if receipt.reason else {})}
+    reason = quoted_reason(receipt)
+    return {"id": quoted_id(receipt.id), "outcome": receipt.outcome, **({"reason": reason} if reason else {})}
 
 
 def _packed(context: MemoryContext) -> Json:

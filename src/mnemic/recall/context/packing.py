@@ -17,6 +17,7 @@ from mnemic.protocols import TokenCounter
 from mnemic.text.english import bare_words
 from mnemic.text.markup import harmless, unverified, visible
 from mnemic.text.sentences import sentences
+from mnemic.text.speakers import speaker_label
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
 from mnemic.types.literals import UNTRUSTED
 
@@ -169,7 +170,7 @@ def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
         fence: the word that is masked.
         text: the part of its text that is shown; None for all.
     """
-    speaker = single_line(hit.speaker or "", fence)[:LONGEST_NAME]
+    speaker = single_line(speaker_label(hit), fence)[:LONGEST_NAME]
     content = inert(hit.text if text is None else text, fence)
     if hit.trust >= UNTRUSTED:
         return speaker, content
@@ -232,7 +233,7 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
 
 def quoted_speaker(hit: Hit) -> str:
     """The speaker of a hit as ``quoted`` shows texts: the name that an untrusted source gives itself is marked too."""
-    name = quoted(hit.speaker or "", LONGEST_NAME)
+    name = quoted(speaker_label(hit), LONGEST_NAME)
     return name if not name or hit.trust >= UNTRUSTED else unverified(name, hit.source)
 
 

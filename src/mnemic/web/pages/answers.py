@@ -53,11 +53,11 @@ def one(ui: Explorer, request: Request) -> Response:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
     memory = ui.memory.scoped(project=found.project, session=found.session)
     after = _after(memory, found, kept)
-    reply = _reply(after)
+    reply = next(iter(memory.admin.without_forgotten(filter(None, [_reply(after)]))), None)
     evidence = frozenset(term for hit in found.hits if hit.shown for term in content_terms(hit.text))
     terms = evidence.intersection(content_terms(reply.content) if reply else ())
     best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
-    exchange = [str(m.id) for m in after if m == reply or m.content == found.question]
+    exchange = [str(m.id) for m in after if (reply and m.id == reply.id) or m.content == found.question]
     return ui.listing(
         request, "answer.html", found.hits, title="Answer", given=found, reply=reply, marked=partial(marked, terms=terms),
         differences=[*differences(memory, found, exchange)] if found.plain else None,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from mnemic.memory import Memory
 from mnemic.types import Emotion, MemoryRecord
 from mnemic.web.drawings import plane
-from mnemic.web.explorer import Explorer
+from mnemic.web.explorer import Explorer, spoken
 from mnemic.web.fields import href, number
 
 POINTS = 300
@@ -21,7 +21,7 @@ def page(ui: Explorer, request: Request) -> Response:
     mood = Emotion(valence=max(-1.0, min(valence, 1.0)), arousal=max(-1.0, min(arousal, 1.0)))
     found = felt(ui.memory)
     base = request.scope.get("root_path", "")
-    points = [(record.emotion, record.spoken, href(base, record.id)) for record in found if record.emotion]
+    points = [(record.emotion, spoken(record), href(base, record.id)) for record in found if record.emotion]
     return ui.render(request, "emotions.html", title="Feeling", drawing=plane(points, mood), found=found, mood=mood)
 
 

@@ -13,7 +13,8 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.text.values import later
-from mnemic.types import Episode, Kind, MemoryRecord, MemoryType, Message, Status
+from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Status
+from mnemic.types.literals import TRANSITIONS
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer
 from mnemic.web.fields import day_of, href, next_day, number, whole
@@ -118,7 +119,7 @@ def _listed(
         filters["exclude"] = given.get("except", "").split(" ")
     if kind == "message":
         messages = memory.messages(limit=PAGE + 1, **filters)
-        found = messages[-PAGE:][::-1]
+        found = memory.admin.without_forgotten(messages[-PAGE:][::-1])
         more, last = len(messages) > PAGE, found[-1].sent_at if found else None
         ids = [str(message.id) for message in found if message.sent_at == last]
     else:
@@ -154,9 +155,7 @@ def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str)
         if isinstance(record, MemoryRecord)
         else ()
     )
-    last = next(
-        (event for event in reversed(events) if event.operation in ("archive", "absorb", "restore", "undo")), None
-    )
+    last = _last_transition(events)
     gone = last is not None and last.operation in ("archive", "absorb")
     quarantined = last is not None and gone and bool(last.detail.get("quarantine"))
     return {
@@ -170,8 +169,28 @@ def _kind(record: object) -> str:
     return "message" if isinstance(record, Message) else "episode" if isinstance(record, Episode) else "memory"
 
 
+def _last_transition(events: Sequence[Event]) -> Event | None:
+    """The last event that took a record out of searches or brought it back."""
+    return next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
+
+
+def is_forgotten(memory: Memory, id_: str) -> bool:
+    """Whether a record is forgotten, or in quarantine."""
+    try:
+        last = _last_transition(memory.history(id_))
+    except NotFound:  # erased
+        return False
+    return last is not None and last.operation == "archive"
+
+
+def listed(memory: Memory, id_: str) -> Message | Episode | MemoryRecord:
+    """A record among others: a message without what was forgotten of it."""
+    found = memory.get(id_)
+    return memory.admin.without_forgotten([found])[0] if isinstance(found, Message) else found
+
+
 def _known(memory: Memory, id_: str) -> Message | Episode | MemoryRecord | None:
     try:
-        return memory.get(id_)
+        return listed(memory, id_)
     except NotFound:
         return None

@@ -17,7 +17,7 @@ from mnemic.text.values import now as present
 from mnemic.types import Episode, Filters, MemoryRecord, Message
 from mnemic.web.explorer import Explorer, Form
 from mnemic.web.fields import number
-from mnemic.web.pages.records import PAGE, details
+from mnemic.web.pages.records import PAGE, details, listed
 
 PROMPT = 600
 """Tokens of the prompts before and after a change."""
@@ -158,7 +158,7 @@ def forgetting(ui: Explorer, request: Request) -> Response:
     ids = request.query_params.getlist("id")
     base = request.scope.get("root_path", "")
     if len(ids) > 1:
-        records = [ui.memory.get(id_) for id_ in ids[:PAGE]]
+        records = [listed(ui.memory, id_) for id_ in ids[:PAGE]]
         return ui.render(request, "forget_several.html", title="Forget", records=records, ids=json.dumps(ids[:PAGE]))
     if not ids:
         raise InvalidInput("No record is selected. Go back, and select what should be forgotten.")

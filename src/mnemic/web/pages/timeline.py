@@ -12,11 +12,13 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
+from mnemic.text.speakers import speaker_label
 from mnemic.text.values import local
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
-from mnemic.web.explorer import Explorer
+from mnemic.web.explorer import Explorer, spoken
 from mnemic.web.fields import DAY, day_of, href, next_day
+from mnemic.web.pages.records import is_forgotten
 
 COLUMNS, TICKS, BARS, LISTED, CHAINS = 100, 80, 24, 30, 10
 """Most periods of the histogram, single messages, memories drawn, memories listed, and replacements told."""
@@ -70,8 +72,8 @@ def history(
     )
     total = sum(count for _, count in counts)
     ticks = [
-        Tick(m.sent_at, f"{m.name or m.role}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
-        for m in (memory.messages(**window) if total <= TICKS else ())
+        Tick(m.sent_at, f"{speaker_label(m)}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
+        for m in (memory.admin.without_forgotten(memory.messages(**window)) if total <= TICKS else ())
         if m.sent_at
     ]
     columns = [Column(at, after, count, _zoomed(base, at, after)) for (at, count), (after, _) in pairwise(counts)]
@@ -137,7 +139,7 @@ def lanes_of(memories: Iterable[MemoryRecord], base: str | None) -> list[Lane]:
 
 
 def _bar(record: MemoryRecord, base: str | None) -> Bar:
-    return Bar(_begin(record), record.invalid_at or record.expired_at, record.spoken, href(base, record.id), "memory")
+    return Bar(_begin(record), record.invalid_at or record.expired_at, spoken(record), href(base, record.id), "memory")
 
 
 def _begin(record: MemoryRecord) -> datetime:
@@ -156,9 +158,13 @@ def _chains(memory: Memory, since: datetime | None, until: datetime | None) -> l
     found: list[Mapping[str, Any]] = []
     for event in memory.admin.log(kinds=["memory"], operations=["supersede"], limit=CHAINS):
         old = memory.get(event.id)
+        if is_forgotten(memory, event.id):
+            continue
         try:
             new = memory.get(str(event.detail["by"])) if event.detail.get("by") else None
         except NotFound:
+            new = None
+        if new is not None and is_forgotten(memory, str(new.id)):
             new = None
         at = (old.invalid_at or old.expired_at if isinstance(old, MemoryRecord) else None) or event.at
         if (since is None or since <= at) and (until is None or at < until):
