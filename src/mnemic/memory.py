@@ -482,18 +482,18 @@ class Memory:
         """
         from mnemic.lifecycle import corrections
 
-        meant = corrections.meant(self._runtime, self._scope, wrong, statement)
-        if dry_run or not meant.ids:
-            return meant.receipts()
+        correction = corrections.correction(self._runtime, self._scope, wrong, statement)
+        if dry_run or not correction.ids:
+            return correction.receipts()
         from mnemic.knowledge import remember
         from mnemic.lifecycle import revision
 
-        one = remember.correct(
-            self._runtime, self._scope, statement, meant.ids, self._zone,
-            matter=meant.matter, held=meant.held, source=source,
+        receipt = remember.correct(
+            self._runtime, self._scope, statement, correction.ids, self._zone,
+            matter=correction.matter, held=correction.principal, source=source,
         )  # fmt: skip
-        revision.update_superseded(self._runtime, self._scope, one.id, self._zone)
-        return meant.receipts(one)
+        revision.update_superseded(self._runtime, self._scope, receipt.id, self._zone)
+        return correction.receipts(receipt)
 
     @overload
     def forget(
@@ -559,9 +559,9 @@ class Memory:
 
         if ids is not None:
             return erasure.erase(self._runtime, self._scope, validation.words("ids", ids), self._zone)
-        meant = forgetting.to_erase(self._runtime, self._scope, description)
-        named = [receipt.id for receipt in meant.clear]
-        return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
+        selection = forgetting.to_erase(self._runtime, self._scope, description)
+        named = [receipt.id for receipt in selection.clear]
+        return erasure.erase(self._runtime, self._scope, named, self._zone, spared=selection.spared)
 
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back, and let memories that ended hold again.

@@ -19,7 +19,7 @@ from mnemic.types import Scope
 __all__ = ["IdleTrigger"]
 
 
-def _imported() -> Any:
+def _import_modules() -> Any:
     """Import what idle work needs: a fork waits until it is there."""
     from mnemic.knowledge import pipeline
     from mnemic.lifecycle import consolidation, maintenance, sessions
@@ -27,7 +27,7 @@ def _imported() -> Any:
     return pipeline, consolidation, maintenance, sessions
 
 
-_MODULES = PerProcess(_imported)
+_MODULES = PerProcess(_import_modules)
 
 
 class IdleTrigger:
