@@ -103,9 +103,8 @@ def _score_candidates(
     if named is not None:
         selected &= np.isin(candidates.doc, named)
     if not selected.all():
-        candidates = Candidates(
-            **{name: getattr(candidates, name)[selected] for name in Candidates.__dataclass_fields__}
-        )
+        columns = Candidates.__dataclass_fields__
+        candidates = Candidates(**{name: getattr(candidates, name)[selected] for name in columns})
         rows = view.columns.rows_of(candidates.doc)
     worth = importances(candidates.salience, candidates.boost, candidates.last_use, moment)
     return _ScoredCandidates(view, candidates, worth, rows)

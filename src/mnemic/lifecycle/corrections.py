@@ -171,7 +171,7 @@ def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, new: str) -> di
         or (
             frame
             and kinds(record.content) == kinds(new)
-            and _has_another_value(record.content, frame, given, new_values)
+            and _differs_in_value(record.content, frame, given, new_values)
         )
     }
 
@@ -185,31 +185,23 @@ def _contents(statements: _Statements, ids: Iterable[str]) -> dict[str, str]:
 def _with_other_values(statements: _Statements, ids: Sequence[str], right: Iterable[str], new: str) -> list[str]:
     """Records that say what one that agrees says, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now"."""
     new_values = values(new)
-    new_terms = {*content_terms(new)}
-    frames = [frame for text in right if (frame := new_terms.intersection(content_terms(text)) - new_values)]
+    terms = {*content_terms(new)}
+    frames = [frame for text in right if (frame := terms.intersection(content_terms(text)) - new_values)]
     records = statements.runtime.store.knowledge.records(statements.scope.user, ids)
     return [
         id_
         for id_, record in records.items()
-        if any(
-            _has_another_value(sentence, frame, new_terms, new_values)
-            for frame in frames
-            for sentence in sentences(record.content)
-        )
+        if any(_differs_in_value(s, frame, terms, new_values) for frame in frames for s in sentences(record.content))
     ]
 
 
-def _has_another_value(text: str, frame: set[str], given: set[str], new_values: frozenset[str]) -> bool:
+def _differs_in_value(text: str, frame: set[str], given: set[str], new_values: frozenset[str]) -> bool:
     """Whether a text has the words of a matter and, of its own, no more than another value, with which it does not begin."""
     terms = content_terms(text)
     other = {*terms} - given
     begins = index_terms(text)[:1]
-    return (
-        frame.issubset(terms)
-        and other <= values(text)
-        and 0 < len(other) <= len(new_values)
-        and other.isdisjoint(begins)
-    )
+    is_value = other <= values(text) and 0 < len(other) <= len(new_values)
+    return frame.issubset(terms) and is_value and other.isdisjoint(begins)
 
 
 def _unchanged_receipts(
@@ -219,10 +211,7 @@ def _unchanged_receipts(
     contents = _contents(statements, [receipt.id for receipt in receipts])
     for receipt in receipts:
         record = statements.of_record(receipt.id)
-        if (
-            record.expired_at is None
-            and not (wrong and record.content == new)
-            and wrong.keys().isdisjoint((receipt.id, record.id))
-        ):
+        ends = record.expired_at is not None or not wrong.keys().isdisjoint((receipt.id, record.id))
+        if not ends and not (wrong and record.content == new):
             how = "says the same" if statements.agrees(contents[receipt.id], text) else "says something else"
             yield replace(receipt, outcome="rejected", reason=f"{how}, and stays: {receipt.reason}")

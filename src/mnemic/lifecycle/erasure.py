@@ -143,9 +143,8 @@ def _messages_to_erase(runtime: Runtime, scope: Scope, ids: Sequence[str], spare
     messages = runtime.store.knowledge.records(
         scope.user, [id_ for id_ in evidence if id_ not in ids and id_ not in spared]
     )
-    more = [
-        id_ for id_, m in messages.items() if without_sentences(m.content, [memory.content for memory in evidence[id_]])
-    ]
+    texts = {id_: [memory.content for memory in memories] for id_, memories in evidence.items()}
+    more = [id_ for id_, message in messages.items() if without_sentences(message.content, texts[id_])]
     if more:
         listed = ", ".join(map(repr, more[:NAMED]))
         raise InvalidInput(

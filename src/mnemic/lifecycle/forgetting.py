@@ -314,35 +314,32 @@ def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[
 
     ``alone`` is the closeness needed without shared words.
     """
-    if not candidates.eligible.any():
-        return candidates.eligible, candidates.eligible
-    worth = candidates.close + WORDS * candidates.share
-    words = candidates.share >= ALL - 1e-6
-    needed = np.where(candidates.share > 0, PARTLY, alone)
+    close, share, eligible = candidates.close, candidates.share, candidates.eligible
+    if not eligible.any():
+        return eligible, eligible
+    worth = close + WORDS * share
+    words = share >= ALL - 1e-6
     beside = BROAD if request.broad else BESIDE
-    by_meaning = (candidates.close >= needed) & (worth >= beside * worth[candidates.eligible].max())
-    by_words = words & (
-        request.broad | (candidates.close >= BESIDE_WORDS * candidates.close[candidates.eligible].max())
-    )
-    matching = candidates.eligible & (by_meaning | by_words)
-    certain = candidates.eligible & by_words & (by_meaning | request.broad)
+    by_meaning = (close >= np.where(share > 0, PARTLY, alone)) & (worth >= beside * worth[eligible].max())
+    by_words = words & (request.broad | (close >= BESIDE_WORDS * close[eligible].max()))
+    matching = eligible & (by_meaning | by_words)
+    certain = eligible & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
-        matching = certain = candidates.eligible  # whatever is said of them
+        matching = certain = eligible  # whatever is said of them
     return matching | _same_entity(request, candidates, matching & words) if request.broad else matching, certain
 
 
 def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
+    texts = [record.value.content for record in candidates.records]
     called = {
         term
-        for index in np.flatnonzero(matching).tolist()
-        for name in names(candidates.records[index].value.content)
-        if _introduces_name(candidates.records[index].value.content.partition(name)[0], request.terms)
+        for i in np.flatnonzero(matching).tolist()
+        for name in names(texts[i])
+        if _introduces_name(texts[i].partition(name)[0], request.terms)
         for term in content_terms(name)
     }
-    return np.array(
-        [not called.isdisjoint(content_terms(record.value.content)) for record in candidates.records], np.bool_
-    )
+    return np.array([not called.isdisjoint(content_terms(text)) for text in texts], np.bool_)
 
 
 def _introduces_name(before: str, terms: Sequence[str]) -> bool:
@@ -363,25 +360,22 @@ def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order
     from mnemic.llm import forgetting
 
     consultant = Consultant(runtime)
-    live = [index for index in order if candidates.records[index].status != "archived"]
+    records = candidates.records
+    live = [i for i in order if records[i].status != "archived"]
     verdicts: dict[int, bool] = {}
     for trusted in (True, False):
-        near = [index for index in live if is_trusted(candidates.records[index].value.trust) is trusted][
-            : forgetting.MOST_CANDIDATES
-        ]
-        texts = [candidates.records[index].value for index in near]
+        near = [i for i in live if is_trusted(records[i].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
+        texts = [records[i].value for i in near]
         if texts and (answers := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
-            verdicts |= {index: verdict for index, verdict in zip(near, answers, strict=True) if verdict is not None}
+            verdicts |= {i: verdict for i, verdict in zip(near, answers, strict=True) if verdict is not None}
     return verdicts
 
 
-def _unchanged(runtime: Runtime, scope: Scope, candidates: _Candidates, order: Sequence[int]) -> list[int]:
+def _unchanged(runtime: Runtime, scope: Scope, records: Sequence[Stored], order: Sequence[int]) -> list[int]:
     """The order without what was erased or rewritten while the language model thought."""
-    current = runtime.store.knowledge.records(scope.user, [_id(record) for record in candidates.records])
+    current = runtime.store.knowledge.records(scope.user, [_id(record) for record in records])
     texts = {id_: record.content for id_, record in current.items()}
-    return [
-        index for index in order if texts.get(_id(candidates.records[index])) == candidates.records[index].value.content
-    ]
+    return [i for i in order if texts.get(_id(records[i])) == records[i].value.content]
 
 
 # What goes
@@ -455,35 +449,28 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     )  # these know the meaning of English only
     by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
+    records = candidates.records
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
-        matching = [index for index in order if by_rule[index]]
+        matching = [i for i in order if by_rule[i]]
     else:
         verdicts = _verdicts(runtime, text, candidates, order)
-        order = _unchanged(runtime, scope, candidates, order)
-        matching = [index for index in order if certain[index] or verdicts.get(index, by_rule[index])]
-    reasons = dict.fromkeys({index for index in order if by_rule[index]}.difference(matching), DENIED)
-    reasons |= {index: MIXED for index in matching if _has_other_matter(candidates.records[index], request)}
-    mixed = {
-        _id(candidates.records[index]): candidates.records[index] for index in matching if reasons.get(index) == MIXED
-    }
+        order = _unchanged(runtime, scope, records, order)
+        matching = [i for i in order if certain[i] or verdicts.get(i, by_rule[i])]
+    reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
+    reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
+    mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
     parts = _parts(mixed, request) if request.broad and not archived else _Parts()
-    clear = {
-        _id(candidates.records[index]): candidates.records[index] for index in matching if reasons.get(index) != MIXED
-    }
+    clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
     if clear or parts.gone:
-        clear |= {
-            _id(candidates.records[index]): candidates.records[index] for index in order if candidates.asks[index]
-        }
+        clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
     return Described(
         clear=_receipts(runtime, scope, clear),
         spared=_spared(candidates, order, reasons, {*clear, *parts.messages, *parts.mixed}),
-        bearing=tuple(_id(candidates.records[index]) for index in matching),
-        beside=tuple(
-            _id(candidates.records[index]) for index in order if candidates.eligible[index] and index not in matching
-        ),
+        bearing=tuple(_id(records[i]) for i in matching),
+        beside=tuple(_id(records[i]) for i in order if candidates.eligible[i] and i not in matching),
         parts=parts,
     )
 
@@ -649,9 +636,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
     changes = [*removed, *_part_changes(runtime, selection.parts, why)]
     applied = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
-    derived = update_derived(
-        runtime, scope, [*(c.id for c in removed), *(part.id for part in selection.parts.gone)], zone
-    )
+    derived = update_derived(runtime, scope, [change.id for change in (*removed, *selection.parts.gone)], zone)
     receipts = [
         replace(receipt, reason=match.reason) if receipt.outcome == "forgotten" else receipt
         for receipt, match in zip(applied, selection.clear, strict=False)

@@ -121,9 +121,8 @@ def _memory_changes(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[
     """Changes of the memories derived from messages."""
     by_message = runtime.store.relations.memories_of(scope.user, ids)
     silent = {id_ for id_ in by_message if _is_silent(runtime, scope, id_)}
-    records = runtime.store.knowledge.records(
-        scope.user, sorted({id_ for derived in by_message.values() for id_ in derived})
-    )
+    ids = sorted({id_ for derived in by_message.values() for id_ in derived})
+    records = runtime.store.knowledge.records(scope.user, ids)
     changes: list[Change] = []
     for id_, record in records.items():
         assert isinstance(record, MemoryRecord)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, names_in, statement
+from mnemic.transfer.importers.fields import Fields, ParsedMemory, identifier, mapping, metadata_of, names_in, statement
 
 
 def rows(data: object) -> list[object]:
@@ -33,15 +33,15 @@ def _list(data: object, field: str) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def memory(item: Fields) -> Found:
+def memory(item: Fields) -> ParsedMemory:
     """One document.
 
     Raises:
         InvalidInput: it has no id or text.
     """
     metadata = item.maybe("metadata")
-    return Found(
-        place=item.place,
+    return ParsedMemory(
+        path=item.path,
         id=identifier("chroma", item.word("id")),
         content=statement(item, "document", item.text("document", needed=False) or ""),
         names=names_in(metadata.values),
