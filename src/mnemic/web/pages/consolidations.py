@@ -39,12 +39,12 @@ def done(memory: Memory) -> list[Mapping[str, Any]]:
     for event in events:
         if event.operation == "absorb" and event.content:
             absorbed.setdefault((event.detail["consolidation"], event.detail["into"]), []).append(event.content)
-    found: dict[str, dict[str, Any]] = {}
+    cycles: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.operation == "promote" and (id_ := event.detail.get("consolidation")):
-            one = found.setdefault(id_, {"id": id_, "at": event.at, "clusters": [], "undone": id_ in undone})
-            one["clusters"].append({"kept": event.content, "absorbed": absorbed.get((id_, event.id), [])})
-    return [*found.values()]
+            cycle = cycles.setdefault(id_, {"id": id_, "at": event.at, "clusters": [], "undone": id_ in undone})
+            cycle["clusters"].append({"kept": event.content, "absorbed": absorbed.get((id_, event.id), [])})
+    return [*cycles.values()]
 
 
 def run(ui: Explorer, _request: Request, _form: Form) -> str:

@@ -72,8 +72,8 @@ def _source(memory: Memory, record: MemoryRecord) -> Message | None:
     """The message that a memory was made of first."""
     for id_ in record.source_ids[:1]:
         with suppress(NotFound):
-            found = memory.get(id_)
-            return found if isinstance(found, Message) else None
+            message = memory.get(id_)
+            return message if isinstance(message, Message) else None
     return None
 
 
@@ -88,7 +88,7 @@ def changes(memory: Memory) -> list[Change]:
     ]
     texts = {event.id: event.content or "" for event in events if event.operation != "supersede"}
     replaced = {event.detail.get("by") for event in events if event.operation == "supersede"}
-    found: dict[str, Change] = {}
+    by_id: dict[str, Change] = {}
     for event in events:
         if event.operation == "supersede":
             by = str(event.detail.get("by") or "")
@@ -98,8 +98,8 @@ def changes(memory: Memory) -> list[Change]:
             continue
         else:
             change = Change(event.at, _WORDS[event.operation], event.id, event.content or "")
-        found.setdefault(event.id, change)
-    return sorted(found.values(), key=lambda change: change.word == "new")[:SHOWN]
+        by_id.setdefault(event.id, change)
+    return sorted(by_id.values(), key=lambda change: change.word == "new")[:SHOWN]
 
 
 def _content(memory: Memory, id_: str) -> str:
@@ -122,8 +122,8 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
         verbatim = source is not None and record.content in source.content
         return "" if verbatim or record.source != "model_inference" else "inferred by a model"
 
-    found = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
-    return [*islice(found, SHOWN)]
+    reasons = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
+    return [*islice(reasons, SHOWN)]
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -133,10 +133,10 @@ def page(ui: Explorer, request: Request) -> Response:
 
 def job(ui: Explorer, request: Request) -> Response:
     """The progress of work, polled by the page itself."""
-    found = ui.jobs.get(request.query_params.get("id", ""))
-    if found is None:
+    work = ui.jobs.get(request.query_params.get("id", ""))
+    if work is None:
         raise NotFound("There is no such work any more.")
-    return ui.render(request, "job.html", title=found.name, job=found)
+    return ui.render(request, "job.html", title=work.name, job=work)
 
 
 def confirm(ui: Explorer, _: Request, form: Form) -> str:
