@@ -99,7 +99,7 @@ def split(
     pieces: dict[str, Message] = {}
     headings: list[str] = []
     for number, page in enumerate(pages, 1):
-        for section in _sections(page) if markdown else [page]:
+        for section in _grouped(page, at_headings=True) if markdown else [page]:
             body = section
             if markdown and (match := _HEADING.fullmatch(section.partition("\n")[0])):
                 headings[len(match[1]) - 1 :] = [""] * (len(match[1]) - 1 - len(headings)) + [match[2]]
@@ -135,10 +135,6 @@ def _grouped(text: str, *, at_headings: bool) -> Iterator[str]:
             fence = "" if fence == mark[1] else fence or mark[1]
         block.append(line)
     yield "\n".join(block)
-
-
-def _sections(text: str) -> Iterator[str]:
-    return _grouped(text, at_headings=True)
 
 
 def _parts(text: str, level: int, most: int) -> list[str]:

@@ -124,9 +124,8 @@ def storable(checked: CheckedRecord) -> bool:
 
 def unstored(checked: CheckedRecord) -> Receipt:
     """The receipt of a record that is not stored."""
-    if checked.refusal:
-        return Receipt(id=str(checked.record.id), outcome="rejected", reason=checked.refusal)
-    return _empty(str(checked.record.id))
+    reason = checked.refusal or "the content is empty: there is nothing to remember"
+    return Receipt(id=str(checked.record.id), outcome="rejected", reason=reason)
 
 
 def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
@@ -137,10 +136,6 @@ def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embed
     docs = runtime.store.docs_of(scope.user, ids, kind="message") if ids else {}
     entries = iter(runtime.indexer.indexing([message for message in messages if message.id not in docs], embedder))
     return [next(entries) if message.id not in docs else Indexing(terms=(), length=0, traits=0) for message in messages]
-
-
-def _empty(id: str) -> Receipt:
-    return Receipt(id=id, outcome="rejected", reason="the content is empty: there is nothing to remember")
 
 
 def cite(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:

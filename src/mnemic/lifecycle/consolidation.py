@@ -376,16 +376,11 @@ def _decisions(
         worth = {records[position].id: float(scored.worth[position]) for position in members}
         fresh = {records[position].id for position in members if scored.candidates.fresh[position]}
         decisions += [
-            _decision(record, worth[record.id])
+            _Decision(best=record, mean=worth[record.id], types=Counter([record.type]), absorbed=[])
             for record in decision.apart
             if record.id in fresh and worth[record.id] >= settings.importance_threshold
         ]
     return decisions
-
-
-def _decision(record: MemoryRecord, worth: float) -> _Decision:
-    types: Counter[MemoryType] = Counter([record.type])
-    return _Decision(best=record, mean=worth, types=types, absorbed=[])
 
 
 def _decide(

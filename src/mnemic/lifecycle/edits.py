@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from functools import partial
 from typing import Any
 
 from mnemic import validation
@@ -140,30 +141,24 @@ def _statement_of_messages(runtime: Runtime, scope: Scope, edited: MemoryRecord)
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
     """Remove records from searches; receipts report ids that do not exist."""
-    return _apply_and_follow(
-        runtime, scope, validation.words("ids", ids), lambda id_: Archive(id=id_, reason=reason, everywhere=True), zone
-    )
+    change = partial(Archive, reason=reason, everywhere=True)
+    return _apply_each(runtime, scope, validation.words("ids", ids), change, zone)
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _apply_and_follow(runtime, scope, validation.words("ids", ids), lambda id_: Restore(id=id_), zone)
+    return _apply_each(runtime, scope, validation.words("ids", ids), Restore, zone)
 
 
-def _apply_and_follow(
-    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
+def _apply_each(
+    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[..., Change], zone: tzinfo
 ) -> Receipts:
     """Change records, then what goes with them."""
-    receipts = _apply_each(runtime, scope, ids, change)
-    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
-
-
-def _apply_each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
     receipts: list[Receipt] = []
     for id_ in ids:
         try:
-            receipts += runtime.store.apply(scope.user, [change(id_)])
+            receipts += runtime.store.apply(scope.user, [change(id=id_)])
         except NotFound as error:
             reason = runtime.secrets.redacted(str(error))[0]
             receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
-    return Receipts(receipts)
+    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])

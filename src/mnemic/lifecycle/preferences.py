@@ -69,9 +69,9 @@ class Preferences(MutableMapping[str, Any]):
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
         record = MemoryRecord(
-            id=new_id("pref_"), content=f"Preference {name}: {_as_text(value)}", category="preference",
-            importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
-            tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
+            id=new_id("pref_"), content=f"Preference {name}: {value if isinstance(value, str) else encoded}",
+            category="preference", importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value},
+            project=self._scope.project, tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
         embedder = self._runtime.indexer.embedder
         index = self._runtime.indexer.indexing([record], embedder)[0]
@@ -129,7 +129,3 @@ def _storable(value: Any) -> Any:
             return [_storable(item) for item in cast("Sequence[Any]", value)]
         case _:
             return value
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json(value)

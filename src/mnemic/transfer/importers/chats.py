@@ -19,6 +19,7 @@ from mnemic.transfer.importers.fields import (
     LEFT_OUT,
     Damage,
     Fields,
+    array,
     fields_of,
     mapping,
     objects,
@@ -81,7 +82,7 @@ def chatgpt(data: object, session: str | None) -> Iterator[Message | Damage]:
 def other_branches(data: object) -> int:
     """The number of messages of ChatGPT that are in branches which were edited away."""
     count = 0
-    for conversation in map(mapping, _list(data) or [data]):
+    for conversation in map(mapping, array(data) or [data]):
         nodes, current = Fields(mapping(conversation.get("mapping")), ""), conversation.get("current_node")
         shown = _branch(nodes.values, current)
         edited = [m for key in nodes.values.keys() - {*shown} for m in _chatgpt_node(nodes, key, None, None)]
@@ -96,7 +97,7 @@ def _branch(nodes: Mapping[str, object], current: object) -> list[str]:
     """
     parents: dict[str, str] = {}
     for key, node in nodes.items():
-        parents |= {str(child): key for child in _list(mapping(node).get("children"))}
+        parents |= {str(child): key for child in array(mapping(node).get("children"))}
     for key, node in nodes.items():
         parent = mapping(node).get("parent")
         parents |= {key: parent} if isinstance(parent, str) and parent else {}
@@ -197,7 +198,7 @@ def _mark_words(kind: str, argument: str) -> str:
         parts = cast("object", json.loads(argument))
     except (ValueError, RecursionError):
         return argument
-    words = cast("list[object]", parts) if isinstance(parts, list) else []
+    words = array(parts)
     return str(words[1]) if len(words) > 1 else argument
 
 
@@ -291,7 +292,7 @@ def slack(data: object, session: str | None) -> Iterator[Message | Damage]:
     channels = mapping(whole.get("channels")) or {session or "slack": data}
     users = {str(key): str(name) for key, name in mapping(whole.get("users")).items()}
     for channel, listed in channels.items():
-        yield from read_each(listed, partial(_slack_messages, channel=channel, users=users), channel)
+        yield from read_each(listed, partial(_slack_message, channel=channel, users=users), channel)
 
 
 _SLACK_SHOWN = ("files", "attachments", "blocks")
@@ -299,13 +300,11 @@ _SLACK_SHOWN = ("files", "attachments", "blocks")
 _SLACK_SAID = (None, "thread_broadcast", "file_share", "me_message", "bot_message")
 
 
-def _slack_messages(item: Fields, *, channel: str, users: Mapping[str, str]) -> Iterator[Message]:
+def _slack_message(item: Fields, *, channel: str, users: Mapping[str, str]) -> Iterator[Message]:
     kind, subtype = item.text("type", needed=False) or "message", item.text("subtype", needed=False)
-    if kind == "message" and subtype in _SLACK_SAID:
-        yield _slack_message(item, channel, users)
+    if kind != "message" or subtype not in _SLACK_SAID:
+        return
 
-
-def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Message:
     def plain(mark: re.Match[str]) -> str:
         sign, target, label = mark.groups()
         if sign == "@":
@@ -317,18 +316,14 @@ def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Mess
     author = item.text("user", needed=False)
     named = item.maybe("user_profile").text("real_name", needed=False) or item.text("username", needed=False)
     name = named or users.get(author or "", author or "")
-    files = [str(file["name"]) for file in map(mapping, _list(item.values.get("files"))) if file.get("name")]
+    files = [str(file["name"]) for file in map(mapping, array(item.values.get("files"))) if file.get("name")]
     content = "\n".join([*([text] if text else []), *(f"[file: {file}]" for file in files)])
     timestamp = item.word("ts")
-    bot = item.values.get("bot_id") or item.values.get("subtype") == "bot_message"
-    return _message(
+    bot = item.values.get("bot_id") or subtype == "bot_message"
+    yield _message(
         "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{timestamp}", session=channel,
         name=name or None,
     )  # fmt: skip
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def slack_users(data: object) -> tuple[dict[str, str], list[Damage]]:

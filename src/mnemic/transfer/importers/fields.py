@@ -151,10 +151,14 @@ def mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
+def array(value: object, default: Iterable[object] = ()) -> list[object]:
+    """A JSON list; the default for any other value."""
+    return cast("list[object]", value) if isinstance(value, list) else [*default]
+
+
 def objects(data: object, path: str = "") -> list[Fields]:
     """The objects of a list; a single object is a list of one."""
-    items = cast("list[object]", data) if isinstance(data, list) else [data]
-    return [fields_of(item, f"{path}[{number}]") for number, item in enumerate(items)]
+    return [fields_of(item, f"{path}[{number}]") for number, item in enumerate(array(data, [data]))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +188,7 @@ T = TypeVar("T")
 
 def read_each(data: object, read: Callable[[Fields], Iterable[T | Damage]], path: str = "") -> Iterator[T | Damage]:
     """What is read of each object of a list, and the damage of those that cannot be read; see ``objects``."""
-    for number, item in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
+    for number, item in enumerate(array(data, [data])):
         yield from read_one(item, read, f"{path}[{number}]")
 
 

@@ -31,7 +31,16 @@ from mnemic.transfer.importers import (
     transcripts,
     zep,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, mapping, names_in, read_one, split_damage
+from mnemic.transfer.importers.fields import (
+    Damage,
+    Fields,
+    ParsedMemory,
+    array,
+    mapping,
+    names_in,
+    read_one,
+    split_damage,
+)
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
@@ -335,7 +344,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
         InvalidInput: the file has another format.
     """
     value = _items(read.data, format)
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = array(value, [value])
     unsupported = mem0.unsupported(mapping(read.data)) if format == "mem0" else ()
 
     located = zip(_paths(read, items), items, strict=True)

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import (
     Damage,
     Fields,
     ParsedMemory,
+    array,
     fields_of,
     identifier,
     mapping,
@@ -41,12 +41,7 @@ def rows(data: object) -> list[object]:
         return [*_listed(file, "blocks"), *turns]
     if "core_memory" in file.values:  # the first version: one agent
         return [*_listed(file, "core_memory"), *_turns(file)]
-    return cast("list[object]", data) if isinstance(data, list) else [data]
-
-
-def _list(value: Mapping[str, object], field: str) -> list[object]:
-    items = value.get(field)
-    return cast("list[object]", items) if isinstance(items, list) else []
+    return array(data, [data])
 
 
 def _listed(owner: Fields, field: str) -> list[object]:
@@ -81,7 +76,7 @@ def memories(item: Fields) -> Iterable[ParsedMemory]:
             id=identifier("letta", item.word("id")),
             content=statement(item, "text", item.text("text") or ""),
             names=names_in(item.maybe("metadata").values),
-            tags=tuple(str(tag) for tag in _list(item.values, "tags")),
+            tags=tuple(str(tag) for tag in array(item.values.get("tags"))),
             metadata=metadata_of(item.maybe("metadata").values, rest, "letta"),
             created=item.moment("created_at"),
             changed=item.moment("updated_at") or item.moment("created_at"),
@@ -121,7 +116,7 @@ def _spoken_text(item: Fields, role: str) -> str:
         if "type" not in event:
             return text
         return str(event.get("message", "")) if event["type"] == "user_message" else ""  # others: logins, heartbeats
-    calls = [mapping(mapping(call).get("function")) for call in _list(item.values, "tool_calls")]
+    calls = [mapping(mapping(call).get("function")) for call in array(item.values.get("tool_calls"))]
     spoken = [_json(str(call.get("arguments"))).get("message") for call in calls if call.get("name") == "send_message"]
     if spoken:
         return "\n".join(str(words) for words in spoken if words)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
+from mnemic.ingest.add import unstored
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits
 from mnemic.runtime import redaction
@@ -96,7 +97,8 @@ def store(
         record: MemoryRecord = checked.record
         old = stored.get(record.id)
         changes = {} if old is None else _new_values(stored, old, record, dated=memory.changed is not None)
-        receipt = _refusal(checked) or (_outcome(stored, old, record, changes) if old else stored.duplicate_of(record))
+        receipt = _outcome(stored, old, record, changes) if old else stored.duplicate_of(record)
+        receipt = unstored(checked) if checked.refusal else receipt
         if receipt is None:
             receipt = (
                 Receipt(id=record.id, outcome="stored")
@@ -106,11 +108,6 @@ def store(
         if receipt.changed:
             stored.add(record)
         yield receipt
-
-
-def _refusal(checked: redaction.CheckedRecord) -> Receipt | None:
-    record: MemoryRecord = checked.record
-    return Receipt(id=record.id, outcome="rejected", reason=checked.refusal) if checked.refusal else None
 
 
 def _new_values(stored: _Stored, existing: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import cast
 
 from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import (
@@ -15,6 +14,7 @@ from mnemic.transfer.importers.fields import (
     LEFT_OUT,
     Damage,
     Fields,
+    array,
     fields_of,
     mapping,
     may_name_user,
@@ -77,8 +77,7 @@ def _langchain_message(item: Fields, session: str | None) -> Message:
 
 def _langchain_type(item: Fields) -> str:
     """``human``, ``ai`` ...: from the type field, or the class name of a constructor."""
-    names = item.values.get("id")
-    path = cast("list[object]", names) if isinstance(names, list) else []
+    path = array(item.values.get("id"))
     word = str(path[-1]) if "lc" in item.values and path else item.word("type")
     kind = re.sub(r"(Message)?(Chunk)?$", "", word).lower()
     if kind not in _TYPES:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
-from mnemic.transfer.importers.fields import Damage
+from mnemic.transfer.importers.fields import Damage, array
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
@@ -125,7 +125,7 @@ def _joined(files: Mapping[str, Reader], format: str) -> Parsed:
     read, damaged = _parse_each(files, files, lambda text: parse_lines(text, format))
     if len(files) == len(read) == 1:
         return read[0][1]
-    conversations = [item for _, parsed in read for item in _list(parsed.data)]
+    conversations = [item for _, parsed in read for item in array(parsed.data, [parsed.data])]
     return Parsed(conversations, damaged=[*damaged, *(item for _, parsed in read for item in parsed.damaged)])
 
 
@@ -135,7 +135,7 @@ def _slack(files: Mapping[str, Reader], users: str) -> Parsed:
     read, damaged = _parse_each(files, days, _json)
     channels: dict[str, list[object]] = {}
     for name, messages in read:
-        channels.setdefault(PurePosixPath(name).parent.name, []).extend(_list(messages))
+        channels.setdefault(PurePosixPath(name).parent.name, []).extend(array(messages, [messages]))
     user_files, unread = _parse_each(files, [users], lambda text: chats.slack_users(_json(text)))
     names = {id_: name for _, (by_id, _) in user_files for id_, name in by_id.items()}
     unread += [damage for _, (_, others) in user_files for damage in others]
@@ -153,10 +153,6 @@ def _parse_each(
         except InvalidInput as error:
             damaged.append(Damage(name, f"{name} cannot be read. {error}"))
     return results, damaged
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
 def _json(text: str) -> object:

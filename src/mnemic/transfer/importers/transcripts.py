@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, fields_of, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, read_one
 from mnemic.types import Message
 
 LONGEST_LINE = 4 * 1024 * 1024
@@ -70,7 +70,7 @@ def messages(path: Path, session: str) -> Iterator[Message]:
 
 def turns(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The messages of a transcript that was parsed, each in the session that its line names."""
-    for number, line in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
+    for number, line in enumerate(array(data, [data])):
         yield from read_one(line, partial(_turn, number=number + 1, session=session), f"[{number}]")
 
 
