@@ -109,8 +109,9 @@ def note_edit(memory: Memory, session: str, edited: Sequence[Words], replaced: S
         limit: how many of the latest messages of the session are compared.
     """
     before, seen = _edited_names(memory, session), {*replaced}
-    recorded = [(name_of(m), words_of(m)) for m in session_messages(memory, session, limit)]
-    after = left_out([one for one in recorded if not edited or one[1] in seen or one[0] in before], edited, before)
+    messages = ((name_of(m), words_of(m)) for m in session_messages(memory, session, limit))
+    recorded = [(name, words) for name, words in messages if not edited or words in seen or name in before]
+    after = left_out(recorded, edited, before)
     if after != before:
         mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})
         receipts = memory.add([mark])

@@ -17,7 +17,7 @@ from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted, quoted_speaker, shortened
 from mnemic.recall.context.assembly import asks_for_profile
-from mnemic.types import Evidence, Hit, Mood, Receipt
+from mnemic.types import Evidence, Hit, Mood
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
@@ -141,12 +141,9 @@ async def forget(
 ) -> str:
     """Archive memories by description or ids; returns what was forgotten, or would be, and what was kept, a line each."""
     receipts = await memory.forget(description, ids=ids or None, dry_run=dry_run, reason="asked for in a conversation")
-    lines = [f"{r.id}: {_fate(r, dry_run=dry_run) if r.changed else r.reason or r.outcome}" for r in receipts]
+    fates = {r.id: f"would be forgotten: {r.reason}" if dry_run else "forgotten" for r in receipts if r.changed}
+    lines = [f"{r.id}: {fates.get(r.id) or r.reason or r.outcome}" for r in receipts]
     return "\n".join(lines) or "Nothing was found that matches this."
-
-
-def _fate(receipt: Receipt, *, dry_run: bool) -> str:
-    return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
 
 
 def _answer(query: str, evidence: Evidence, hits: Sequence[Hit]) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from mnemic.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from mnemic.runtime.config import Setting
-
 
 HOOKS = "~/.mnemic"
 """The folder of hooks, which is that of ``mnemic-mcp``."""
@@ -83,15 +81,11 @@ def config(args: Namespace) -> Answer:
       mnemic config --config staging.toml --llm openai:gpt-5-mini
     """
     document = {setting.name: {"value": setting.value, "from": setting.origin} for setting in args.sources}
-    return Answer({"settings": document}, _lines(args.sources))
-
-
-def _lines(settings: list[Setting]) -> list[str]:
-    """The settings in three columns."""
-    values = ["-" if setting.value is None else plain_value(setting.value) for setting in settings]
+    values = ["-" if setting.value is None else plain_value(setting.value) for setting in args.sources]
     width = max(map(len, values))
-    rows = zip(settings, values, strict=True)
-    return table((setting.name, f"{value:<{width}}  {setting.origin}") for setting, value in rows)
+    rows = zip(args.sources, values, strict=True)
+    lines = table((setting.name, f"{value:<{width}}  {setting.origin}") for setting, value in rows)
+    return Answer({"settings": document}, lines)
 
 
 @command(

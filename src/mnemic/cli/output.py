@@ -114,11 +114,8 @@ def enumerated(value: object) -> str:
 
 def counted(counts: Mapping[str, int]) -> str:
     """Counts as text: ``3 memories, 1 link``."""
-    return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for name, count in counts.items())
-
-
-def _plural(name: str) -> str:
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    plurals = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in counts}
+    return ", ".join(f"{count} {name if count == 1 else plurals[name]}" for name, count in counts.items())
 
 
 def size(count: float) -> str:

@@ -89,34 +89,34 @@ class Memory:
             InvalidInput: no ``user_id``, or a message is not valid.
         """
         handle = self._handle(_name_values(user_id, None, run_id))
-        items, said = _items(messages), _moment(timestamp)
+        items, moment = _items(messages), _moment(timestamp)
         labels = {**(metadata or {}), **_label(run_id)}
         if not infer:
             level = handle.scoped(project=handle.scope.project or run_id)  # the same text of two runs is two memories
             receipts = [
                 level.remember(
-                    one.get("content", ""),
+                    item.get("content", ""),
                     metadata=labels,
-                    valid_at=said,
+                    valid_at=moment,
                     delete_after=None if expiration_date is None else _day_after(expiration_date),
                     agent=agent_id,
                 )
-                for one in items
+                for item in items
             ]
-            stored = [handle.get(one.id) for one in receipts if one.outcome == "stored"]
-            return {"results": [self._addition(handle, one) for one in stored if isinstance(one, MemoryRecord)]}
+            stored = [handle.get(receipt.id) for receipt in receipts if receipt.outcome == "stored"]
+            return {"results": [self._addition(handle, m) for m in stored if isinstance(m, MemoryRecord)]}
         if expiration_date is not None:
             raise InvalidInput(
                 "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
             )
-        for one in items:
-            one["metadata"] = {**dict(one.get("metadata") or {}), **labels}
-            one["sent_at"] = one.get("sent_at") or said
+        for item in items:
+            item["metadata"] = {**dict(item.get("metadata") or {}), **labels}
+            item["sent_at"] = item.get("sent_at") or moment
         receipts = handle.add(items, agent=agent_id)
         handle.process()
-        sources = {one.id for one in receipts if one.outcome == "stored"}
-        derived = [one for one in handle.list(limit=None) if sources & {*one.source_ids}]
-        return {"results": [self._addition(handle, one) for one in reversed(derived)]}
+        sources = {receipt.id for receipt in receipts if receipt.outcome == "stored"}
+        derived = [record for record in handle.list(limit=None) if sources & {*record.source_ids}]
+        return {"results": [self._addition(handle, record) for record in reversed(derived)]}
 
     def search(
         self,

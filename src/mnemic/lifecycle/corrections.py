@@ -160,19 +160,16 @@ def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, new: str) -> di
     """
     contents = [record.content for record in wrong.values()]
     first = next((content for content in contents if has_exchanged(content, new)), contents[0])
-    about, given = {*content_terms(text)}, {*content_terms(f"{text}\n{new}")}
+    about, matter = {*content_terms(text)}, {*content_terms(f"{text}\n{new}")}
     frame, new_values = about.intersection(content_terms(first)), values(new) - about
     return {
         name: record
         for name, record in wrong.items()
-        if record.content == first
-        or agrees(record.content, first, text)
-        or (frame <= {*content_terms(record.content)} and has_exchanged(record.content, new))
-        or (
-            frame
-            and kinds(record.content) == kinds(new)
-            and _differs_in_value(record.content, frame, given, new_values)
-        )
+        for content in [record.content]
+        if content == first
+        or agrees(content, first, text)
+        or (frame <= {*content_terms(content)} and has_exchanged(content, new))
+        or (frame and kinds(content) == kinds(new) and _differs_in_value(content, frame, matter, new_values))
     }
 
 
@@ -195,10 +192,10 @@ def _with_other_values(statements: _Statements, ids: Sequence[str], right: Itera
     ]
 
 
-def _differs_in_value(text: str, frame: set[str], given: set[str], new_values: frozenset[str]) -> bool:
+def _differs_in_value(text: str, frame: set[str], matter: set[str], new_values: frozenset[str]) -> bool:
     """Whether a text has the words of a matter and, of its own, no more than another value, with which it does not begin."""
     terms = content_terms(text)
-    other = {*terms} - given
+    other = {*terms} - matter
     begins = index_terms(text)[:1]
     is_value = other <= values(text) and 0 < len(other) <= len(new_values)
     return frame.issubset(terms) and is_value and other.isdisjoint(begins)

@@ -24,7 +24,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     field_validator,
 )
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
@@ -69,7 +68,8 @@ class Schema(BaseModel):
         field = cls.model_fields[str(info.field_name)]
         if info.context is None:
             return validate(value)
-        items = cast("list[Any]", value)[: _most_items(field)] if isinstance(value, list) else value
+        most = next((rule.max_length for rule in field.metadata if isinstance(rule, MaxLen)), None)
+        items = cast("list[Any]", value)[:most] if isinstance(value, list) else value
         try:
             validated = validate(items)
         except ValidationError:
@@ -79,10 +79,6 @@ class Schema(BaseModel):
         if isinstance(items, list) and items and not validated and field.is_required():
             raise ValueError("none of its items is valid")
         return validated
-
-
-def _most_items(field: FieldInfo) -> int | None:
-    return next((rule.max_length for rule in field.metadata if isinstance(rule, MaxLen)), None)
 
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class _Merge:
         if a is None or b is None or {*a.trail} <= {*b.trail} or {*a.trail} >= {*b.trail}:
             return None
         shown = [_shown(state) for state in (a, b)]
-        differs = tuple(name for name, one, two in zip(_SHOWN, *shown, strict=True) if one != two)
+        differs = tuple(name for name, mine, theirs in zip(_SHOWN, *shown, strict=True) if mine != theirs)
         first, second = (a, b) if _text(a) == _text(joined) else (b, a)
         return SyncConflict(
             id=joined.id, differs=differs, kept=_text(joined), other=_text(second), kept_at=from_micros(first.trail[-1].at),
@@ -316,9 +316,7 @@ def _state_after_erasure(a: RecordState, b: RecordState, *, first: bool, second:
 
     If that is so of both, ``first`` or ``second`` says which side did it before this sync.
     """
-    extra = [
-        [event for event in {*one.trail} - {*two.trail} if ERASURE not in event.about] for one, two in ((a, b), (b, a))
-    ]
+    extra = [[event for event in {*x.trail} - {*y.trail} if ERASURE not in event.about] for x, y in ((a, b), (b, a))]
     if all(extra) or {*a.trail} <= {*b.trail} or {*b.trail} <= {*a.trail}:
         return None
     erased, other = (a, b) if extra[0] or (not extra[1] and (first or (not second and a.trail > b.trail))) else (b, a)

@@ -23,9 +23,9 @@ from mnemic.transfer.importers.fields import (
     fields_of,
     mapping,
     objects,
+    partition,
     read_each,
     read_one,
-    split_damage,
 )
 from mnemic.types import Message
 
@@ -328,7 +328,7 @@ def _slack_message(item: Fields, *, channel: str, users: Mapping[str, str]) -> I
 
 def slack_users(data: object) -> tuple[dict[str, str], list[Damage]]:
     """The names of ``users.json`` by id, and its damaged parts."""
-    names, damaged = split_damage(read_each(data, _slack_user, "users.json"))
+    names, damaged = partition(read_each(data, _slack_user, "users.json"))
     return dict(names), damaged
 
 

@@ -203,7 +203,7 @@ def read_one(value: object, read: Callable[[Fields], Iterable[T | Damage]], path
         yield Damage(path, str(error))
 
 
-def split_damage(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
+def partition(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
     """What was read, and what is damaged."""
     values, damaged = list[T](), list[Damage]()
     for item in read:

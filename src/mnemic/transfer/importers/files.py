@@ -31,16 +31,7 @@ from mnemic.transfer.importers import (
     transcripts,
     zep,
 )
-from mnemic.transfer.importers.fields import (
-    Damage,
-    Fields,
-    ParsedMemory,
-    array,
-    mapping,
-    names_in,
-    read_one,
-    split_damage,
-)
+from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, array, mapping, names_in, partition, read_one
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
@@ -231,7 +222,7 @@ def messages_of(
         InvalidInput: the file has another format.
     """
     data = _items(read.data, format) if format in _LISTS else read.data
-    history, damaged = split_damage(MESSAGE_FORMATS[format](data, session))
+    history, damaged = partition(MESSAGE_FORMATS[format](data, session))
     return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(d, read) for d in damaged)]
 
 
@@ -349,7 +340,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
 
     located = zip(_paths(read, items), items, strict=True)
     parsed = (read_one(item, MEMORY_FORMATS[format], path) for path, item in located)
-    memories, damaged = split_damage(chain.from_iterable(parsed))
+    memories, damaged = partition(chain.from_iterable(parsed))
     return memories, [*read.damaged, *unsupported, *damaged]
 
 

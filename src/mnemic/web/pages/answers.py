@@ -38,17 +38,15 @@ class Difference:
 
 def page(ui: Explorer, request: Request) -> Response:
     """The contexts that are kept, the last first."""
-    contexts = ui.memory.admin.contexts()
-    return ui.listing(
-        request, "answers.html", contexts, title="Answers", given=contexts, kept=ui.memory.admin.settings.retention.contexts,
-    )  # fmt: skip
+    contexts, retained = ui.memory.admin.contexts(), ui.memory.admin.settings.retention.contexts
+    return ui.listing(request, "answers.html", contexts, title="Answers", contexts=contexts, retained=retained)
 
 
 def detail(ui: Explorer, request: Request) -> Response:
     """One answer: the question, what was found then, the prompt, the reply, and what asking again would change."""
     number = whole(request.query_params, "number", 0, 0, 2**53)
     contexts = ui.memory.admin.contexts()
-    context = next((one for one in contexts if one.number == number), None)
+    context = next((context for context in contexts if context.number == number), None)
     if context is None:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
     memory = ui.memory.scoped(project=context.project, session=context.session)
@@ -59,7 +57,7 @@ def detail(ui: Explorer, request: Request) -> Response:
     best = max((sum(map(abs, hit.contributions.values())) for hit in context.hits), default=0.0)
     exchange = [str(m.id) for m in after if m == reply or m.content == context.question]
     return ui.listing(
-        request, "answer.html", context.hits, title="Answer", given=context, reply=reply, marked=partial(marked, terms=terms),
+        request, "answer.html", context.hits, title="Answer", context=context, reply=reply, marked=partial(marked, terms=terms),
         differences=[*differences(memory, context, exchange)] if context.plain else None,
         hits=[(hit, shares(hit.contributions, best)) for hit in context.hits],
     )  # fmt: skip

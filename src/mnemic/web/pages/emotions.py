@@ -22,7 +22,9 @@ def page(ui: Explorer, request: Request) -> Response:
     memories = felt(ui.memory)
     base = request.scope.get("root_path", "")
     points = [(record.emotion, record.spoken, href(base, record.id)) for record in memories if record.emotion]
-    return ui.render(request, "emotions.html", title="Feeling", drawing=plane(points, mood), found=memories, mood=mood)
+    return ui.render(
+        request, "emotions.html", title="Feeling", drawing=plane(points, mood), memories=memories, mood=mood
+    )
 
 
 def felt(memory: Memory) -> list[MemoryRecord]:

@@ -53,19 +53,16 @@ class Change:
 def overview(memory: Memory) -> Mapping[str, Any]:
     """What the page shows."""
     important = memory.list(order="importance", limit=READ)
+    # what was stated before what was taken from messages, and what the assistant said last
+    profile = sorted(important, key=lambda record: (bool(record.source_ids), record.source == "model_inference"))
     return {
         "stats": memory.stats(),
-        "profile": [(record, _source(memory, record)) for record in sorted(important, key=_derived)[:SHOWN]],
+        "profile": [(record, _source(memory, record)) for record in profile[:SHOWN]],
         "changes": changes(memory),
         "doubtful": doubtful(memory, important),
         "preferences": dict(memory.preferences),
         "advice": memory.should_consolidate(),
     }
-
-
-def _derived(record: MemoryRecord) -> tuple[bool, bool]:
-    """Puts what was stated before what was taken from messages, and what the assistant said last."""
-    return bool(record.source_ids), record.source == "model_inference"
 
 
 def _source(memory: Memory, record: MemoryRecord) -> Message | None:

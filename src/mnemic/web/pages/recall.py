@@ -31,8 +31,8 @@ def page(ui: Explorer, request: Request) -> Response:
     beside = {**query, "recipe": settings["other"], "other": ""} if settings["other"] else None
     return ui.listing(
         request, "recall.html", [hit for hit, *_ in replay["hits"]] if replay else (), title="Recall", question=question,
-        settings=settings, found=replay, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
-        asked=[*map(_link, ui.memory.admin.questions())],
+        settings=settings, replay=replay, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
+        questions=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
 
 

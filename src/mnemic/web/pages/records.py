@@ -47,7 +47,7 @@ def page(ui: Explorer, request: Request) -> Response:
         total = sum(memory.admin.counts("status", kind=kind, **filters).values()) if first else None
         records, following = _record_page(memory, ui.zone, kind, query, filters)
     return ui.listing(
-        request, "records.html", records, title="Records", kind=kind, kinds=KINDS, found=records, following=following,
+        request, "records.html", records, title="Records", kind=kind, kinds=KINDS, records=records, following=following,
         words=words, types=get_args(MemoryType), statuses=get_args(Status), facets=() if words else FACETS[kind], total=total,
         narrowed=bool(words or any(value for name, value in query.items() if name != "kind")),
     )  # fmt: skip

@@ -56,7 +56,7 @@ def history(
     counts = memory.admin.histogram(most=COLUMNS, **window)
     memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
     chains = _chains(memory, since, window["until"])
-    moments = [at for at, _ in counts] + [_begin(record) for record in memories] + [chain["at"] for chain in chains]
+    moments = [start for start, _ in counts] + [_begin(m) for m in memories] + [chain["at"] for chain in chains]
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
     zone = memory.admin.settings.timezone
@@ -74,7 +74,7 @@ def history(
         for m in (memory.messages(**window) if total <= TICKS else ())
         if m.sent_at
     ]
-    columns = [Column(at, after, count, _zoomed(base, at, after)) for (at, count), (after, _) in pairwise(counts)]
+    columns = [Column(a, b, count, _zoomed(base, a, b)) for (a, count), (b, _) in pairwise(counts)]
     replaced = {
         record.id: record
         for chain in chains
