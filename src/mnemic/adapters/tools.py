@@ -132,8 +132,8 @@ async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: b
     lines = [f"{receipt.id}: {receipt.reason}" for receipt in near]
     if not first.changed:
         return "\n".join([f"Nothing was corrected: {first.reason}", *lines])
-    done = "It" if dry_run else f"Corrected (id {first.id}):"
-    return "\n".join([f"{done} {first.reason}", *lines])
+    heading = "It" if dry_run else f"Corrected (id {first.id}):"
+    return "\n".join([f"{heading} {first.reason}", *lines])
 
 
 async def forget(

@@ -211,8 +211,8 @@ def _process(memory: Memory, seconds: float) -> None:
     until, waiting = time.monotonic() + seconds, True
     try:
         while waiting and time.monotonic() < until:
-            done = memory.process(limit=STEP)
-            waiting = bool(done.waiting and done.messages)
+            report = memory.process(limit=STEP)
+            waiting = bool(report.waiting and report.messages)
     except MnemicError as error:  # the hook has more to do
         warn(f"processing is left to the next hook: {error}")
 

@@ -220,10 +220,10 @@ def _store(args: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, 
         return
 
     def step(_: int, records: int) -> None:
-        bar(next(done), total or records)  # an export says itself how many it has
+        bar(next(counter), total or records)  # an export says itself how many it has
 
     total = sum(len(part.messages) + len(part.memories) for part in parts.values())
-    zone, done = factory.time_zone(args.timezone), itertools.count(1)
+    zone, counter = factory.time_zone(args.timezone), itertools.count(1)
     location = ":memory:" if args.dry_run and not has_record(args.dir) else None
     with closing(open_runtime(args, location=location)) as runtime, progress_bar("record") as bar:
         for user, part in parts.items():

@@ -117,16 +117,16 @@ def text_of_parts(parts: Iterable[object], *, kind: str = "type", joint: str = "
             texts.append((str(part.get(_TEXTS[name]) or ""), True))
         elif name in _MEDIA:
             texts.append((_placeholder(name, part), False))
-    return _joined([(text, said) for text, said in texts if text], joint)
+    return _joined([(text, is_words) for text, is_words in texts if text], joint)
 
 
 def _joined(texts: Iterable[tuple[str, bool]], joint: str) -> str:
     """Texts of parts as one; what is not said stands on its own line."""
     whole, broken = "", False
-    for text, said in texts:
-        if text or said:
-            between = "\n" if broken or not said else joint
-            whole, broken = (f"{whole}{between}{text}" if whole else text), not said
+    for text, is_words in texts:
+        if text or is_words:
+            between = "\n" if broken or not is_words else joint
+            whole, broken = (f"{whole}{between}{text}" if whole else text), not is_words
     return whole
 
 

@@ -227,7 +227,7 @@ def _plan_cycle(
     records = _Records(runtime, scored, seeds)
     throttle()
     consultant = Consultant(runtime)
-    clustering = _cluster(scored, seeds, settings, records, throttle, asked=consultant.available)
+    clustering = _cluster(scored, seeds, settings, records, throttle, has_model=consultant.available)
     decisions = _decisions(runtime, consultant, scored, clustering, settings, records, throttle)
     if named:
         decisions = [d for d in decisions if d.absorbed or d.superseded_links]
@@ -286,15 +286,15 @@ class _Records:
             return "date"
         return differs(record.content, other.content)
 
-    def conflict(self, first: int, second: int, *, asked: bool) -> bool:
+    def conflict(self, first: int, second: int, *, has_model: bool) -> bool:
         """Whether two memories have different content or are linked as contradicting.
 
-        With ``asked`` other words are no conflict yet: the language model decides whether they say something else.
+        With ``has_model`` other words are no conflict yet: the language model decides whether they say something else.
         """
         docs = [int(self._scored.candidates.doc[position]) for position in (first, second)]
         if docs[1] in self._contradicting_docs(docs[0]):
             return True
-        return self.difference(first, second) not in ((None, "value") if asked else (None,))
+        return self.difference(first, second) not in ((None, "value") if has_model else (None,))
 
     def _contradicting_docs(self, doc: int) -> set[int]:
         if doc not in self._contradicting:
@@ -307,9 +307,9 @@ class _Records:
 
 def _cluster(
     scored: _ScoredCandidates, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle,
-    *, asked: bool,
+    *, has_model: bool,
 ) -> Clustering:  # fmt: skip
-    """Cluster candidates around the seeds, within one level and trust; ``asked``: a language model decides later."""
+    """Cluster candidates around the seeds, within one level and trust; ``has_model``: a language model decides later."""
     columns, rows, c = scored.view.columns, scored.rows, scored.candidates
     kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory must not absorb one of other trust
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
@@ -328,7 +328,7 @@ def _cluster(
     clustering = clusters(
         indices[list(seeds)].tolist(), vectors, all_levels, indices,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
-        conflicting=lambda a, b: records.conflict(position(a), position(b), asked=asked),
+        conflicting=lambda a, b: records.conflict(position(a), position(b), has_model=has_model),
         between=throttle,
     )  # fmt: skip
     return Clustering(

@@ -386,14 +386,14 @@ class _Parts:
     """The sentences of messages of which not all is forgotten, as memories derived from them.
 
     Attributes:
-        gone: those that are forgotten.
+        forgotten: those that are forgotten.
         remaining: those that a memory has beside one that is forgotten.
         mixed: the ids of such memories, which are replaced.
         messages: the ids of the messages.
         whole: the ids of messages and of other memories without a sentence that stays.
     """
 
-    gone: tuple[MemoryRecord, ...] = ()
+    forgotten: tuple[MemoryRecord, ...] = ()
     remaining: tuple[MemoryRecord, ...] = ()
     mixed: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
@@ -464,7 +464,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    if clear or parts.gone:
+    if clear or parts.forgotten:
         clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
     return Described(
         clear=_receipts(runtime, scope, clear),
@@ -545,28 +545,29 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
 
 def _parts(records: Mapping[str, Stored], request: _Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
-    gone: dict[str, list[MemoryRecord]] = {}
+    forgotten: dict[str, list[MemoryRecord]] = {}
     for id_, record in records.items():
         if isinstance(record.value, Message):
             about, others = _sentences(record.value.content, request)
             if says_something("\n\n".join(others)):
-                gone[id_] = [stated(record.value, sentence, record.project) for sentence in about]
+                forgotten[id_] = [stated(record.value, sentence, record.project) for sentence in about]
     remaining: list[MemoryRecord] = []
     mixed: list[str] = []
     for id_, record in records.items():
         source = next(iter(getattr(record.value, "source_ids", ())), "")
-        if source in gone and isinstance(message := records[source].value, Message):
+        if source in forgotten and isinstance(message := records[source].value, Message):
             mixed.append(id_)
             others = _sentences(record.value.content, request)[1]
             remaining += [stated(message, sentence, record.project) for sentence in others]
     whole = [
         id_
         for id_, record in records.items()
-        if id_ not in gone
+        if id_ not in forgotten
         and id_ not in mixed
         and not says_something("\n\n".join(_sentences(record.value.content, request)[1]))
     ]
-    return _Parts(tuple(chain.from_iterable(gone.values())), tuple(remaining), tuple(mixed), tuple(gone), tuple(whole))
+    parts = tuple(chain.from_iterable(forgotten.values()))
+    return _Parts(parts, tuple(remaining), tuple(mixed), tuple(forgotten), tuple(whole))
 
 
 def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
@@ -616,7 +617,7 @@ def _receipts(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tu
 def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
     selection = described(runtime, scope, description, archived=archived)
-    return Receipts((*selection.clear, *map(_part_receipt, selection.parts.gone), *selection.spared))
+    return Receipts((*selection.clear, *map(_part_receipt, selection.parts.forgotten), *selection.spared))
 
 
 def _part_receipt(part: MemoryRecord) -> Receipt:
@@ -636,25 +637,25 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
     changes = [*removed, *_part_changes(runtime, selection.parts, why)]
     applied = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
-    derived = update_derived(runtime, scope, [change.id for change in (*removed, *selection.parts.gone)], zone)
+    derived = update_derived(runtime, scope, [change.id for change in (*removed, *selection.parts.forgotten)], zone)
     receipts = [
         replace(receipt, reason=match.reason) if receipt.outcome == "forgotten" else receipt
         for receipt, match in zip(applied, selection.clear, strict=False)
     ]
-    return Receipts((*receipts, *map(_part_receipt, selection.parts.gone), *derived, *selection.spared))
+    return Receipts((*receipts, *map(_part_receipt, selection.parts.forgotten), *derived, *selection.spared))
 
 
 def _part_changes(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
-    records = (*(replace(part, status="archived") for part in parts.gone), *parts.remaining)
+    records = (*(replace(part, status="archived") for part in parts.forgotten), *parts.remaining)
     added = [
         AddMemory(record=record, indexing=indexing)
         for record, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
     changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
-    changes += added[: len(parts.gone)]
-    changes += [Archive(id=part.id, reason=why, everywhere=True) for part in parts.gone]
-    return [*changes, *added[len(parts.gone) :]]
+    changes += added[: len(parts.forgotten)]
+    changes += [Archive(id=part.id, reason=why, everywhere=True) for part in parts.forgotten]
+    return [*changes, *added[len(parts.forgotten) :]]
 
 
 def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:

@@ -128,8 +128,8 @@ def summarise_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callab
 
 def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """One attempt; nothing is stored if the session changes meanwhile."""
-    said = runtime.store.relations.without_forgotten(scope.user, _messages(runtime, scope))
-    messages = [message for message in said if message.content]
+    remaining = runtime.store.relations.without_forgotten(scope.user, _messages(runtime, scope))
+    messages = [message for message in remaining if message.content]
     if not messages or scope.session is None:
         return None
     record = _record(runtime, scope, messages, _topics(runtime, scope, messages), now().astimezone(zone))

@@ -224,8 +224,8 @@ def shares(contributions: Mapping[str, float], best: float) -> Markup:
             f"<title>{_text(name)} {value:+.3f}</title></rect>"
         )
         left += width
-    said = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
-    return _svg(480, 10, f"Signals: {said}", parts, "shares")
+    summary = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
+    return _svg(480, 10, f"Signals: {summary}", parts, "shares")
 
 
 def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = None) -> Markup:
