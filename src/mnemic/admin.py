@@ -193,14 +193,14 @@ class Admin:
         Raises:
             InvalidInput: an argument is not valid.
         """
-        found = self._runtime.store.lifecycle.log(
+        events = self._runtime.store.lifecycle.log(
             self._scope.user,
             kinds=validation.kinds(kinds),
             operations=None if operations is None else validation.words("operations", operations),
             before=2**53 if before is None else validation.whole("before", before, 0, 2**53),
             limit=validation.limit(limit),
         )
-        return [*found]
+        return [*events]
 
     def counts(
         self,
@@ -228,8 +228,8 @@ class Admin:
             {'assistant': 1, 'user': 1}
         """
         field, (of,) = validation.one_of("by", by, get_args(CountedField)), validation.kinds([kind])
-        wanted, most = self._filtered(Admin.counts, filters, of), validation.limit(limit)
-        return dict(self._runtime.store.statistics.counts(self._scope.user, of, field, wanted, limit=most))
+        criteria, most = self._filtered(Admin.counts, filters, of), validation.limit(limit)
+        return dict(self._runtime.store.statistics.counts(self._scope.user, of, field, criteria, limit=most))
 
     def histogram(
         self, *, kind: Kind = "message", most: int = 100, **filters: Unpack[Filters]
@@ -246,21 +246,21 @@ class Admin:
             without records.
         """
         (of,) = validation.kinds([kind])
-        wanted = self._filtered(Admin.histogram, filters, of)
+        criteria = self._filtered(Admin.histogram, filters, of)
         columns, statistics = validation.whole("most", most, 1, 1_000), self._runtime.store.statistics
-        found = statistics.period(self._scope.user, of, wanted)
-        if found is None:
+        period = statistics.period(self._scope.user, of, criteria)
+        if period is None:
             return []
-        first, last = (local(from_micros(at), self._zone) for at in found)
+        first, last = (local(from_micros(moment), self._zone) for moment in period)
         bounds = periods(first, last, columns)
-        edges = [found[0], *map(to_micros, bounds[1:-1]), found[1] + 1]  # so that no other bound is needed
-        counts = statistics.histogram(self._scope.user, of, replace(wanted, since=None, until=None), edges)
+        edges = [period[0], *map(to_micros, bounds[1:-1]), period[1] + 1]  # so that no other bound is needed
+        counts = statistics.histogram(self._scope.user, of, replace(criteria, since=None, until=None), edges)
         return [*zip(bounds, [*counts, 0], strict=True)]
 
-    def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
-        check_names(method, given, Filters.__annotations__)
+    def _filtered(self, method: Callable[..., Any], filters: Filters, kind: Kind) -> RecordFilter:
+        check_names(method, filters, Filters.__annotations__)
         return queries.filters_of(
-            self._scope, self._zone, queries.as_stored(self._runtime, self._scope, given), kinds=(kind,)
+            self._scope, self._zone, queries.as_stored(self._runtime, self._scope, filters), kinds=(kind,)
         )
 
     def questions(self) -> list[Question]:

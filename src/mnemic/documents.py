@@ -47,14 +47,14 @@ def read(path: str | Path, *, project: str | None = None, max_characters: int = 
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
-    place = f"{project or ''}\0{file.resolve()}"
-    found = split(
-        text, document=f"doc_{_digest(place)}", file=file.name,
+    location = f"{project or ''}\0{file.resolve()}"
+    pieces = split(
+        text, document=f"doc_{_digest(location)}", file=file.name,
         markdown=file.suffix.lower() in MARKDOWN, sent_at=datetime.fromtimestamp(changed, UTC), max_characters=max_characters,
     )  # fmt: skip
-    if not found:
+    if not pieces:
         raise InvalidInput(f"{path} contains no text.")
-    return found
+    return pieces
 
 
 def split(
@@ -96,10 +96,10 @@ def split(
     if max_characters < 100 or not document:
         raise InvalidInput("max_characters must be at least 100, and document must not be empty.")
     pages = text.replace("\r\n", "\n").split("\f")
-    found: dict[str, Message] = {}
+    pieces: dict[str, Message] = {}
     headings: list[str] = []
     for number, page in enumerate(pages, 1):
-        for section in _sections(page) if markdown else [page]:
+        for section in _grouped(page, at_headings=True) if markdown else [page]:
             body = section
             if markdown and (match := _HEADING.fullmatch(section.partition("\n")[0])):
                 headings[len(match[1]) - 1 :] = [""] * (len(match[1]) - 1 - len(headings)) + [match[2]]
@@ -107,15 +107,15 @@ def split(
             heading = " > ".join(filter(None, headings))
             above = f"{heading}\n\n" if heading and len(heading) < max_characters // 2 else ""
             for piece in _packed(body.strip(), max_characters - len(above)):
-                metadata: dict[str, Any] = {"document": document, "file": file or document, "position": len(found) + 1}
+                metadata: dict[str, Any] = {"document": document, "file": file or document, "position": len(pieces) + 1}
                 metadata |= {"heading": heading} if heading else {}
                 metadata |= {"page": number} if len(pages) > 1 else {}
                 message = Message(
                     role="document", source="document", name=file or document, content=above + piece, sent_at=sent_at,
                     id=f"{document}_{_digest(above + piece)}", metadata=metadata,
                 )  # fmt: skip
-                found.setdefault(message.content, message)
-    return list(found.values())
+                pieces.setdefault(message.content, message)
+    return list(pieces.values())
 
 
 def _digest(text: str) -> str:
@@ -124,21 +124,17 @@ def _digest(text: str) -> str:
 
 def _grouped(text: str, *, at_headings: bool) -> Iterator[str]:
     """The text cut before each heading, or at blank lines; code blocks stay whole."""
-    held: list[str] = []
+    block: list[str] = []
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)
-        if not fence and (_HEADING.fullmatch(line) if at_headings else not line.strip()) and held:
-            yield "\n".join(held)
-            held = []
+        if not fence and (_HEADING.fullmatch(line) if at_headings else not line.strip()) and block:
+            yield "\n".join(block)
+            block = []
         if mark:
             fence = "" if fence == mark[1] else fence or mark[1]
-        held.append(line)
-    yield "\n".join(held)
-
-
-def _sections(text: str) -> Iterator[str]:
-    return _grouped(text, at_headings=True)
+        block.append(line)
+    yield "\n".join(block)
 
 
 def _parts(text: str, level: int, most: int) -> list[str]:
@@ -154,13 +150,13 @@ def _packed(text: str, most: int, level: int = 0) -> list[str]:
     """The text in pieces of at most so many characters, each as long as its parts allow."""
     if len(text) <= most:
         return [text] if text else []
-    found: list[str] = []
-    held, joint = "", " " if level == 1 and not _IN_LINES.search(text) else _JOINTS[level]
+    pieces: list[str] = []
+    piece, joint = "", " " if level == 1 and not _IN_LINES.search(text) else _JOINTS[level]
     for part in _parts(text, level, most):
-        if held and len(held) + len(joint) + len(part) <= most:
-            held += joint + part
+        if piece and len(piece) + len(joint) + len(part) <= most:
+            piece += joint + part
             continue
-        found += [held] if held else []
-        *whole, held = _packed(part, most, level + 1) or [""]
-        found += whole
-    return [*found, held] if held else found
+        pieces += [piece] if piece else []
+        *whole, piece = _packed(part, most, level + 1) or [""]
+        pieces += whole
+    return [*pieces, piece] if piece else pieces

@@ -297,12 +297,12 @@ class Memory:
             'stored'
         """
         fields = {"name": name, "sent_at": sent_at, "id": id, "metadata": metadata}
-        given: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
+        options: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
         if isinstance(messages, str):
-            messages = Message(role=role, content=messages, **given)
-        elif given or role != "user":
+            messages = Message(role=role, content=messages, **options)
+        elif options or role != "user":
             raise InvalidInput(
-                f"{', '.join([*given] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
+                f"{', '.join([*options] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
             )
         several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
         receipts = add.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
@@ -482,18 +482,18 @@ class Memory:
         """
         from mnemic.lifecycle import corrections
 
-        meant = corrections.meant(self._runtime, self._scope, wrong, statement)
-        if dry_run or not meant.ids:
-            return meant.receipts()
+        correction = corrections.correction(self._runtime, self._scope, wrong, statement)
+        if dry_run or not correction.ids:
+            return correction.receipts()
         from mnemic.knowledge import remember
         from mnemic.lifecycle import revision
 
-        one = remember.correct(
-            self._runtime, self._scope, statement, meant.ids, self._zone,
-            matter=meant.matter, held=meant.held, source=source,
+        receipt = remember.correct(
+            self._runtime, self._scope, statement, correction.ids, self._zone,
+            matter=correction.matter, held=correction.principal, source=source,
         )  # fmt: skip
-        revision.update_superseded(self._runtime, self._scope, one.id, self._zone)
-        return meant.receipts(one)
+        revision.update_superseded(self._runtime, self._scope, receipt.id, self._zone)
+        return correction.receipts(receipt)
 
     @overload
     def forget(
@@ -559,9 +559,9 @@ class Memory:
 
         if ids is not None:
             return erasure.erase(self._runtime, self._scope, validation.words("ids", ids), self._zone)
-        meant = forgetting.to_erase(self._runtime, self._scope, description)
-        named = [receipt.id for receipt in meant.clear]
-        return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
+        selection = forgetting.to_erase(self._runtime, self._scope, description)
+        named = [receipt.id for receipt in selection.clear]
+        return erasure.erase(self._runtime, self._scope, named, self._zone, spared=selection.spared)
 
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back, and let memories that ended hold again.
@@ -593,8 +593,8 @@ class Memory:
         from mnemic.knowledge import pipeline
 
         most = None if limit is None else validation.whole("limit", limit, 1, 2**53)
-        told = validation.callback("progress", progress)
-        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=told)
+        callback = validation.callback("progress", progress)
+        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=callback)
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation is due: there are enough short-term memories, and some are old and important enough."""
@@ -635,13 +635,13 @@ class Memory:
         from mnemic.lifecycle import consolidation
 
         named = None if ids is None else validation.words("ids", ids)
-        given = {
+        overrides = {
             "importance_threshold": importance_threshold, "similarity_threshold": similarity_threshold,
             "min_age_hours": min_age_hours,
         }  # fmt: skip
-        own = {} if named is None else {"importance_threshold": 0.0, "min_age_hours": 0.0}
+        defaults = {} if named is None else {"importance_threshold": 0.0, "min_age_hours": 0.0}
         settings = replace(
-            self._runtime.settings.consolidator, **(own | {k: v for k, v in given.items() if v is not None})
+            self._runtime.settings.consolidator, **(defaults | {k: v for k, v in overrides.items() if v is not None})
         )
         return consolidation.consolidate(self._runtime, self._scope, settings, ids=named, dry_run=dry_run)
 
@@ -704,9 +704,9 @@ class Memory:
             expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             filters=self._filters(Memory.search, filters, SearchFilters.__annotations__),
         )  # fmt: skip
-        found = search.search(self._runtime, self._scope, checked)
+        result = search.search(self._runtime, self._scope, checked)
         self._keep(checked)
-        return found
+        return result
 
     def get_memory_context(
         self,
@@ -734,31 +734,31 @@ class Memory:
         Raises:
             InvalidInput: an argument is not valid.
         """
-        given = self._filters(Memory.get_memory_context, filters, SearchFilters.__annotations__)
-        wanted = queries.filters_of(self._scope, self._zone, given, kinds=("message", "memory"))
+        stored = self._filters(Memory.get_memory_context, filters, SearchFilters.__annotations__)
+        criteria = queries.filters_of(self._scope, self._zone, stored, kinds=("message", "memory"))
         budget = validation.whole("max_tokens", max_tokens, 1, queries.MAX_TOKENS)
         checked = None if query is None else queries.query(
-            query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=given, recipe=recipe, now=now,
+            query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=stored, recipe=recipe, now=now,
             recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             relevance_limits=assembly.RELEVANCE_LIMITS,
         )  # fmt: skip
         asked_at = clock()
         most = validation.whole("procedures", procedures, 0, queries.MAX_HITS)
-        done = procedures_for(self._runtime, self._scope, replace(checked, k=most)) if checked and most else ()
-        known = [procedure for procedure in done if procedure.successes]
-        found = assembly.build_context(
-            self._runtime, self._scope, checked, filters=wanted, max_tokens=budget, procedures=known
+        ranked = procedures_for(self._runtime, self._scope, replace(checked, k=most)) if checked and most else ()
+        successful = [procedure for procedure in ranked if procedure.successes]
+        context = assembly.build_context(
+            self._runtime, self._scope, checked, filters=criteria, max_tokens=budget, procedures=successful
         )
         if checked is not None:
             self._keep(checked)
             if self._runtime.settings.retention.contexts:
                 from mnemic.lifecycle import maintenance
 
-                plain = not (any(given.values()) or recent or mood or now or known) and recipe == "conversation"
+                plain = not (any(stored.values()) or recent or mood or now or successful) and recipe == "conversation"
                 maintenance.keep_context(
-                    self._runtime, self._scope, checked, found, asked_at=asked_at, max_tokens=budget, plain=plain
+                    self._runtime, self._scope, checked, context, asked_at=asked_at, max_tokens=budget, plain=plain
                 )
-        return found
+        return context
 
     def procedures(
         self,
@@ -823,26 +823,26 @@ class Memory:
         **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
         """Memories in order, not ranked; see ``Filters``."""
-        wanted = self._filtered(Memory.list, filters, "memory")
+        criteria = self._filtered(Memory.list, filters, "memory")
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
         most = validation.limit(limit)
         if order == "importance":
             count = sys.maxsize if most is None else most
-            return assembly.most_important(self._runtime, self._scope, wanted, count, skip=skip)
+            return assembly.most_important(self._runtime, self._scope, criteria, count, skip=skip)
         self._runtime.uses.settle(self._scope.user)
-        return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
+        return [*self._runtime.store.list_memories(self._scope.user, criteria, order=order, limit=most, offset=skip)]
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
         """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered(Memory.messages, filters, "message"), validation.limit(limit)
-        return [*self._runtime.store.list_messages(self._scope.user, wanted, limit=most, newest=most is not None)]
+        criteria, most = self._filtered(Memory.messages, filters, "message"), validation.limit(limit)
+        return [*self._runtime.store.list_messages(self._scope.user, criteria, limit=most, newest=most is not None)]
 
     def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
         """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered(Memory.episodes, filters, "episode"), validation.limit(limit)
-        return self._runtime.store.knowledge.episodes(self._scope.user, wanted, limit=most, newest=most is not None)
+        criteria, most = self._filtered(Memory.episodes, filters, "episode"), validation.limit(limit)
+        return self._runtime.store.knowledge.episodes(self._scope.user, criteria, limit=most, newest=most is not None)
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:
         """One record by id, forgotten or not.
@@ -863,8 +863,8 @@ class Memory:
 
     def stats(self) -> Stats:
         """Counts of this user's records, pending work, and the size of the store."""
-        found, llm = self._runtime.store.statistics.stats(self._scope.user), self._runtime.llm
-        return found if llm is None else replace(found, llm=llm.stats())
+        stats, llm = self._runtime.store.statistics.stats(self._scope.user), self._runtime.llm
+        return stats if llm is None else replace(stats, llm=llm.stats())
 
     def close(self) -> None:
         """Close the record for this handle and all handles made from it. May be called twice."""
@@ -894,7 +894,7 @@ class Memory:
 
     def __repr__(self) -> str:
         s = self._scope
-        place = "".join(
+        level = "".join(
             f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
         )
-        return f"{type(self).__name__}({factory.location_of(self._runtime)!r}, user={s.user!r}{place})"
+        return f"{type(self).__name__}({factory.location_of(self._runtime)!r}, user={s.user!r}{level})"

@@ -56,12 +56,12 @@ def number(
     error: type[MnemicError] = InvalidInput,
 ) -> float:
     """A number in a range, whose lower end is excluded with ``above``."""
-    found = value if isinstance(value, (int, float)) and not isinstance(value, bool) else nan
-    if not low <= found <= high or found == inf or (above and found == low):  # NaN fails too
+    amount = value if isinstance(value, (int, float)) and not isinstance(value, bool) else nan
+    if not low <= amount <= high or amount == inf or (above and amount == low):  # NaN fails too
         upper = "" if high == inf else f" to {high:g}"
         limits = f"above {low:g}{upper and f', up{upper}'}" if above else f"from {low:g}{upper}"
         raise error(f"{what} must be a number {limits}, not {shown(value)}.")
-    return float(found)
+    return float(amount)
 
 
 def seconds(what: str, value: object, *, above: bool = False) -> float:
@@ -102,10 +102,10 @@ def identifier(value: object) -> str:
 
 def key(value: object) -> str | None:
     """The key of a statement or None."""
-    given = None if value is None else text("key", value, MAX_KEY)
-    if given is not None and not given.strip():
+    cleaned = None if value is None else text("key", value, MAX_KEY)
+    if cleaned is not None and not cleaned.strip():
         raise InvalidInput("key must not be empty; leave it out for a statement without one.")
-    return given
+    return cleaned
 
 
 def words(what: str, values: object) -> tuple[str, ...]:
@@ -114,11 +114,11 @@ def words(what: str, values: object) -> tuple[str, ...]:
         raise InvalidInput(
             f"{what} must be a string or a list of strings, not {type(cast('object', values)).__name__}."
         )
-    given = [values] if isinstance(values, str) else cast("Iterable[object]", values)
-    found = tuple(dict.fromkeys(name(what, value) for value in islice(given, MAX_WORDS + 1)))
-    if len(found) > MAX_WORDS:
+    items = [values] if isinstance(values, str) else cast("Iterable[object]", values)
+    distinct = tuple(dict.fromkeys(name(what, value) for value in islice(items, MAX_WORDS + 1)))
+    if len(distinct) > MAX_WORDS:
         raise InvalidInput(f"{what} has more than {MAX_WORDS:,} entries. Split it; nothing was done.")
-    return found
+    return distinct
 
 
 def words_or_none(what: str, values: object) -> tuple[str, ...] | None:
@@ -128,18 +128,18 @@ def words_or_none(what: str, values: object) -> tuple[str, ...] | None:
 
 def choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
     """Known words, or None."""
-    found = words_or_none(what, values)
-    if found is not None and (unknown := sorted(set(found) - set(allowed))):
+    chosen = words_or_none(what, values)
+    if chosen is not None and (unknown := sorted(set(chosen) - set(allowed))):
         raise InvalidInput(f"{what} must be among {list(allowed)}, not {shown(unknown[0])}.")
-    return found
+    return chosen
 
 
 def kinds(value: object) -> tuple[Kind, ...]:
     """Kinds of records, at least one."""
-    found = choice("kinds", value, get_args(Kind))
-    if not found:
+    chosen = choice("kinds", value, get_args(Kind))
+    if not chosen:
         raise InvalidInput(f"kinds must name at least one of {list(get_args(Kind))}.")
-    return cast("tuple[Kind, ...]", found)
+    return cast("tuple[Kind, ...]", chosen)
 
 
 def one_of(what: str, value: Any, allowed: Sequence[str]) -> Any:
@@ -161,19 +161,19 @@ def memory_type(value: object) -> MemoryType:
 
 def category(value: object) -> str | None:
     """A category or None; one that Mnemic gives may be written in another way: ``ArchitectureDecision``, ``preferences``."""
-    given = optional("category", value)
-    word = re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", given or "")).lower()
-    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), given)
+    cleaned = optional("category", value)
+    word = re.sub(r"[\s_-]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cleaned or "")).lower()
+    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), cleaned)
 
 
 def json_object(what: str, value: object) -> dict[str, Any]:
     """A metadata object with storable text; it must be plain JSON."""
     if value is None:
         return {}
-    given = shown(value, 60)
+    quoted = shown(value, 60)
     items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
     if not all(isinstance(key, str) for key in items):
-        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {given}.")
+        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {quoted}.")
     try:
         cleaned = {clean(str(key)): _json_value(item, 1) for key, item in items.items()}
     except RecursionError as error:
@@ -208,8 +208,8 @@ def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
 
 def micros(what: str, value: object, zone: tzinfo) -> int | None:
     """A time in microseconds since 1970 UTC, or None."""
-    found = moment(what, value, zone)
-    return None if found is None else to_micros(found)
+    aware_value = moment(what, value, zone)
+    return None if aware_value is None else to_micros(aware_value)
 
 
 def callback(what: str, value: C) -> C:
@@ -228,24 +228,24 @@ def emotion(what: str, value: object) -> Emotion:
     return value
 
 
-def description(given: Mapping[str, object]) -> dict[str, Any]:
+def description(values: Mapping[str, object]) -> dict[str, Any]:
     """The checked fields of ``Description``; None empties one.
 
     Raises:
         InvalidInput: a value is not valid.
     """
-    found: dict[str, Any] = {}
-    for field, value in given.items():
+    checked: dict[str, Any] = {}
+    for field, value in values.items():
         match field:
             case "summary" | "context":
-                found[field] = None if value is None else text(field, value, MAX_CONTENT)
+                checked[field] = None if value is None else text(field, value, MAX_CONTENT)
             case "confidence":
-                found[field] = 1.0 if value is None else number(field, value)
+                checked[field] = 1.0 if value is None else number(field, value)
             case "emotion":
-                found[field] = None if value is None else emotion(field, value)
+                checked[field] = None if value is None else emotion(field, value)
             case _:
-                found[field] = () if value is None else words(field, value)
-    return found
+                checked[field] = () if value is None else words(field, value)
+    return checked
 
 
 M = TypeVar("M", bound="Callable[..., Any]")
@@ -279,50 +279,50 @@ _METHODS: Mapping[str, str] = {
 _PLACES = ("user", "project", "session")
 
 
-def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, Any]) -> TypeError:
+def explain(error: TypeError, method: Callable[..., Any], arguments: Mapping[str, Any]) -> TypeError:
     """The error to raise for a TypeError: an UnknownArgument with a suggestion, if the call did not reach the method."""
     body = unwrap(method).__code__
     if error.__traceback__ is None or any(frame.f_code is body for frame, _ in walk_tb(error.__traceback__)):
         return error
     taken = _named(method)
-    unknown = next((name for name in given if name not in taken), None)
+    unknown = next((name for name in arguments if name not in taken), None)
     return error if unknown is None else _unknown_argument(method, unknown, taken)
 
 
-def check_names(method: Callable[..., Any], given: Mapping[str, Any], known: Collection[str]) -> None:
+def check_names(method: Callable[..., Any], arguments: Mapping[str, Any], known: Collection[str]) -> None:
     """Refuse arguments that a method takes as ``**given`` and does not know.
 
     Raises:
         UnknownArgument: one is unknown; with the one that was probably meant.
     """
-    if unknown := next((name for name in given if name not in known), None):
+    if unknown := next((name for name in arguments if name not in known), None):
         raise _unknown_argument(method, unknown, [*_named(method), *sorted(known)])
 
 
 def _named(method: Callable[..., Any]) -> list[str]:
     parameters = signature(method).parameters
-    return [name for name, one in parameters.items() if name != "self" and one.kind is not one.VAR_KEYWORD]
+    return [name for name, p in parameters.items() if name != "self" and p.kind is not p.VAR_KEYWORD]
 
 
 def _unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[str]) -> UnknownArgument:
     """The error for an unknown argument of a method that takes others."""
     ours = _ARGUMENTS.get(unknown, unknown).split() or [unknown]
-    meant = next((name for name in ours if name in taken), ours[0])
-    if meant not in taken:
+    suggestion = next((name for name in ours if name in taken), ours[0])
+    if suggestion not in taken:
         nearest = get_close_matches(unknown, taken, n=1)
-        meant = f"scoped({meant}=...)" if meant in _PLACES else nearest[0] if nearest else ""
-    hint = f"Did you mean {meant}?" if meant else f"It takes {', '.join(taken)}."
+        suggestion = f"scoped({suggestion}=...)" if suggestion in _PLACES else nearest[0] if nearest else ""
+    hint = f"Did you mean {suggestion}?" if suggestion else f"It takes {', '.join(taken)}."
     owner = method.__qualname__.removesuffix(".__init__").rsplit(".", 1)[-1]
     return UnknownArgument(f"{owner}() has no argument {unknown!r}. {hint} Nothing was done.")
 
 
 def method_hint(face: type, name: str) -> str:
     """A suggestion for an unknown attribute of a class; empty if no name is similar."""
-    public: dict[str, str] = {known: known for known in dir(face) if not known.startswith("_")}
+    public: dict[str, str] = {attribute: attribute for attribute in dir(face) if not attribute.startswith("_")}
     calls = {**public, **_METHODS}
     near = get_close_matches(name, calls, n=1)
-    meant = calls[near[0]] if near else ""
-    return f" Did you mean {meant}?" if meant else ""
+    suggestion = calls[near[0]] if near else ""
+    return f" Did you mean {suggestion}?" if suggestion else ""
 
 
 def with_call_hints(method: M) -> M:

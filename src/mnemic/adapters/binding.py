@@ -93,12 +93,12 @@ def names_of(value: object) -> dict[str, str]:
             f"scope must give a Scope or a mapping with some of {list(_NAMES)}, not {type(value).__name__}. "
             "Nothing was read or written."
         )
-    given: dict[object, Any] = {**value}
-    if unknown := sorted(str(name) for name in given if name not in _NAMES):
+    names: dict[object, Any] = {**value}
+    if unknown := sorted(str(name) for name in names if name not in _NAMES):
         raise InvalidInput(f"scope knows {list(_NAMES)}, not {unknown}.")
-    if "user" in given and given["user"] is None:
+    if "user" in names and names["user"] is None:
         raise InvalidInput("scope gave no user (None). Leave the key out for the handle's own user, or pass a name.")
-    return {str(name): name_ for name, name_ in given.items() if name_ is not None}
+    return {str(name): value_ for name, value_ in names.items() if value_ is not None}
 
 
 def checked_memory(memory: object) -> Memory:
@@ -127,12 +127,12 @@ def checked_location(memory: object) -> Memory | str | Path:
     return memory
 
 
-def _not_a_memory(wanted: str, given: object) -> ConfigurationError:
+def _not_a_memory(expected: str, value: object) -> ConfigurationError:
     hint = "Give Memory(folder)."
-    if isinstance(given, AsyncMemory):
+    if isinstance(value, AsyncMemory):
         hint = "Give a Memory: these classes offer both ways themselves, and AsyncMemory.over(memory) is for your own code."
     return ConfigurationError(
-        f"memory must be {wanted}, not {type(given).__module__}.{type(given).__qualname__}. {hint}"
+        f"memory must be {expected}, not {type(value).__module__}.{type(value).__qualname__}. {hint}"
     )
 
 
@@ -178,7 +178,7 @@ def checked_filters(
 
 def checked_options(
     method: Callable[..., object],
-    given: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     own: Mapping[str, Any] | None = None,
     reserved: tuple[str, ...] = (),
@@ -189,14 +189,14 @@ def checked_options(
 
     Args:
         method: ``Memory.search`` or ``Memory.get_memory_context``.
-        given: arguments passed through to the method.
-        own: arguments that the adapter names itself; they cannot be among ``given``.
+        options: arguments passed through to the method.
+        own: arguments that the adapter names itself; they cannot be among ``options``.
         reserved: arguments that it sets at each call, such as ``query``.
         what: the argument of the adapter, for the error message.
         error: the error type to raise.
 
     Returns:
-        ``given`` and ``own`` together.
+        ``options`` and ``own`` together.
 
     Raises:
         ConfigurationError: one is unknown, or its value cannot be used.
@@ -205,15 +205,15 @@ def checked_options(
         >>> checked_options(Memory.search, {"kinds": ["memory"]}, own={"k": 3}, reserved=("query",))
         {'kinds': ['memory'], 'k': 3}
     """
-    values = {**given, **(own or {})}
-    place = f"{what}: " if what else ""
-    known = sorted(_parameters(method) - {*reserved, *(own or {})})
-    if unknown := sorted({*given} - {*known}):
-        raise error(f"{place}unknown options {unknown}; known are {known}.")
+    values = {**options, **(own or {})}
+    prefix = f"{what}: " if what else ""
+    accepted = sorted(_parameters(method) - {*reserved, *(own or {})})
+    if unknown := sorted({*options} - {*accepted}):
+        raise error(f"{prefix}unknown options {unknown}; known are {accepted}.")
     try:
         _check(values)
     except InvalidInput as wrong:
-        raise error(f"{place}{wrong}") from wrong
+        raise error(f"{prefix}{wrong}") from wrong
     return values
 
 
@@ -228,10 +228,10 @@ def _check(values: Mapping[str, Any]) -> None:
     """Validate values as a search would."""
     for name, least, most in (("max_tokens", 1, queries.MAX_TOKENS), ("procedures", 0, queries.MAX_HITS)):
         validation.whole(name, values.get(name, least), least, most)
-    given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
-    filters = {name: value for name, value in given.items() if name in _FILTERS}
+    fixed = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
+    filters = {name: value for name, value in fixed.items() if name in _FILTERS}
     options: dict[str, Any] = {"k": 1, "recipe": "conversation"}
-    options |= {name: value for name, value in given.items() if name in _parameters(queries.query)}
+    options |= {name: value for name, value in fixed.items() if name in _parameters(queries.query)}
     queries.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **options)
 
 
@@ -275,21 +275,21 @@ def bind(
             "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
             'of one, or scope={"user": ...} for $MNEMIC_DIR or ./memory.'
         )
-    given = checked_location(memory)
+    target = checked_location(memory)
     with _LOCK:
-        root = given if isinstance(given, Memory) else _opened(given, options or {}, record)
-        name = next((name for name, known in _HANDLES.items() if known is root), uuid.uuid4().hex)
+        root = target if isinstance(target, Memory) else _open_handle(target, options or {}, record)
+        name = next((name for name, handle in _HANDLES.items() if handle is root), uuid.uuid4().hex)
         _HANDLES[name] = root
     return Binding(root.scoped(**names), root, name)
 
 
-def _opened(location: str | Path, options: Mapping[str, Any], record: str | None) -> Memory:
+def _open_handle(location: str | Path, options: Mapping[str, Any], record: str | None) -> Memory:
     """The handle of a location: the one that is open already, else a new one."""
-    place = location if "://" in str(location) else Path(location).expanduser().absolute()
-    seed = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
+    path = location if "://" in str(location) else Path(location).expanduser().absolute()
+    seed = f"{path} {json.dumps(options, sort_keys=True, default=repr)}"
     name = uuid.uuid4().hex if str(location) == IN_MEMORY else hashlib.sha256(seed.encode()).hexdigest()
-    if (known := _alive(record) or _alive(name)) is not None:
-        return known
+    if (open_handle := _alive(record) or _alive(name)) is not None:
+        return open_handle
     if str(location) == IN_MEMORY and record is not None:
         raise ConfigurationError(
             "This memory was in the RAM of another process (or was closed) and cannot be opened again. Use a folder, "

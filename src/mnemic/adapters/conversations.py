@@ -57,11 +57,11 @@ def unstored_in_session(
         seen: of the history as it was shown before: this was stored then, and may be erased since.
         limit: how many of the latest messages of the session are compared.
     """
-    held = session_messages(memory, session, limit, status=get_args(Status))
-    complete = len(held) < limit and not memory.admin.log(operations=["erase"], limit=1)
-    stored = [words_of(message) for message in held if message.role in ("user", "assistant")]
+    messages = session_messages(memory, session, limit, status=get_args(Status))
+    complete = len(messages) < limit and not memory.admin.log(operations=["erase"], limit=1)
+    stored = [words_of(message) for message in messages if message.role in ("user", "assistant")]
     unseen = {*unstored(seen, words, complete=complete)}
-    return stored, [at for at in unstored(stored, words, complete=complete) if at in unseen]
+    return stored, [i for i in unstored(stored, words, complete=complete) if i in unseen]
 
 
 def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
@@ -69,11 +69,11 @@ def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit
 
     What was taken out before the first message that is left is no edit of this history, but an older one.
     """
-    shown, held = {*words}, session_messages(memory, session, limit)
-    gone = edited_out(memory, session, held)
-    edited = dropwhile(lambda message: message.id in gone, held)
-    replaced = {message.id for message in edited if message.id in gone}
-    return [m.id for m in held if m.id is not None and (words_of(m) in shown or m.id in replaced)]
+    shown, messages = {*words}, session_messages(memory, session, limit)
+    removed = edited_out(memory, session, messages)
+    edited = dropwhile(lambda message: message.id in removed, messages)
+    replaced = {message.id for message in edited if message.id in removed}
+    return [m.id for m in messages if m.id is not None and (words_of(m) in shown or m.id in replaced)]
 
 
 def edited_out(memory: Memory, session: str, messages: Iterable[Message]) -> set[str | None]:
@@ -84,11 +84,11 @@ def edited_out(memory: Memory, session: str, messages: Iterable[Message]) -> set
         session: its name.
         messages: of the session.
     """
-    names = {*_noted(memory, session)}
+    names = {*_edited_names(memory, session)}
     return {message.id for message in messages if names and name_of(message) in names}
 
 
-def _noted(memory: Memory, session: str) -> list[str]:
+def _edited_names(memory: Memory, session: str) -> list[str]:
     last = session_messages(memory, session, 1, status="archived", metadata=_MARK)
     return [str(name) for message in last for name in message.metadata.get("messages", ())]
 
@@ -98,19 +98,20 @@ def name_of(message: Message) -> str:
     return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
 
 
-def note_edit(memory: Memory, session: str, given: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
+def note_edit(memory: Memory, session: str, edited: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
     """Note which messages of a session its edited history leaves out, and which it has again; see ``left_out``.
 
     Args:
         memory: with the project and session.
         session: its name.
-        given: the words of the edited history.
+        edited: the words of the edited history.
         replaced: the words of the history before the edit; what it did not show is not taken out.
         limit: how many of the latest messages of the session are compared.
     """
-    before, seen = _noted(memory, session), {*replaced}
-    said = [(name_of(m), words_of(m)) for m in session_messages(memory, session, limit)]
-    after = left_out([one for one in said if not given or one[1] in seen or one[0] in before], given, before)
+    before, seen = _edited_names(memory, session), {*replaced}
+    messages = ((name_of(m), words_of(m)) for m in session_messages(memory, session, limit))
+    recorded = [(name, words) for name, words in messages if not edited or words in seen or name in before]
+    after = left_out(recorded, edited, before)
     if after != before:
         mark = Message(role="system", content="The history was edited.", metadata={**_MARK, "messages": after})
         receipts = memory.add([mark])
@@ -135,7 +136,7 @@ class Conversation:
     @property
     def session(self) -> str:
         """The session it is in."""
-        return self._session(self._ended())
+        return self._session(self._reset_count())
 
     @property
     def handle(self) -> Memory:
@@ -153,7 +154,7 @@ class Conversation:
             InvalidInput: the record rejects the marker.
         """
         self.handle.sessions.summarise()
-        marker = self._marker(self._ended() + 1)
+        marker = self._marker(self._reset_count() + 1)
         receipts = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
         if receipts.rejected:
             raise InvalidInput(f"The conversation was not reset: {receipts.rejected[0].reason}. Use another name.")
@@ -166,17 +167,17 @@ class Conversation:
     def _marker(self, number: int) -> str:
         return Thread((), scope=self.memory.scope, clean=str).record_id("reset", str(number))
 
-    def _marked(self, number: int) -> bool:
+    def _has_marker(self, number: int) -> bool:
         try:
             self.memory.get(self._marker(number))
         except NotFound:
             return False
         return True
 
-    def _ended(self) -> int:
+    def _reset_count(self) -> int:
         """The number of the last marker; they have no gaps, so doubling and halving finds it in a few reads."""
         high = 1
-        while self._marked(high):
+        while self._has_marker(high):
             high *= 2
         low = high // 2
-        return low + bisect_left(range(low + 1, high), True, key=lambda number: not self._marked(number))  # noqa: FBT003
+        return low + bisect_left(range(low + 1, high), True, key=lambda number: not self._has_marker(number))  # noqa: FBT003

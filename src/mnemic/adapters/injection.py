@@ -107,42 +107,42 @@ class Recall:
             EmbedderError: the embedder fails.
         """
         budget = self.max_tokens if max_tokens is None else max_tokens
-        known, found, shown = _NOTHING, _NOTHING, [*exclude]
+        profile, context, shown = _NOTHING, _NOTHING, [*exclude]
         if self._profile and question is not None:
-            known = await self._fitting(memory, None, budget // 2, count, exclude=shown)
-            budget -= _tokens(known, count)
-            shown += [id_ for hit in known.hits for id_ in (hit.id, *hit.via)]
+            profile = await self._fitting(memory, None, budget // 2, count, exclude=shown)
+            budget -= _tokens(profile, count)
+            shown += [id_ for hit in profile.hits for id_ in (hit.id, *hit.via)]
         if question != "":
-            given = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
-            found = await self._fitting(memory, _asked(question), budget, count, **given)
-        known = without_repeated(known, found)
-        parts = (known, without_repeated(found, known))
+            options = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
+            context = await self._fitting(memory, _cut_question(question), budget, count, **options)
+        profile = without_repeated(profile, context)
+        parts = (profile, without_repeated(context, profile))
         return "\n\n".join(part.to_prompt() for part in parts if part)
 
-    def blocking_text(self, memory: Memory, question: str | None, **given: Any) -> str:
+    def blocking_text(self, memory: Memory, question: str | None, **options: Any) -> str:
         """The text on the caller's thread; the arguments are those of ``text``."""
-        return blocking(memory, lambda memory: self.text(memory, question, **given))
+        return blocking(memory, lambda memory: self.text(memory, question, **options))
 
     async def _fitting(
-        self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **given: Any
+        self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **more: Any
     ) -> MemoryContext:
         """A context within the budget by either tokenizer; empty when nothing is found or fits."""
         limit = budget
         while limit > 0:
-            options: dict[str, Any] = {**self._options, "max_tokens": limit, **given}
-            found = await memory.get_memory_context(question, **options)
-            tokens = _tokens(found, count)
+            options: dict[str, Any] = {**self._options, "max_tokens": limit, **more}
+            context = await memory.get_memory_context(question, **options)
+            tokens = _tokens(context, count)
             if tokens <= budget:
-                return found
-            limit = found.token_count * budget // tokens  # the handle counts fewer tokens than the framework
+                return context
+            limit = context.token_count * budget // tokens  # the handle counts fewer tokens than the framework
         return _NOTHING
 
 
-def _tokens(found: MemoryContext, count: Count | None) -> int:
-    return found.token_count if count is None else count(found.to_prompt())
+def _tokens(context: MemoryContext, count: Count | None) -> int:
+    return context.token_count if count is None else count(context.to_prompt())
 
 
-def _asked(question: str | None) -> str | None:
+def _cut_question(question: str | None) -> str | None:
     """A question without the references of its images and files, which say nothing about what is asked, and cut."""
     if question is None:
         return None
@@ -165,7 +165,7 @@ def hit_metadata(hit: Hit, *, lists: Callable[[tuple[str, ...]], object] = list)
         hit: of a search.
         lists: what is made of its tags and of several ids, such as ``",".join`` for a framework with flat metadata.
     """
-    own: dict[str, Any] = {
+    fields: dict[str, Any] = {
         **{name: getattr(hit, name) for name in _PLAIN},
         **{name: lists(getattr(hit, name)) for name in _LISTS},
         "speaker": quoted_speaker(hit),
@@ -173,4 +173,4 @@ def hit_metadata(hit: Hit, *, lists: Callable[[tuple[str, ...]], object] = list)
         "sent_at": hit.sent_at and hit.sent_at.isoformat(),
         "valid_at": hit.valid_at and hit.valid_at.isoformat(),
     }
-    return {**hit.metadata, **{name: value for name, value in own.items() if value not in (None, "", [])}}
+    return {**hit.metadata, **{name: value for name, value in fields.items() if value not in (None, "", [])}}

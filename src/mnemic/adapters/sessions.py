@@ -51,7 +51,7 @@ async def session_start(memory: AsyncMemory, max_tokens: int) -> SessionStart:
     recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 4)
     listed = _tokens([*important, *recent])
     context = await memory.get_memory_context(max_tokens=max_tokens - listed)
-    shown |= {one.id for one in (*recent, *context.hits)}
+    shown |= {entry.id for entry in (*recent, *context.hits)}
     links, central = await _linked(memory, first)
     return SessionStart(
         context=context, important=important, recent=recent, links=links, central=central,
@@ -61,12 +61,12 @@ async def session_start(memory: AsyncMemory, max_tokens: int) -> SessionStart:
 
 def _fitting(records: Iterable[MemoryRecord], max_tokens: int) -> list[MemoryRecord]:
     """The first records of which lines fit about so many tokens."""
-    found: list[MemoryRecord] = []
+    fitting: list[MemoryRecord] = []
     for record in records:
-        if _tokens([*found, record]) > max_tokens:
+        if _tokens([*fitting, record]) > max_tokens:
             break
-        found.append(record)
-    return found
+        fitting.append(record)
+    return fitting
 
 
 def _tokens(records: Sequence[MemoryRecord]) -> int:
@@ -77,11 +77,11 @@ async def _linked(
     memory: AsyncMemory, records: Sequence[MemoryRecord]
 ) -> tuple[Mapping[str, int], Sequence[tuple[MemoryRecord, int]]]:
     """The links around records by type, and the memories with the most."""
-    known = {record.id: record for record in records}
+    by_id = {record.id: record for record in records}
     links: set[Link] = set()
     for record in records:
-        near = await memory.links.graph(record.id, depth=1)
-        links |= {*near.links}
-        known |= {r.id: r for r in near.memories if r.expired_at is None and r.trust >= TRUSTED}
-    ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
-    return Counter(link.type for link in links), [(known[id_], n) for id_, n in ends.most_common(MOST_CENTRAL)]
+        graph = await memory.links.graph(record.id, depth=1)
+        links |= {*graph.links}
+        by_id |= {r.id: r for r in graph.memories if r.expired_at is None and r.trust >= TRUSTED}
+    ends = Counter(end for link in links for end in (link.source, link.target) if end in by_id)
+    return Counter(link.type for link in links), [(by_id[id_], n) for id_, n in ends.most_common(MOST_CENTRAL)]

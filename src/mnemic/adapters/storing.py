@@ -52,8 +52,8 @@ async def store_new(
     """
     if not stored:  # the run begins
         last = [record for record in await last_of_session(memory) if record.id not in answered]
-        asked = unanswered(last, datetime.now(UTC) - AGAIN)
-        again = [at for at, words in enumerate(thread.words) if words in asked]
+        open_prompts = unanswered(last, datetime.now(UTC) - AGAIN)
+        again = [i for i, words in enumerate(thread.words) if words in open_prompts]
         stored |= {record.id for record in thread.records(again)}
     records = {record.id: record for record in thread.records()}
     if new := [record for id_, record in records.items() if id_ not in stored]:

@@ -70,7 +70,7 @@ def with_tools(messages: Iterable[ThreadMessage]) -> list[ThreadMessage]:
     names: dict[str, str] = {}
     noted: set[str] = set()
     used: list[dict[str, str]] = []
-    found: list[ThreadMessage] = []
+    result: list[ThreadMessage] = []
     for message in messages:
         names |= message.calls
         if message.role == "tool" and not message.stored and message.call not in noted:
@@ -79,13 +79,13 @@ def with_tools(messages: Iterable[ThreadMessage]) -> list[ThreadMessage]:
         elif used and message.role == "assistant" and message.stored and message.text.strip():
             message = replace(message, metadata={**message.metadata, TOOLS_USED: used})  # noqa: PLW2901
             used = []
-        found.append(message)
-    return found
+        result.append(message)
+    return result
 
 
 def _use(result: ThreadMessage, names: Mapping[str, str]) -> dict[str, str]:
-    at = result.sent_at and result.sent_at.isoformat(timespec="seconds")
-    note = {"name": result.name or names.get(result.call or "", "tool"), "outcome": result.outcome, "at": at}
+    moment = result.sent_at and result.sent_at.isoformat(timespec="seconds")
+    note = {"name": result.name or names.get(result.call or "", "tool"), "outcome": result.outcome, "at": moment}
     return {key: value for key, value in note.items() if value}
 
 
@@ -116,7 +116,7 @@ def unanswered(records: Sequence[Message], since: datetime) -> list[Words]:
         records: what the session holds, oldest first.
         since: when the time began.
     """
-    first = next((at + 1 for at in range(len(records) - 1, -1, -1) if records[at].role != "user"), 0)
+    first = next((i + 1 for i in range(len(records) - 1, -1, -1) if records[i].role != "user"), 0)
     return [words_of(record) for record in records[first:] if record.sent_at and record.sent_at >= since]
 
 
@@ -157,7 +157,7 @@ class Thread:
             (m.role, _digest(text.strip())) for m, text in zip(self.messages, texts, strict=True)
         ]
         named = zip(self.messages, self.digests, strict=True)
-        self.keys = tuple(message.key or f"{at}.{digest}" for at, (message, digest) in enumerate(named))
+        self.keys = tuple(message.key or f"{position}.{digest}" for position, (message, digest) in enumerate(named))
         self._clean = clean
 
     # Records
@@ -177,8 +177,8 @@ class Thread:
             keys: of all messages; default ``Thread.keys``.
         """
         names = self.keys if keys is None else keys
-        places = range(len(self.messages)) if positions is None else positions
-        return [record for at in places for record in self._pieces(self.messages[at], names[at], self.digests[at])]
+        chosen = range(len(self.messages)) if positions is None else positions
+        return [record for i in chosen for record in self._pieces(self.messages[i], names[i], self.digests[i])]
 
     def _pieces(self, message: ThreadMessage, key: str, digest: str) -> list[Message]:
         parts = pieces(message.text, self._clean) if message.stored else []
@@ -212,9 +212,9 @@ class Thread:
         before = [None if len(new) < len(words) or not stored else stored[-1], *words[:-1]]
         pairs = Counter(zip([None, *stored], stored, strict=False))
         keys = list(self.keys)
-        for at in new:
-            pair = (before[at], words[at])
-            keys[at] = ".".join((*(pair[0] or "-"), words[at][0], str(pairs[pair])))
+        for i in new:
+            pair = (before[i], words[i])
+            keys[i] = ".".join((*(pair[0] or "-"), words[i][0], str(pairs[pair])))
             pairs[pair] += 1
         return self.records(new, keys)
 
@@ -226,8 +226,8 @@ class Thread:
         The marks of an edited message stay when it leaves the thread: its earlier text is no longer shown in it.
         """
         marks: Marks = {key: digests for key, digests in before.items() if len(digests) > 1}
-        for at in range(len(self.messages)) if positions is None else positions:
-            key, digest = self.keys[at], self.digests[at]
+        for i in range(len(self.messages)) if positions is None else positions:
+            key, digest = self.keys[i], self.digests[i]
             marks[key] = [digest, *(old for old in before.get(key, []) if old != digest)]
         return marks
 
@@ -239,19 +239,19 @@ class Thread:
             since: see ``repeated``.
         """
         start = self.last_turn()
-        own = [record for record in records if (record.id or "").startswith(f"{self.prefix}:")]
-        return self.marks({}, [*range(start), *self.repeated(start, own, since)])
+        stored = [record for record in records if (record.id or "").startswith(f"{self.prefix}:")]
+        return self.marks({}, [*range(start), *self.repeated(start, stored, since)])
 
     def unmarked(self, marks: Marks) -> list[int]:
         """Positions of new messages and of those with another text than was handled."""
         named = enumerate(zip(self.keys, self.digests, strict=True))
-        return [at for at, (key, digest) in named if marks.get(key, [])[:1] != [digest]]
+        return [i for i, (key, digest) in named if marks.get(key, [])[:1] != [digest]]
 
     def last_turn(self) -> int:
         """Where the user's last turn begins: after the answer before it."""
         last = self.last_question()
         users = len(self.messages) if last is None else last
-        return next((at + 1 for at in range(users - 1, -1, -1) if self.messages[at].role == "assistant"), 0)
+        return next((i + 1 for i in range(users - 1, -1, -1) if self.messages[i].role == "assistant"), 0)
 
     def turn_words(self) -> set[Words]:
         """The words of the records of the user's last turn and of what follows it."""
@@ -269,27 +269,28 @@ class Thread:
             records: what the session holds, oldest first.
             since: when the little time began.
         """
-        held = [words_of(record) for record in records]
+        recorded = [words_of(record) for record in records]
         words = self.words
-        answer = next((said for said in reversed(words[:start]) if said in held), None)
-        left = unanswered(records, since) if answer is None else held[len(held) - held[::-1].index(answer) :]
-        found: list[int] = []
-        for at in range(start, len(words)):
-            if words[at] in left:
-                left.remove(words[at])  # repeated within a turn, it has to be there as often
-                found.append(at)
-        return found
+        answer = next((spoken for spoken in reversed(words[:start]) if spoken in recorded), None)
+        after = 0 if answer is None else len(recorded) - recorded[::-1].index(answer)
+        remaining = unanswered(records, since) if answer is None else recorded[after:]
+        positions: list[int] = []
+        for i in range(start, len(words)):
+            if words[i] in remaining:
+                remaining.remove(words[i])  # repeated within a turn, it has to be there as often
+                positions.append(i)
+        return positions
 
     def resent(self) -> list[int]:
         """Positions of what the user said before in the thread, without an answer since."""
-        found, asked = list[int](), set[Words]()
-        for at, (message, words) in enumerate(zip(self.messages, self.words, strict=True)):
+        positions, pending = list[int](), set[Words]()
+        for i, (message, words) in enumerate(zip(self.messages, self.words, strict=True)):
             if message.role == "assistant" and message.text.strip():
-                asked.clear()
+                pending.clear()
             elif message.role == "user" and message.stored:
-                found += [at] if words in asked else []
-                asked.add(words)
-        return found
+                positions += [i] if words in pending else []
+                pending.add(words)
+        return positions
 
     def shown_ids(self, marks: Marks | None = None, known: Sequence[Message] = ()) -> list[str]:
         """The ids of what a prompt with this thread shows anyway, with earlier texts of edited messages.
@@ -299,20 +300,20 @@ class Thread:
             known: messages of the session, for a thread under new ids.
         """
         marks = marks or {}
-        stored = [at for at, message in enumerate(self.messages) if message.stored]
-        keys, words = [self.keys[at] for at in stored], {self.words[at] for at in stored}
+        stored = [i for i, message in enumerate(self.messages) if message.stored]
+        keys, words = [self.keys[i] for i in stored], {self.words[i] for i in stored}
         ids = [record.id for record in self.records() if record.id]
         ids += [self.record_id(key, digest) for key in keys for digest in marks.get(key, [])]
         ids += [self.record_id(key, digest) for key, digests in marks.items() for digest in digests[1:]]
-        places = {f"{self.prefix}:{key}" for key in keys}
-        return ids + [r.id for r in known if r.id and (words_of(r) in words or r.id.rpartition(":")[0] in places)]
+        prefixes = {f"{self.prefix}:{key}" for key in keys}
+        return ids + [r.id for r in known if r.id and (words_of(r) in words or r.id.rpartition(":")[0] in prefixes)]
 
     # What is asked
 
     def last_question(self) -> int | None:
         """The position of the user's last message; None without one."""
-        places = range(len(self.messages) - 1, -1, -1)
-        return next((at for at in places if self.messages[at].role == "user" and self.messages[at].stored), None)
+        backwards = range(len(self.messages) - 1, -1, -1)
+        return next((i for i in backwards if self.messages[i].role == "user" and self.messages[i].stored), None)
 
     def question(self) -> str:
         """The text of the user's last message."""
@@ -321,44 +322,44 @@ class Thread:
 
     def recent(self, question: str) -> list[str]:
         """The texts of the user and the assistant before a question; all of them when it is not in the thread."""
-        said = [m for m in self.messages if m.stored and m.role in ("user", "assistant") and m.text.strip()]
-        texts = [message.text.strip() for message in said]
-        places = range(len(said) - 1, -1, -1)
-        last = next((at for at in places if said[at].role == "user" and texts[at] == question), len(said))
+        spoken = [m for m in self.messages if m.stored and m.role in ("user", "assistant") and m.text.strip()]
+        texts = [message.text.strip() for message in spoken]
+        backwards = range(len(spoken) - 1, -1, -1)
+        last = next((i for i in backwards if spoken[i].role == "user" and texts[i] == question), len(spoken))
         return texts[:last]
 
 
 # Sequences without ids
 
 
-def contains(stored: Sequence[Words], given: Sequence[Words]) -> bool:
-    """Whether ``given`` is a run of ``stored``."""
-    return any(s == given[0] and stored[at : at + len(given)] == given for at, s in enumerate(stored))
+def contains(stored: Sequence[Words], run: Sequence[Words]) -> bool:
+    """Whether ``run`` is a run of ``stored``."""
+    return any(s == run[0] and stored[i : i + len(run)] == run for i, s in enumerate(stored))
 
 
-def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool = False) -> list[int]:
-    """Positions in ``given`` of what is not in ``stored``, the same conversation as far as it is known.
+def unstored(stored: Sequence[Words], shown: Sequence[Words], *, complete: bool = False) -> list[int]:
+    """Positions in ``shown`` of what is not in ``stored``, the same conversation as far as it is known.
 
-    ``given`` may begin later (its front was cut off) or earlier, go on further, or be edited. A text repeated after the known
+    ``shown`` may begin later (its front was cut off) or earlier, go on further, or be edited. A text repeated after the known
     end is new.
 
     Args:
         stored: what is known of the conversation, oldest first.
-        given: the conversation as it is shown.
+        shown: the conversation as it is shown.
         complete: whether nothing of it was erased. Otherwise what ``stored`` lacks before the last text it knows counts as
             erased, unless it stands in the place of as many others.
     """
-    size = len(given)
-    blocks = SequenceMatcher(None, stored, given, autojunk=False).get_matching_blocks()
-    known = {at for _, start, length in blocks for at in range(start, start + length)}
+    size = len(shown)
+    blocks = SequenceMatcher(None, stored, shown, autojunk=False).get_matching_blocks()
+    matched = {i for _, start, length in blocks for i in range(start, start + length)}
     # Something put before or an end taken away is less likely than an end that is said again.
-    spanned = 0 in known and len(stored) - blocks[-2].a <= size - blocks[-2].b
-    least = len(known) if complete and spanned else 0
+    spanned = 0 in matched and len(stored) - blocks[-2].a <= size - blocks[-2].b
+    least = len(matched) if complete and spanned else 0
     for overlap in range(min(len(stored), size), least - 1, -1):
-        if overlap and stored[-overlap:] == given[:overlap]:
+        if overlap and stored[-overlap:] == shown[:overlap]:
             return list(range(overlap, size))
     if complete:
-        return [at for at in range(size) if at not in known]
+        return [i for i in range(size) if i not in matched]
     new: list[int] = []
     left = right = 0
     for block in blocks:
@@ -372,7 +373,7 @@ def unstored(stored: Sequence[Words], given: Sequence[Words], *, complete: bool 
     return new
 
 
-def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], before: Sequence[str]) -> list[str]:
+def left_out(records: Sequence[tuple[str, Words]], history: Sequence[Words], before: Sequence[str]) -> list[str]:
     """The ids of the messages that an edited history leaves out: all of them, if it is empty.
 
     What stands before the first message that both have was cut for its length, and is not left out, unless the history has
@@ -380,21 +381,21 @@ def left_out(records: Sequence[tuple[str, Words]], given: Sequence[Words], befor
 
     Args:
         records: the ids and words of what was said, oldest first.
-        given: the words of the edited history.
+        history: the words of the edited history.
         before: the ids of what it left out until now; what it has again is no longer left out.
     """
-    held = [record for record in records if record[0] not in before]
-    blocks = SequenceMatcher(None, [words for _, words in held], given, autojunk=False).get_matching_blocks()
-    shown = {at for start, _, size in blocks for at in range(start, start + size)}
-    known = {at for _, start, size in blocks for at in range(start, start + size)}
-    again = Counter(words for at, words in enumerate(given) if at not in known)
+    candidates = [record for record in records if record[0] not in before]
+    blocks = SequenceMatcher(None, [words for _, words in candidates], history, autojunk=False).get_matching_blocks()
+    shown = {i for start, _, size in blocks for i in range(start, start + size)}
+    matched = {i for _, start, size in blocks for i in range(start, start + size)}
+    again = Counter(words for i, words in enumerate(history) if i not in matched)
     words = dict(records)
-    kept: list[str] = []
+    remaining: list[str] = []
     for id_ in before:
         if id_ in words and again[words[id_]]:
             again[words[id_]] -= 1
         else:
-            kept.append(id_)
-    is_cut = bool(given) and (not shown or given[0] in words.values())
-    first = min(shown, default=len(held)) if is_cut else 0
-    return kept + [id_ for at, (id_, _) in enumerate(held) if at >= first and at not in shown]
+            remaining.append(id_)
+    is_cut = bool(history) and (not shown or history[0] in words.values())
+    first = min(shown, default=len(candidates)) if is_cut else 0
+    return remaining + [id_ for i, (id_, _) in enumerate(candidates) if i >= first and i not in shown]

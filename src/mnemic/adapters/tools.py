@@ -39,43 +39,43 @@ _FIELDS = (
 """The fields of answers of tools that look something up, here and in the MCP server."""
 
 
-async def remember(memory: AsyncMemory, content: str, **given: Any) -> str:
+async def remember(memory: AsyncMemory, content: str, **options: Any) -> str:
     """Remember a statement as the model's inference; returns what became of it.
 
     Args:
         memory: bound to the user.
         content: the statement.
-        given: other arguments of ``Memory.remember``.
+        **options: other arguments of ``Memory.remember``.
 
     Raises:
         InvalidInput: it was not remembered.
     """
-    receipt = await memory.remember(content, source="model_inference", **given)
+    receipt = await memory.remember(content, source="model_inference", **options)
     if receipt.outcome == "rejected":
         raise InvalidInput(f"Not remembered: {quoted_reason(receipt)}")
-    known = {"duplicate": "Known already", "superseded": "Remembered, in place of an earlier statement"}
-    return f"{known.get(receipt.outcome, 'Remembered')} (id {quoted_id(receipt.id)})."
+    words = {"duplicate": "Known already", "superseded": "Remembered, in place of an earlier statement"}
+    return f"{words.get(receipt.outcome, 'Remembered')} (id {quoted_id(receipt.id)})."
 
 
-async def find(memory: AsyncMemory, query: str, **given: Any) -> tuple[Evidence, Sequence[Hit]]:
+async def find(memory: AsyncMemory, query: str, **options: Any) -> tuple[Evidence, Sequence[Hit]]:
     """The evidence and the hits of a search; of the profile, where a question is about the user as a whole.
 
     Args:
         memory: bound to the user.
         query: what is asked ("What do you know about me?" is answered by the profile).
-        given: other arguments of ``Memory.search``.
+        **options: other arguments of ``Memory.search``.
     """
     if not asks_for_profile(query):
-        result = await memory.search(query, **given)
+        result = await memory.search(query, **options)
         return result.evidence, result
-    most, _ = given.pop("k", USUAL), given.pop("expand_links", None)
-    found = await memory.get_memory_context(query, max_tokens=most * HIT_TOKENS, **given)
-    return found.evidence, found.hits[:most]
+    most, _ = options.pop("k", USUAL), options.pop("expand_links", None)
+    context = await memory.get_memory_context(query, max_tokens=most * HIT_TOKENS, **options)
+    return context.evidence, context.hits[:most]
 
 
-async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
+async def recall(memory: AsyncMemory, query: str, **options: Any) -> dict[str, Any]:
     """What ``find`` finds, as JSON values, quoted and without empty fields."""
-    return _answer(query, *await find(memory, query, **given))
+    return _answer(query, *await find(memory, query, **options))
 
 
 class Search:
@@ -95,9 +95,9 @@ class Search:
         self._ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
         self._most = max_results
 
-    async def __call__(self, memory: AsyncMemory, query: str, limit: int, **given: Any) -> dict[str, Any]:
+    async def __call__(self, memory: AsyncMemory, query: str, limit: int, **options: Any) -> dict[str, Any]:
         """What ``find`` finds, as ``recall`` gives it."""
-        return _answer(query, *await self.find(memory, query, limit, **given))
+        return _answer(query, *await self.find(memory, query, limit, **options))
 
     async def find(
         self,
@@ -107,7 +107,7 @@ class Search:
         *,
         thread: Thread | None = None,
         exclude: str | Sequence[str] = (),
-        **given: Any,
+        **options: Any,
     ) -> tuple[Evidence, Sequence[Hit]]:
         """The evidence and the hits of a call by a model, without what the user says in the turn that it answers.
 
@@ -119,11 +119,11 @@ class Search:
             limit: at most so many hits.
             thread: the conversation so far; only its last turn is left out, because a model looks up the ids of earlier ones.
             exclude: ids of the turn's messages, for a framework that shows its tools no messages.
-            given: other arguments of ``Memory.search``.
+            **options: other arguments of ``Memory.search``.
         """
         left_out = [exclude] if isinstance(exclude, str) else [*exclude]
         left_out += await turn_ids(memory, thread) if thread else ()
-        return await find(memory, query, k=min(limit, self._most), exclude=left_out, **self._ranked, **given)
+        return await find(memory, query, k=min(limit, self._most), exclude=left_out, **self._ranked, **options)
 
 
 async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: bool = False) -> str:
@@ -139,8 +139,8 @@ async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: b
     lines = [f"{quoted_id(receipt.id)}: {quoted_reason(receipt)}" for receipt in near]
     if not first.changed:
         return "\n".join([f"Nothing was corrected: {quoted_reason(first)}", *lines])
-    done = "It" if dry_run else f"Corrected (id {quoted_id(first.id)}):"
-    return "\n".join([f"{done} {quoted_reason(first)}", *lines])
+    heading = "It" if dry_run else f"Corrected (id {quoted_id(first.id)}):"
+    return "\n".join([f"{heading} {quoted_reason(first)}", *lines])
 
 
 async def forget(
@@ -169,14 +169,14 @@ def shown(hits: Sequence[Hit], query: str, most: int = MAX_TEXT) -> list[Hit]:
 
 def fields(hit: Hit) -> dict[str, Any]:
     """A hit as JSON values, quoted and without empty fields."""
-    said = hit.valid_at or hit.sent_at
-    found = {
+    moment = hit.valid_at or hit.sent_at
+    values = {
         "id": quoted_id(hit.id, hit), "text": quoted(hit), "speaker": quoted_speaker(hit),
-        "said": said and said.isoformat(timespec="minutes"),
+        "said": moment and moment.isoformat(timespec="minutes"),
         "tags": [quoted_word(tag, hit) for tag in hit.tags], "superseded_by": [*map(quoted_id, hit.superseded_by)],
         "ended": hit.ended,
     }  # fmt: skip
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def quoted_text(text: str, of: Sourced) -> str:

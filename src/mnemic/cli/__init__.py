@@ -46,15 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = make_parser()
     try:
-        given = parser.parse_args(argv)
+        args = parser.parse_args(argv)
     except SystemExit as end:  # argparse exits after --help and wrong usage
         return FINE if _is_hook(argv) else end.code if isinstance(end.code, int) else FAILED
-    if given.command is None:
+    if args.command is None:
         parser.print_help(sys.stderr)
         return FAILED
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _run_guarded(given)
+        return _run_guarded(args)
 
 
 def _is_hook(argv: Sequence[str] | None) -> bool:
@@ -63,15 +63,15 @@ def _is_hook(argv: Sequence[str] | None) -> bool:
     return next((word for word in words if word in COMMANDS), None) == "hook"
 
 
-def _run_guarded(given: Namespace) -> int:
+def _run_guarded(args: Namespace) -> int:
     """Run a command, with expected errors printed as messages; returns the exit code."""
     try:
-        resolve(given)
-        answer = COMMANDS[given.command].run(given)
-        _print(answer, as_json=bool(given.json))
+        resolve(args)
+        answer = COMMANDS[args.command].run(args)
+        _print(answer, as_json=bool(args.json))
     except MnemicError as error:
         warn(str(error))
-        return FINE if given.command == "hook" else FAILED
+        return FINE if args.command == "hook" else FAILED
     except KeyboardInterrupt:
         warn("interrupted. Acknowledged writes are stored.")
         return INTERRUPTED
@@ -81,7 +81,7 @@ def _run_guarded(given: Namespace) -> int:
     except OSError as error:  # a full disk, a closed stdout
         warn(f"the output or a file cannot be written: {error.strerror or error}.")
         _discard_stdout()
-        return FINE if given.command == "hook" else FAILED
+        return FINE if args.command == "hook" else FAILED
     return FINE if answer.fine else NOT_FINE
 
 

@@ -24,41 +24,41 @@ if TYPE_CHECKING:
 
 
 @command("count records")
-def stats(given: Namespace) -> Answer:
+def stats(args: Namespace) -> Answer:
     """Count the records of one user, and the size of the whole record; mnemic users lists the users.
 
     examples:
       mnemic stats --user ana
     """
-    with open_memory(given) as memory:
-        found = memory.stats()
-    _suggest_users(given, found)
-    model = f"{found.embedding_model}, {found.dimension} numbers each" if found.embedding_model else "none yet"
+    with open_memory(args) as memory:
+        counts = memory.stats()
+    _suggest_users(args, counts)
+    model = f"{counts.embedding_model}, {counts.dimension} numbers each" if counts.embedding_model else "none yet"
     rows: list[tuple[str, object]] = [
-        ("memory", f"{found.location} (schema {found.schema_version}, {size(found.bytes_on_disk)})"),
-        ("user", given.user),
-        ("messages", f"{found.messages} in {found.sessions} sessions"),
-        ("episodes", found.episodes),
-        ("memories", _counts(found.memories)),
-        ("types", _counts(found.types)),
-        ("categories", _counts(found.categories)),
-        ("links", found.links),
-        ("projects", found.projects),
-        ("pending", _counts(found.pending)),
+        ("memory", f"{counts.location} (schema {counts.schema_version}, {size(counts.bytes_on_disk)})"),
+        ("user", args.user),
+        ("messages", f"{counts.messages} in {counts.sessions} sessions"),
+        ("episodes", counts.episodes),
+        ("memories", _counts(counts.memories)),
+        ("types", _counts(counts.types)),
+        ("categories", _counts(counts.categories)),
+        ("links", counts.links),
+        ("projects", counts.projects),
+        ("pending", _counts(counts.pending)),
         ("vectors", model),
     ]
-    named = {"user": given.user, "preferences": found.preferences, "summaries": found.summaries}
-    return Answer({**named, **plain(found)}, table(rows))
+    named = {"user": args.user, "preferences": counts.preferences, "summaries": counts.summaries}
+    return Answer({**named, **plain(counts)}, table(rows))
 
 
-def _suggest_users(given: Namespace, stats: Stats) -> None:
+def _suggest_users(args: Namespace, stats: Stats) -> None:
     """If the user has no records, mention the number of others: perhaps another name was meant."""
     if stats.messages or stats.episodes or stats.memories:
         return
-    names = _user_names(given)
-    if given.user not in names and (others := len(names)):
+    names = _user_names(args)
+    if args.user not in names and (others := len(names)):
         has = "user has" if others == 1 else "users have"
-        warn(f"the user {one_line(given.user)} has no records; {others} other {has} some: mnemic users.")
+        warn(f"the user {one_line(args.user)} has no records; {others} other {has} some: mnemic users.")
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -66,7 +66,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 @command("list the users of the record")
-def users(given: Namespace) -> Answer:
+def users(args: Namespace) -> Answer:
     """List the users of the whole record, oldest first, with the number of messages and memories and the last write.
     Exit code 1 if there are none.
 
@@ -75,15 +75,15 @@ def users(given: Namespace) -> Answer:
       mnemic users --json
       mnemic --dir ~/.mnemic users
     """
-    with open_memory(given) as memory:
-        found = [_user(memory.scoped(user=name), name) for name in _user_names(given)]
-    lines = table((one_line(user["user"]), _user_line(user)) for user in found)
-    return Answer({"users": found}, lines, [] if found else ["the record has no users."], fine=bool(found))
+    with open_memory(args) as memory:
+        rows = [_user(memory.scoped(user=name), name) for name in _user_names(args)]
+    lines = table((one_line(user["user"]), _user_line(user)) for user in rows)
+    return Answer({"users": rows}, lines, [] if rows else ["the record has no users."], fine=bool(rows))
 
 
-def _user_names(given: Namespace) -> list[str]:
+def _user_names(args: Namespace) -> list[str]:
     """The users of the record, oldest first."""
-    with closing(open_runtime(given)) as runtime:
+    with closing(open_runtime(args)) as runtime:
         return runtime.store.transfer.users()
 
 
@@ -101,7 +101,7 @@ def _user_line(user: Mapping[str, Any]) -> str:
 
 
 @command("compute all vectors again")
-def reembed(given: Namespace) -> Answer:
+def reembed(args: Namespace) -> Answer:
     """Compute all vectors of the record again with the embedder of --embedder, for all users. Searches continue in the
     meantime; an interrupted run is resumed by the next.
 
@@ -109,13 +109,13 @@ def reembed(given: Namespace) -> Answer:
       mnemic reembed
       mnemic reembed --embedder openai:text-embedding-3-small
     """
-    with open_memory(given) as memory:
+    with open_memory(args) as memory:
         with progress_bar("vector") as step:
-            made = memory.admin.reembed(progress=step)
+            count = memory.admin.reembed(progress=step)
         stats = memory.stats()
     model, dimension = stats.embedding_model, stats.dimension
-    document = {"made": made, "embedding_model": model, "dimension": dimension}
-    return Answer(document, [f"{made} vectors computed with {model}, dimension {dimension}."])
+    document = {"made": count, "embedding_model": model, "dimension": dimension}
+    return Answer(document, [f"{count} vectors computed with {model}, dimension {dimension}."])
 
 
 @command(
@@ -124,7 +124,7 @@ def reembed(given: Namespace) -> Answer:
     flag("--vectors", "include the vectors: larger, but the import needs no embedder"),
     flag("--force", "overwrite an existing file"),
 )
-def export(given: Namespace) -> Answer:
+def export(args: Namespace) -> Answer:
     """Write all records of one user to a JSONL file: messages, episodes, memories with their lineage, times, statuses
     and versions, and links. mnemic import FILE --format mnemic imports it into another folder or under another name;
     exporting that again gives the same bytes. Vectors are computed again on import, unless --vectors includes them.
@@ -135,24 +135,24 @@ def export(given: Namespace) -> Answer:
       mnemic export ana.jsonl --user ana
       mnemic export - --user ana | gzip > ana.jsonl.gz
     """
-    require_record(given.dir)
-    piped = given.file == "-"
-    if piped and given.json:
+    require_record(args.dir)
+    piped = args.file == "-"
+    if piped and args.json:
         raise InvalidInput("stdout cannot have both the export and the output of --json. Name a file.")
-    if not piped and not given.force and os.path.isfile(Path(given.file).expanduser()):  # noqa: PTH113 - is_file may raise
-        raise InvalidInput(f"{given.file} exists. Name another file, or overwrite it with --force.")
+    if not piped and not args.force and os.path.isfile(Path(args.file).expanduser()):  # noqa: PTH113 - is_file may raise
+        raise InvalidInput(f"{args.file} exists. Name another file, or overwrite it with --force.")
     content = io.StringIO()
-    with open_memory(given) as memory:
-        counts = memory.admin.export(content if piped else given.file, vectors=given.vectors)
+    with open_memory(args) as memory:
+        counts = memory.admin.export(content if piped else args.file, vectors=args.vectors)
     if piped:
         stdout().flush()
         stdout().buffer.write(content.getvalue().encode())
-    note = f"{counted(counts)} written to {'stdout' if piped else given.file}."
-    return Answer({"file": given.file, "counts": counts}, notes=[note], fine=any(counts.values()))
+    note = f"{counted(counts)} written to {'stdout' if piped else args.file}."
+    return Answer({"file": args.file, "counts": counts}, notes=[note], fine=any(counts.values()))
 
 
 @command("copy the whole record while it is in use", option("folder", "the target: a new folder", metavar="FOLDER"))
-def backup(given: Namespace) -> Answer:
+def backup(args: Namespace) -> Answer:
     """Copy the whole record with all users to a new folder while it is in use, and verify the copy. Nothing is
     overwritten. The folder is a complete memory; records erased later stay in it.
 
@@ -160,12 +160,12 @@ def backup(given: Namespace) -> Answer:
       mnemic backup ~/backups/memory-2026-11-22
       mnemic --dir ./notes backup ~/backups/notes
     """
-    with open_memory(given) as memory, progress_bar("page") as step:
-        return _copied(memory.admin.backup(given.folder, progress=step), given.folder)
+    with open_memory(args) as memory, progress_bar("page") as step:
+        return _copy_answer(memory.admin.backup(args.folder, progress=step), args.folder)
 
 
 @command("create a memory from a backup", option("folder", "a folder written by mnemic backup", metavar="FOLDER"))
-def restore_backup(given: Namespace) -> Answer:
+def restore_backup(args: Namespace) -> Answer:
     """Create a memory from a backup in the folder of --dir, which must not contain one: move a damaged folder away
     first. The backup is verified and kept. (mnemic restore restores single forgotten records.)
 
@@ -175,14 +175,14 @@ def restore_backup(given: Namespace) -> Answer:
     from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
-    record_file(given.dir)  # refuses RAM
+    record_file(args.dir)  # refuses RAM
     with progress_bar("page") as step:
-        report = backup.restore_backup(given.folder, given.dir, step, key=record_key(given.folder))
-    return _copied(report, given.dir)
+        report = backup.restore_backup(args.folder, args.dir, step, key=record_key(args.folder))
+    return _copy_answer(report, args.dir)
 
 
 @command("encrypt the record, or change or remove its key", flag("--remove", "decrypt the record"))
-def rekey(given: Namespace) -> Answer:
+def rekey(args: Namespace) -> Answer:
     """Encrypt a plain record with all its users under the key in MNEMIC_KEY, or give an encrypted one another key. Its
     present key comes from MNEMIC_KEY or the keyring; a new one is entered without echo, or read from a pipe. No other
     process may have the record open. Whatever happens, it is whole under the old key or the new one. Backups and
@@ -198,12 +198,12 @@ def rekey(given: Namespace) -> Answer:
     from mnemic.runtime.redaction import policy_from
     from mnemic.transfer import backup
 
-    require_record(given.dir)
-    encrypted = _encrypted(given.dir)
-    key = None if given.remove else _new_key(encrypted=encrypted)
-    present = record_key(given.dir) if encrypted else None
-    opened = factory.open_runtime(given.dir, embedder="hashing", secrets=policy_from("redact"), key=present)
-    with closing(opened) as runtime, progress_bar("page") as step:
+    require_record(args.dir)
+    encrypted = _is_encrypted(args.dir)
+    key = None if args.remove else _new_key(encrypted=encrypted)
+    present = record_key(args.dir) if encrypted else None
+    handle = factory.open_runtime(args.dir, embedder="hashing", secrets=policy_from("redact"), key=present)
+    with closing(handle) as runtime, progress_bar("page") as step:
         backup.rekey(runtime, key, step)
     if key is None:
         return Answer({"encrypted": False}, ["The record is not encrypted any more."])
@@ -211,17 +211,17 @@ def rekey(given: Namespace) -> Answer:
     return Answer({"encrypted": True}, ["The record is encrypted under the new key."], [advice])
 
 
-def _copied(report: VerifyReport, folder: str) -> Answer:
+def _copy_answer(report: VerifyReport, folder: str) -> Answer:
     names = {"messages": "message", "episodes": "episode", "memories": "memory"}
-    counts = {one: report.checks[many] for many, one in names.items()}
+    counts = {singular: report.checks[plural] for plural, singular in names.items()}
     document = {"folder": folder, "ok": report.ok, "checked": dict(report.checks)}
     return Answer(document, [f"{counted(counts)} copied to {folder}, and verified."])
 
 
-def _encrypted(place: str) -> bool:
+def _is_encrypted(location: str) -> bool:
     from mnemic.stores import SqliteStore
 
-    return not is_address(place) and SqliteStore.encrypted(Path(place).expanduser())
+    return not is_address(location) and SqliteStore.encrypted(Path(location).expanduser())
 
 
 def _new_key(*, encrypted: bool) -> str:
@@ -237,7 +237,7 @@ def _keys(source: str, target: str) -> dict[str, str | None]:
     from mnemic.runtime.config import record_key
 
     return {
-        "source_key": record_key(source) if _encrypted(source) else None,
+        "source_key": record_key(source) if _is_encrypted(source) else None,
         "target_key": None if is_address(target) else record_key(target),
     }
 
@@ -247,7 +247,7 @@ def _keys(source: str, target: str) -> dict[str, str | None]:
     option("--from", "a folder or postgresql://...", dest="source", required=True, metavar="PLACE"),
     option("--to", "the target; created if missing", dest="target", required=True, metavar="PLACE"),
 )
-def migrate(given: Namespace) -> Answer:
+def migrate(args: Namespace) -> Answer:
     """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
     are copied unchanged, with versions, events and vectors: nothing is embedded again. Each user is copied in one
     transaction, which ends when all rows were compared; after an interruption, run it again. At the end both stores are
@@ -261,14 +261,14 @@ def migrate(given: Namespace) -> Answer:
     from mnemic.transfer import migrate
 
     with progress_bar("row") as step:
-        moves = migrate.migrate(given.source, given.target, step, **_keys(given.source, given.target))
+        moves = migrate.migrate(args.source, args.target, step, **_keys(args.source, args.target))
     documents, lines = list[dict[str, object]](), list[str]()
     for moved in moves.users:
         counts = {"user": moved.user, "records": moved.records, "events": moved.events}
         documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
         rows = counted({"record": moved.records, "event": moved.events})
         lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {'was there' if moved.before else 'moved'}")
-    for finding in () if given.json else moves.findings:
+    for finding in () if args.json else moves.findings:
         warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
@@ -282,7 +282,7 @@ def migrate(given: Namespace) -> Answer:
     option("other", "the other one", metavar="OTHER"),
     flag("--dry-run", "report what would change, and change nothing"),
 )
-def sync(given: Namespace) -> Answer:
+def sync(args: Namespace) -> Answer:
     """Merge the records of one user in two places; afterwards both are equal. What either side added is on both. Of a
     record that both sides changed the last text holds, and its history keeps the other: these are listed. What either
     side erased is erased on both. Other users stay as they are. Syncing again changes nothing, and completes a run that
@@ -294,12 +294,12 @@ def sync(given: Namespace) -> Answer:
     """
     from mnemic.runtime.config import record_key
 
-    key = None if is_address(given.other) else record_key(given.other)  # a server takes none
-    with open_memory(given) as memory, progress_bar("record") as step:
-        report = memory.admin.sync(given.other, dry_run=given.dry_run, progress=step, key=key)
+    key = None if is_address(args.other) else record_key(args.other)  # a server takes none
+    with open_memory(args) as memory, progress_bar("record") as step:
+        report = memory.admin.sync(args.other, dry_run=args.dry_run, progress=step, key=key)
     lines = [_side_line(side) for side in report.sides]
     lines += [line for conflict in report.conflicts for line in _conflict_lines(conflict)]
-    return Answer(report, lines, ["nothing was changed: this is what would be done."] if given.dry_run else [])
+    return Answer(report, lines, ["nothing was changed: this is what would be done."] if args.dry_run else [])
 
 
 def _side_line(side: SyncedSide) -> str:

@@ -18,8 +18,6 @@ from mnemic.errors import ConfigurationError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from mnemic.runtime.config import Setting
-
 
 HOOKS = "~/.mnemic"
 """The folder of hooks, which is that of ``mnemic-mcp``."""
@@ -27,7 +25,7 @@ FROM_FILE = ("embedder", "llm", "timezone", "session", "recipe")
 """Options that a file may give, where a command has them."""
 
 
-def resolve(given: Namespace) -> None:
+def resolve(args: Namespace) -> None:
     """Replace the options that were not given by those of the file, and the rest by their defaults.
 
     Sets ``config``, and ``sources``: every effective setting.
@@ -37,43 +35,43 @@ def resolve(given: Namespace) -> None:
     """
     from mnemic.runtime.config import Setting, read_config
 
-    options, hook = dict(vars(given)), given.command == "hook"
-    if given.dir is None:
-        given.dir = paths.memory_dir(HOOKS) if hook else paths.memory_dir()
-    given.user = "default" if given.user is None else given.user
-    found = read_config(given.config, given.dir)
-    place = "environment" if paths.environment("MNEMIC_DIR") else "default"
-    given.sources = [
-        Setting("dir", _shown(given.dir), "argument" if options["dir"] is not None else place),
-        Setting("config", str(found.path) if found.path else None, "argument" if given.config else "default"),
-        Setting("user", given.user, "default" if options["user"] is None else "argument"),
-        Setting("project", given.project, "default" if given.project is None else "argument"),
-        *found.effective(**{name: options.get(name) for name in FROM_FILE}),
+    options, hook = dict(vars(args)), args.command == "hook"
+    if args.dir is None:
+        args.dir = paths.memory_dir(HOOKS) if hook else paths.memory_dir()
+    args.user = "default" if args.user is None else args.user
+    settings = read_config(args.config, args.dir)
+    origin = "environment" if paths.environment("MNEMIC_DIR") else "default"
+    args.sources = [
+        Setting("dir", _without_password(args.dir), "argument" if options["dir"] is not None else origin),
+        Setting("config", str(settings.path) if settings.path else None, "argument" if args.config else "default"),
+        Setting("user", args.user, "default" if options["user"] is None else "argument"),
+        Setting("project", args.project, "default" if args.project is None else "argument"),
+        *settings.effective(**{name: options.get(name) for name in FROM_FILE}),
     ]
-    given.config = found
+    args.config = settings
     for name in FROM_FILE:
         if options.get(name, "absent") is None and not (hook and name == "session"):  # agents name their session
-            setattr(given, name, found.recipe if name == "recipe" else found.values.get(name))
-    if given.session == "new":
+            setattr(args, name, settings.recipe if name == "recipe" else settings.values.get(name))
+    if args.session == "new":
         from mnemic.runtime.scopes import new_session
 
-        given.session = new_session()
-        warn(f"the session is {given.session}")
+        args.session = new_session()
+        warn(f"the session is {args.session}")
 
 
-def _shown(place: str) -> str:
+def _without_password(location: str) -> str:
     """A folder as it is, an address without its password."""
-    if not paths.is_address(place):
-        return place
+    if not paths.is_address(location):
+        return location
     try:
         from mnemic.stores.postgres.connection import address_of
     except ImportError:  # without the extra
         return "postgresql://..."
-    return address_of(place).name
+    return address_of(location).name
 
 
 @command("show the settings and where they come from")
-def config(given: Namespace) -> Answer:
+def config(args: Namespace) -> Answer:
     """Show the effective settings, as mnemic and mnemic-mcp use them, and where each comes from: an argument, the file
     (--config, else mnemic.toml in the folder of the memory), the environment, or the default. Creates nothing.
 
@@ -82,15 +80,12 @@ def config(given: Namespace) -> Answer:
       mnemic --dir ~/.mnemic config --json
       mnemic config --config staging.toml --llm openai:gpt-5-mini
     """
-    document = {one.name: {"value": one.value, "from": one.origin} for one in given.sources}
-    return Answer({"settings": document}, _lines(given.sources))
-
-
-def _lines(settings: list[Setting]) -> list[str]:
-    """The settings in three columns."""
-    values = ["-" if one.value is None else plain_value(one.value) for one in settings]
+    document = {setting.name: {"value": setting.value, "from": setting.origin} for setting in args.sources}
+    values = ["-" if setting.value is None else plain_value(setting.value) for setting in args.sources]
     width = max(map(len, values))
-    return table((one.name, f"{value:<{width}}  {one.origin}") for one, value in zip(settings, values, strict=True))
+    rows = zip(args.sources, values, strict=True)
+    lines = table((setting.name, f"{value:<{width}}  {setting.origin}") for setting, value in rows)
+    return Answer({"settings": document}, lines)
 
 
 @command(
@@ -98,7 +93,7 @@ def _lines(settings: list[Setting]) -> list[str]:
     option("action", "store a key, replacing an existing one", choices=("set",), metavar="set"),
     option("provider", "openai, anthropic, mistral ...", metavar="PROVIDER"),
 )
-def keys(given: Namespace) -> Answer:
+def keys(args: Namespace) -> Answer:
     """Store the API key of a provider of language models in the keyring of this machine. The key is entered without
     echo, or read from a pipe; it is never written to a file, logged or shown. A key in the environment
     (OPENAI_API_KEY etc.) takes precedence. Needs: pip install "mnemic[keyring]"
@@ -109,7 +104,7 @@ def keys(given: Namespace) -> Answer:
     """
     from mnemic.llm.keys import store_key
 
-    provider = str(given.provider)
+    provider = str(args.provider)
     store_key(provider, read_secret(f"API key for {provider}"))
     return Answer({"provider": provider, "stored": True}, [f"The key for {provider} is in the keyring."])
 

@@ -57,7 +57,7 @@ class _Health:
     flag("--deep", "read everything, and run the embedder once"),
     flag("--fix", "repair what is safe, after a backup; implies --deep"),
 )
-def doctor(given: Namespace) -> Answer:
+def doctor(args: Namespace) -> Answer:
     """Check the installation and the record: versions, embedder and its weights, tokenizer, every invariant of the
     memory. Exit code 1 if there are findings. Works without a memory, too.
 
@@ -70,10 +70,10 @@ def doctor(given: Namespace) -> Answer:
     """
     health = _Health()
     _versions(health)
-    embedder = _embedder(given, health)
+    embedder = _embedder(args, health)
     _tokenizer(health)
-    _language_model(given, health)
-    _record(given, embedder, health)
+    _language_model(args, health)
+    _record(args, embedder, health)
     fine = not health.findings
     document = {"ok": fine, **health.facts, "findings": health.findings}
     lines = table((name, enumerated(value)) for name, value in health.facts.items())
@@ -107,18 +107,18 @@ def _tokenizer(health: _Health) -> None:
     )
 
 
-def _embedder(given: Namespace, health: _Health) -> Embedder | None:
+def _embedder(args: Namespace, health: _Health) -> Embedder | None:
     """The embedder of the options; None if it is unavailable."""
     from mnemic.embedders import embedder_from
 
     try:
-        embedder = embedder_from(given.embedder)
+        embedder = embedder_from(args.embedder)
         health.facts["embedder"] = embedder.id
-        where, missing = weights_of(given.embedder)
+        where, missing = weights_of(args.embedder)
         health.facts["weights"] = where
         if missing:
             health.findings.append(f"the embedder has no weights: {where}")
-        elif given.deep:
+        elif args.deep:
             health.facts["dimension"] = len(embedder.embed(["Is everything in order?"])[0])
     except (EmbedderError, MissingExtra) as error:
         health.findings.append(f"the embedder cannot be used: {error}")
@@ -126,17 +126,17 @@ def _embedder(given: Namespace, health: _Health) -> Embedder | None:
     return embedder
 
 
-def _language_model(given: Namespace, health: _Health) -> None:
+def _language_model(args: Namespace, health: _Health) -> None:
     """Check the language model of the options; only --deep sends it a request."""
-    if given.llm is None:
+    if args.llm is None:
         return
     from mnemic.llm import LanguageModel
 
-    health.facts["llm"] = given.llm
+    health.facts["llm"] = args.llm
     try:
-        with closing(LanguageModel(given.llm)) as llm:
+        with closing(LanguageModel(args.llm)) as llm:
             llm.check()
-            if given.deep:
+            if args.deep:
                 from mnemic.llm import expansion  # needs the extra, which is there by now
 
                 llm.ask(expansion.task("Is everything in order?"))
@@ -198,23 +198,23 @@ def _default_weights(name: str) -> tuple[str, bool]:
     return f"the copy of the model hub in {model.parent}", False
 
 
-def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
+def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
     from mnemic.recall.language import SAMPLE
     from mnemic.text.english import mostly_english
     from mnemic.vectors import DEFAULT_MODELS
 
     try:
-        name, there = probe(given.dir)
-        if not there:
+        name, exists = probe(args.dir)
+        if not exists:
             health.facts["memory"] = f"none yet in {name}"
             return
-        require_record(given.dir)  # an empty file must not become a record
-        if given.fix:
-            _fix(given, health)
-        given.llm = None  # it was checked already
-        with open_memory(given) as memory:
-            report, stats = memory.admin.verify(deep=given.deep or given.fix), memory.stats()
+        require_record(args.dir)  # an empty file must not become a record
+        if args.fix:
+            _fix(args, health)
+        args.llm = None  # it was checked already
+        with open_memory(args) as memory:
+            report, stats = memory.admin.verify(deep=args.deep or args.fix), memory.stats()
             latest = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
             if stats.embedding_model in DEFAULT_MODELS and not mostly_english(latest):
                 health.facts["language"] = (
@@ -234,21 +234,21 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
         )
 
 
-def _fix(given: Namespace, health: _Health) -> None:
+def _fix(args: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
     from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
-    if paths.is_address(given.dir):
-        done = backup.mend_server(given.dir)
+    if paths.is_address(args.dir):
+        repairs = backup.mend_server(args.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
-        folder = record_file(given.dir).parent.resolve()
+        folder = record_file(args.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        done = backup.mend(folder, target, key=record_key(given.dir))
+        repairs = backup.mend(folder, target, key=record_key(args.dir))
         if target.exists():
             health.facts["backup"] = str(target)
-    health.facts["fixed"] = "; ".join(done)
+    health.facts["fixed"] = "; ".join(repairs)
 
 
 def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:

@@ -52,7 +52,7 @@ def _bytes_of_record(folder: str) -> int | None:
         ) from error
 
 
-def probe(place: str) -> tuple[str, bool]:
+def probe(location: str) -> tuple[str, bool]:
     """A folder, or an address without its secrets, and whether there is a memory or at least an empty file; creates nothing.
 
     Raises:
@@ -62,37 +62,37 @@ def probe(place: str) -> tuple[str, bool]:
     """
     from mnemic.transfer import backup
 
-    return backup.probe_server(place) if is_address(place) else (place, _bytes_of_record(place) is not None)
+    return backup.probe_server(location) if is_address(location) else (location, _bytes_of_record(location) is not None)
 
 
-def has_record(place: str) -> bool:
+def has_record(location: str) -> bool:
     """Whether there is a memory, in a file that is not empty; see `probe`."""
-    return probe(place)[1] if is_address(place) else bool(_bytes_of_record(place))
+    return probe(location)[1] if is_address(location) else bool(_bytes_of_record(location))
 
 
-def require_record(place: str) -> None:
+def require_record(location: str) -> None:
     """Check that the memory exists; see `probe`.
 
     Raises:
         StoreUnavailable: there is none.
     """
-    name, there = probe(place)
+    name, exists = probe(location)
     begin = "create one with mnemic add, mnemic remember or mnemic import."
-    if not there:
-        where = "URL" if is_address(place) else "folder"
+    if not exists:
+        where = "URL" if is_address(location) else "folder"
         raise StoreUnavailable(f"There is no memory in {name}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")
-    if is_address(place) or _bytes_of_record(place):
+    if is_address(location) or _bytes_of_record(location):
         return
-    file = record_file(place)
+    file = record_file(location)
     if not file.with_name(f"{file.name}-wal").exists():  # with a log the record is damaged
-        raise StoreUnavailable(f"There is no memory in {place}: {file.name} is empty. Restore a backup, or {begin}")
+        raise StoreUnavailable(f"There is no memory in {location}: {file.name} is empty. Restore a backup, or {begin}")
 
 
-def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
+def open_memory(args: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
     """Open the memory of the options.
 
     Args:
-        given: the parsed command line, with its settings.
+        args: the parsed command line, with its settings.
         make: create a missing memory; reading commands never do.
         retention: the retention policy, before that of the settings.
 
@@ -103,33 +103,33 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
     from mnemic.runtime.config import record_key
 
     if not make:
-        require_record(given.dir)
-    elif not is_address(given.dir):
-        record_file(given.dir)  # raises for a memory in RAM
-    settings = given.config.arguments(timezone=given.timezone, embedder=given.embedder, retention=retention)
+        require_record(args.dir)
+    elif not is_address(args.dir):
+        record_file(args.dir)  # raises for a memory in RAM
+    settings = args.config.arguments(timezone=args.timezone, embedder=args.embedder, retention=retention)
     settings |= {
-        "session": given.session,
-        "llm": given.llm,
-        "key": record_key(given.dir),
+        "session": args.session,
+        "llm": args.llm,
+        "key": record_key(args.dir),
     }  # without one, where a command needs none
-    return Memory(given.dir, user=given.user, project=_project(given.project), **settings)
+    return Memory(args.dir, user=args.user, project=_project(args.project), **settings)
 
 
-def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
+def open_runtime(args: Namespace, *, location: str | None = None) -> Runtime:
     """Open the record of the options for all its users, or the one in another place; created if missing."""
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
     from mnemic.runtime.redaction import policy_from
 
     return factory.open_runtime(
-        place or given.dir, embedder="hashing" if place else given.embedder,
-        secrets=policy_from(given.config.values.get("secrets", "redact")), key=None if place else record_key(given.dir),
+        location or args.dir, embedder="hashing" if location else args.embedder,
+        secrets=policy_from(args.config.values.get("secrets", "redact")), key=None if location else record_key(args.dir),
     )  # fmt: skip
 
 
 def _project(name: str | None) -> Project | str | None:
     """The project of the option."""
-    found = chosen_project(name)
-    if name == "auto" and found is None:
+    chosen = chosen_project(name)
+    if name == "auto" and chosen is None:
         warn(f"{Path.cwd()} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
-    return found
+    return chosen

@@ -80,7 +80,7 @@ Payload = Mapping[str, object]
     option("--max-tokens", "token budget of session-start (default: 1500)", type=int, default=1500, metavar="N"),
     option("--timeout", "maximum seconds (default: 30)", type=float, default=30.0, metavar="S"),
 )
-def hook(given: Namespace) -> Answer:
+def hook(args: Namespace) -> Answer:
     """Hooks for coding agents and git. The agent's JSON is read from stdin; its folder determines the project, unless
     --project names one or is off. The memory is in --dir, $MNEMIC_DIR, else ~/.mnemic, as for mnemic-mcp. Errors are
     printed on stderr, and the exit code is 0: a hook never stops its caller.
@@ -99,11 +99,11 @@ def hook(given: Namespace) -> Answer:
       mnemic hook instructions | tee -a CLAUDE.md
     """
     answers: list[Answer] = []
-    thread = threading.Thread(target=lambda: answers.append(_answer(given)), name="mnemic-hook", daemon=True)
+    thread = threading.Thread(target=lambda: answers.append(_answer(args)), name="mnemic-hook", daemon=True)
     thread.start()
-    thread.join(max(0.0, min(given.timeout, threading.TIMEOUT_MAX)))
+    thread.join(max(0.0, min(args.timeout, threading.TIMEOUT_MAX)))
     if thread.is_alive():
-        warn(f"{given.moment} took longer than {given.timeout:g} seconds and was stopped; stored messages are kept.")
+        warn(f"{args.moment} took longer than {args.timeout:g} seconds and was stopped; stored messages are kept.")
         _exit_now()
     return answers[0]
 
@@ -115,15 +115,15 @@ def _exit_now() -> None:
     os._exit(0)
 
 
-def _answer(given: Namespace) -> Answer:
+def _answer(args: Namespace) -> Answer:
     """The answer of a hook, or its error: it must not stop the agent."""
     try:
-        return _MOMENTS[given.moment](given)
+        return _MOMENTS[args.moment](args)
     except MnemicError as error:
         what = str(error)
     except Exception as error:  # noqa: BLE001 - an error must not stop the agent
         what = f"{type(error).__name__}: {error}"
-    warn(f"{given.moment}: {what}")
+    warn(f"{args.moment}: {what}")
     return Answer({"error": what})
 
 
@@ -166,9 +166,9 @@ def _word(payload: Payload, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _project(given: Namespace, payload: Payload) -> Project | None:
+def _project(args: Namespace, payload: Payload) -> Project | None:
     """The project of the agent's folder, unless the command line names another or none."""
-    if given.project not in (None, "auto"):
+    if args.project not in (None, "auto"):
         return None
     here = project(_folder(payload))
     return here if here.marker else None
@@ -179,44 +179,45 @@ def _folder(payload: Payload) -> Path:
     return Path(folder) if folder and Path(folder).is_dir() else Path.cwd()
 
 
-def _open(given: Namespace, payload: Payload, here: Project | None) -> Memory:
-    given.session = given.session or _word(payload, "session_id") or new_session()
-    if given.project in (None, "auto"):
-        given.project = here.id if here else None
-    return open_memory(given, make=True)
+def _open(args: Namespace, payload: Payload, here: Project | None) -> Memory:
+    args.session = args.session or _word(payload, "session_id") or new_session()
+    if args.project in (None, "auto"):
+        args.project = here.id if here else None
+    return open_memory(args, make=True)
 
 
 # Hooks
 
 
-def _session_start(given: Namespace) -> Answer:
+def _session_start(args: Namespace) -> Answer:
     """The context for a new session."""
     text, payload = "", _payload()
-    if has_record(given.dir):
-        here = _project(given, payload)
-        with _open(given, payload, here) as memory:
-            if given.llm is None:  # a language model may take longer than the user would wait
+    if has_record(args.dir):
+        folder_project = _project(args, payload)
+        with _open(args, payload, folder_project) as memory:
+            if args.llm is None:  # a language model may take longer than the user would wait
                 _process(memory, START_PATIENCE)
-            known = memory.get_memory_context(max_tokens=given.max_tokens).to_prompt()
-        name = here.name if here else given.project if given.project != "off" else None
-        about = f"Project: {name}{f': {here.description}' if here and here.description else ''}\n\n" if name else ""
-        text = f"{about}From the long-term memory (mnemic):\n{known}" if known else ""
+            context = memory.get_memory_context(max_tokens=args.max_tokens).to_prompt()
+        name = folder_project.name if folder_project else args.project if args.project != "off" else None
+        description = f": {folder_project.description}" if folder_project and folder_project.description else ""
+        about = f"Project: {name}{description}\n\n" if name else ""
+        text = f"{about}From the long-term memory (mnemic):\n{context}" if context else ""
     output = {"hookEventName": "SessionStart", "additionalContext": text}
     return Answer({"hookSpecificOutput": output}, [text] if text else [])
 
 
 def _process(memory: Memory, seconds: float) -> None:
     """Process waiting messages for some seconds; each step is stored, and what is left waits for the next hook."""
-    until, left = time.monotonic() + seconds, True
+    until, waiting = time.monotonic() + seconds, True
     try:
-        while left and time.monotonic() < until:
-            done = memory.process(limit=STEP)
-            left = bool(done.waiting and done.messages)
+        while waiting and time.monotonic() < until:
+            report = memory.process(limit=STEP)
+            waiting = bool(report.waiting and report.messages)
     except MnemicError as error:  # the hook has more to do
         warn(f"processing is left to the next hook: {error}")
 
 
-def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
+def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
     """Store the new messages of the transcript; of a session that ended store a summary too, and process what waits.
 
     stdout stays empty: agents interpret it as instructions.
@@ -225,21 +226,21 @@ def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
     path = _word(payload, "transcript_path")
     if path is None:
         raise InvalidInput('the JSON on stdin has no "transcript_path". Agents that compact pass one.')
-    with _open(given, payload, _project(given, payload)) as memory:
-        session = str(given.session)
-        known = {message.id for message in memory.messages(session=session, reach="user")}
-        said = list(transcripts.messages(Path(path).expanduser(), session))
-        newest = max((at for at, message in enumerate(said) if message.id in known), default=-1)
-        new = said[newest + 1 :]  # missing messages before it were stored and erased since
+    with _open(args, payload, _project(args, payload)) as memory:
+        session = str(args.session)
+        stored_ids = {message.id for message in memory.messages(session=session, reach="user")}
+        messages = list(transcripts.messages(Path(path).expanduser(), session))
+        newest = max((position for position, message in enumerate(messages) if message.id in stored_ids), default=-1)
+        new = messages[newest + 1 :]  # missing messages before it were stored and erased since
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
         counts = [_store(memory, batch) for batch in batches]
         summary = memory.sessions.summarise() if ended else None
         if ended:
-            _process(memory, began + END_SHARE * given.timeout - time.monotonic())
+            _process(memory, began + END_SHARE * args.timeout - time.monotonic())
     stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
     if refused:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")
-    document: dict[str, Any] = {"session": session, "stored": stored, "known": len(said) - len(new)}
+    document: dict[str, Any] = {"session": session, "stored": stored, "known": len(messages) - len(new)}
     if ended:
         document["summary"] = summary and summary.id
     return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
@@ -256,14 +257,14 @@ def _store(memory: Memory, messages: Sequence[Message]) -> tuple[int, int]:
     return sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
 
 
-def _post_commit(given: Namespace) -> Answer:
+def _post_commit(args: Namespace) -> Answer:
     """Remember the last commit. Its words are not the user's: they may come from a patch, a merge or a tool."""
     payload = _payload()
     folder = _folder(payload)
     commit = _last_commit(folder) if _commits(payload) else None
     if commit is None:
         return Answer({"commit": None})
-    with _open(given, payload, _project(given, payload)) as memory:
+    with _open(args, payload, _project(args, payload)) as memory:
         receipt = memory.remember(
             **commit, type="episodic", category="commit", tags=["commit"], source="tool_external",
             importance=IMPORTANCE,
@@ -273,10 +274,10 @@ def _post_commit(given: Namespace) -> Answer:
 
 def _commits(payload: Payload) -> bool:
     """Whether the agent's command was a commit; git runs this hook only for commits."""
-    given = payload.get("tool_input")
-    if not isinstance(given, dict):
+    tool_input = payload.get("tool_input")
+    if not isinstance(tool_input, dict):
         return True
-    command = str(cast("Payload", given).get("command", ""))
+    command = str(cast("Payload", tool_input).get("command", ""))
     return "git" in command and "commit" in command
 
 
@@ -311,16 +312,16 @@ def _git(folder: Path, *words: str) -> str:
         InvalidInput: there is no git, no repository, or no commit.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - constant given
+        process = subprocess.run(  # noqa: S603 - constant arguments
             ["git", "-C", str(folder), *words],  # noqa: S607 - git from PATH
             capture_output=True, timeout=GIT_PATIENCE, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InvalidInput(f"git cannot be run: {error}.") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise InvalidInput(f"git has no commit in {folder}: {said}")
-    return done.stdout.decode(errors="replace")
+    if process.returncode:
+        reason = process.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise InvalidInput(f"git has no commit in {folder}: {reason}")
+    return process.stdout.decode(errors="replace")
 
 
 _MOMENTS: Mapping[str, Callable[[Namespace], Answer]] = {

@@ -37,7 +37,7 @@ TEXT = option("text", "the text to store (default or -: read from stdin)", metav
     time_option("--sent-at", "when it was said (default: now)"),
     option("--id", "an id of your choice; the same id and text is stored once"),
 )
-def add(given: Namespace) -> Answer:
+def add(args: Namespace) -> Answer:
     """Store one message, verbatim. Without TEXT, or with -, it is read from stdin. When the command ends, the message
     is on disk and can be found. Exit code 1 if it is rejected.
 
@@ -46,9 +46,9 @@ def add(given: Namespace) -> Answer:
       mnemic add "How do you like it?" --role assistant --session s1
       git log -1 --format=%B | mnemic add --role tool --project atlas
     """
-    content = _text(given.text)
-    with open_memory(given, make=True) as memory:
-        return _stored(memory.add(content, role=given.role, name=given.name, sent_at=given.sent_at, id=given.id)[0])
+    content = _text(args.text)
+    with open_memory(args, make=True) as memory:
+        return _receipt_answer(memory.add(content, role=args.role, name=args.name, sent_at=args.sent_at, id=args.id)[0])
 
 
 def _text(text: str | None) -> str:
@@ -69,14 +69,14 @@ def _text(text: str | None) -> str:
         raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error
 
 
-def _stored(receipt: Receipt) -> Answer:
+def _receipt_answer(receipt: Receipt) -> Answer:
     note = "it has no vector yet and is found by keyword until then: see mnemic doctor"
     notes = [note] if "embed" in receipt.pending else []
     return Answer(receipt, [receipt_line(receipt)], notes, fine=receipt.outcome != "rejected")
 
 
 @command("store documents in pieces", option("files", "text or Markdown files in UTF-8", metavar="FILE", nargs="+"))
-def add_document(given: Namespace) -> Answer:
+def add_document(args: Namespace) -> Answer:
     """Store text and Markdown files in pieces that a search finds, each with its file, heading, page and position. A file
     that was changed may be added again: equal pieces are stored once, and those it no longer has are forgotten. What a
     document says is never taken for what the user said. Exit code 1 if a piece is rejected.
@@ -89,15 +89,15 @@ def add_document(given: Namespace) -> Answer:
 
     rows: list[dict[str, object]] = []
     refused: list[Receipt] = []
-    with open_memory(given, make=True) as memory, progress_bar("document") as step:
-        pieces = [documents.read(file, project=memory.scope.project) for file in given.files]  # all can be read
-        for number, (file, several) in enumerate(zip(given.files, pieces, strict=True), 1):
-            receipts, gone = _store_document(memory, several)
+    with open_memory(args, make=True) as memory, progress_bar("document") as step:
+        pieces_by_file = [documents.read(file, project=memory.scope.project) for file in args.files]  # all can be read
+        for number, (file, pieces) in enumerate(zip(args.files, pieces_by_file, strict=True), 1):
+            receipts, forgotten = _store_document(memory, pieces)
             outcomes = Counter(receipt.outcome for receipt in receipts)
             counts = {name: outcomes[name] for name in ("stored", "duplicate", "rejected")}
-            rows.append({"file": file, "document": several[0].metadata["document"], **counts, "forgotten": gone})
+            rows.append({"file": file, "document": pieces[0].metadata["document"], **counts, "forgotten": forgotten})
             refused += receipts.rejected
-            step(number, len(pieces))
+            step(number, len(pieces_by_file))
     lines = [
         f"{row['file']}: {row['stored']} pieces stored, {row['duplicate']} already stored, {row['forgotten']} forgotten"
         for row in rows
@@ -108,12 +108,12 @@ def add_document(given: Namespace) -> Answer:
 def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts, int]:
     """Store the pieces of a document and forget those that it no longer has; returns the number of these."""
     receipts = memory.add(pieces)
-    held = {str(m.id) for m in memory.messages(metadata={"document": pieces[0].metadata["document"]}, reach="user")}
-    if back := [receipt.id for receipt in receipts if receipt.outcome == "duplicate" and receipt.id not in held]:
-        memory.restore(*back)
-    if gone := sorted(held - {str(piece.id) for piece in pieces}):
-        memory.forget(ids=gone, reason="the document has it no longer")
-    return receipts, len(gone)
+    live = {str(m.id) for m in memory.messages(metadata={"document": pieces[0].metadata["document"]}, reach="user")}
+    if archived := [receipt.id for receipt in receipts if receipt.outcome == "duplicate" and receipt.id not in live]:
+        memory.restore(*archived)
+    if obsolete := sorted(live - {str(piece.id) for piece in pieces}):
+        memory.forget(ids=obsolete, reason="the document has it no longer")
+    return receipts, len(obsolete)
 
 
 # import
@@ -132,7 +132,7 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
     flag("--dry-run", "preview without changes"),
     name="import",
 )  # fmt: skip
-def import_file(given: Namespace) -> Answer:
+def import_file(args: Namespace) -> Answer:
     """Import the history of another product, with its dates: messages verbatim, memories as memories.
 
     formats (detected, unless --format names one):
@@ -174,17 +174,17 @@ def import_file(given: Namespace) -> Answer:
     from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
 
-    key = record_key(given.dir)
-    reading = imports.read(given.file, format=given.format, session=given.session, strict=given.strict, key=key)
-    whole, parts = imports.by_user(reading, user=given.user, field=given.user_from, only=given.only)
-    return _imported(given, whole, parts)
+    key = record_key(args.dir)
+    reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
+    whole, parts = imports.by_user(reading, user=args.user, field=args.user_from, only=args.only)
+    return _import_answer(args, whole, parts)
 
 
-def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading]) -> Answer:
+def _import_answer(args: Namespace, whole: Reading, parts: Mapping[str, Reading]) -> Answer:
     """Store the part of each user, or count what would become of it.
 
     Args:
-        given: the options.
+        args: the options.
         whole: what the file holds.
         parts: the same by user.
     """
@@ -192,26 +192,26 @@ def _imported(given: Namespace, whole: Reading, parts: Mapping[str, Reading]) ->
     from mnemic.transfer.importers.files import MEMORY_FORMATS
 
     if not (whole.export or whole.messages or whole.memories or whole.damaged):
-        warn(f"{given.file} contains no {'memories' if whole.format in MEMORY_FORMATS else 'messages'}.")
+        warn(f"{args.file} contains no {'memories' if whole.format in MEMORY_FORMATS else 'messages'}.")
         return Answer(None, fine=False)
     tallies = {user: imports.Tally() for user in parts}
     try:
-        _store(given, parts, tallies)
+        _store(args, parts, tallies)
     except (MnemicError, KeyboardInterrupt):
         stored = any(tally.stored or tally.duplicate for tally in tallies.values())
-        if stored and not given.dry_run:
+        if stored and not args.dry_run:
             warn(f"stopped early. {_summary(imports.sum_of(tallies.values()).report(whole, dry_run=False))}. {AGAIN}")
         raise
-    report = imports.sum_of(tallies.values()).report(whole, dry_run=given.dry_run)
-    lines = [_summary(report, given.user)]
-    if [*parts] != [given.user]:
-        lines += _shown([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
-    lines += [*_shown(report.damaged), *_rejections(report.rejected), *_remarks(report)]
+    report = imports.sum_of(tallies.values()).report(whole, dry_run=args.dry_run)
+    lines = [_summary(report, args.user)]
+    if [*parts] != [args.user]:
+        lines += _first_lines([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
+    lines += [*_first_lines(report.damaged), *_rejections(report.rejected), *_remarks(report)]
     document = {**plain(report), "users": {user: plain(tally) for user, tally in tallies.items()}}
     return Answer(document, lines, fine=not report.damaged and not report.rejected)
 
 
-def _store(given: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
+def _store(args: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
     from mnemic.runtime import factory, scopes
     from mnemic.runtime.redaction import redact_scope
     from mnemic.transfer import imports
@@ -220,15 +220,15 @@ def _store(given: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str,
         return
 
     def step(_: int, records: int) -> None:
-        bar(next(done), total or records)  # an export says itself how many it has
+        bar(next(counter), total or records)  # an export says itself how many it has
 
     total = sum(len(part.messages) + len(part.memories) for part in parts.values())
-    zone, done = factory.time_zone(given.timezone), itertools.count(1)
-    place = ":memory:" if given.dry_run and not has_record(given.dir) else None
-    with closing(open_runtime(given, place=place)) as runtime, progress_bar("record") as bar:
+    zone, counter = factory.time_zone(args.timezone), itertools.count(1)
+    location = ":memory:" if args.dry_run and not has_record(args.dir) else None
+    with closing(open_runtime(args, location=location)) as runtime, progress_bar("record") as bar:
         for user, part in parts.items():
-            scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
-            imports.store(runtime, scope, part, zone, tallies[user], dry_run=given.dry_run, progress=step)
+            scope = redact_scope(runtime.secrets, scopes.scope(user, args.project))
+            imports.store(runtime, scope, part, zone, tallies[user], dry_run=args.dry_run, progress=step)
 
 
 def _summary(report: ImportReport, user: str = "") -> str:
@@ -249,7 +249,7 @@ def _summary(report: ImportReport, user: str = "") -> str:
 def _remarks(report: ImportReport) -> list[str]:
     """What else a person should know of an import."""
     left_out = ", ".join(f"{what} ({count})" for what, count in report.left_out.items())
-    said = [
+    remarks = [
         *report.remarks,
         f"without a time, dated now: {report.undated}" if report.undated else "",
         f"not text, left out: {left_out}" if left_out else "",
@@ -259,17 +259,17 @@ def _remarks(report: ImportReport) -> list[str]:
         f"waiting to be processed: {waiting}. Run mnemic process" if (waiting := report.pending.get("process")) else "",
         "nothing was stored: this was a dry run" if report.dry_run and report.format != "mnemic" else "",
     ]
-    return [f"  {line}" for line in said if line]
+    return [f"  {line}" for line in remarks if line]
 
 
-def _shown(lines: Sequence[str]) -> list[str]:
+def _first_lines(lines: Sequence[str]) -> list[str]:
     """The first lines of a list, indented, and the number of the others."""
     more = [f"  ... and {len(lines) - SHOWN} more; --json lists all"] if len(lines) > SHOWN else []
     return [f"  {line}" for line in lines[:SHOWN]] + more
 
 
 def _rejections(receipts: Sequence[Receipt]) -> list[str]:
-    return _shown([f"rejected {receipt.id}: {receipt.reason}" for receipt in receipts])
+    return _first_lines([f"rejected {receipt.id}: {receipt.reason}" for receipt in receipts])
 
 
 # remember, process
@@ -289,7 +289,7 @@ def _rejections(receipts: Sequence[Receipt]) -> list[str]:
     option("--source", "its origin (default: direct_user)", choices=get_args(Source), default="direct_user"),
     option("--id", "an id of your choice"),
 )
-def remember(given: Namespace) -> Answer:
+def remember(args: Namespace) -> Answer:
     """Store one statement as a memory. Without TEXT, or with -, it is read from stdin. It supersedes an earlier
     statement with the same --key, which ends and is kept. Exit code 1 if it is rejected.
 
@@ -298,21 +298,21 @@ def remember(given: Namespace) -> Answer:
       mnemic remember "The API runs on port 9000." --project atlas --importance 0.9
       mnemic remember "Deploy with make release" --type procedural --source-id m17
     """
-    content = _text(given.text)
-    with open_memory(given, make=True) as memory:
+    content = _text(args.text)
+    with open_memory(args, make=True) as memory:
         receipt = memory.remember(
-            content, key=given.key, type=given.type, category=given.category, tags=given.tag,
-            importance=given.importance, source_ids=given.source_id, valid_at=given.valid_at,
-            delete_after=given.delete_after, source=given.source, id=given.id,
+            content, key=args.key, type=args.type, category=args.category, tags=args.tag,
+            importance=args.importance, source_ids=args.source_id, valid_at=args.valid_at,
+            delete_after=args.delete_after, source=args.source, id=args.id,
         )  # fmt: skip
-    return _stored(receipt)
+    return _receipt_answer(receipt)
 
 
 @command(
     "extract episodes and memories from messages",
     limit(None, "approximate number of messages, whole episodes at a time"),
 )
-def process(given: Namespace) -> Answer:
+def process(args: Namespace) -> Answer:
     """Extract episodes and new memories from unprocessed messages. Safe to interrupt and to repeat. Needs no language
     model; --llm names one for better results.
 
@@ -321,9 +321,9 @@ def process(given: Namespace) -> Answer:
       mnemic process --limit 200
       mnemic process --llm anthropic:claude-haiku-4-5
     """
-    with open_memory(given) as memory, progress_bar("message") as step:
+    with open_memory(args) as memory, progress_bar("message") as step:
         memory.admin.flush(process=False)  # embed records that are still pending
-        report = memory.process(limit=given.limit, progress=step)
+        report = memory.process(limit=args.limit, progress=step)
         warn_of_fallbacks(memory)
     return Answer(report, _process_lines(report))
 

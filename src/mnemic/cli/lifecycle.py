@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     option("statement", "what is true", metavar="STATEMENT"),
     flag("--dry-run", "preview what would be replaced"),
 )
-def correct(given: Namespace) -> Answer:
+def correct(args: Namespace) -> Answer:
     """Replace what is wrong by a statement. What was said stays as evidence, behind the correction, without the wrong sentence
     or, if it says nothing else, marked as replaced; records that are near the description and stay are printed. To take a
     correction back, mnemic forget --id the new record, then mnemic restore the replaced one. Exit code 1 if nothing was
@@ -37,8 +37,8 @@ def correct(given: Namespace) -> Answer:
       mnemic correct --dry-run "my dentist" "My dentist is Dr. Bianchi."    preview
       mnemic correct mem_0f8f "The flight leaves at 9:15."
     """
-    with open_memory(given) as memory:
-        first, *near = memory.correct(given.wrong, given.statement, dry_run=given.dry_run)
+    with open_memory(args) as memory:
+        first, *near = memory.correct(args.wrong, args.statement, dry_run=args.dry_run)
         warn_of_fallbacks(memory)
     line = receipt_line(first) if first.id else one_line(first.reason)
     return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.changed)
@@ -54,7 +54,7 @@ def correct(given: Namespace) -> Answer:
     flag("--everything", "all records of the user; needs --hard and --yes"),
     flag("--yes", "confirm --everything"),
 )
-def forget(given: Namespace) -> Answer:
+def forget(args: Namespace) -> Answer:
     """Remove records from search and listings: those that clearly match a description, by words or meaning, or those
     named by --id. Records that only resemble the description, or say something else as well, are printed and kept.
     mnemic restore undoes it. --hard with a description erases at most 5 records. Exit code 1 if nothing was
@@ -67,44 +67,44 @@ def forget(given: Namespace) -> Answer:
       mnemic forget --hard --id m17                  erase it and everything derived from it, for good
       mnemic forget --hard --everything --yes        erase all records of the user
     """
-    if given.dry_run and (given.everything or given.id is not None):
+    if args.dry_run and (args.everything or args.id is not None):
         raise InvalidInput("--dry-run shows what a description takes; --id and --everything take what they name.")
-    if (given.hard or given.everything) and not given.dry_run:
-        return _erase(given)
-    if (given.description is None) == (given.id is None):
+    if (args.hard or args.everything) and not args.dry_run:
+        return _erase(args)
+    if (args.description is None) == (args.id is None):
         raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
-    with open_memory(given) as memory:
-        if given.dry_run:
-            receipts = memory.forget(given.description, hard=given.hard, dry_run=True)
+    with open_memory(args) as memory:
+        if args.dry_run:
+            receipts = memory.forget(args.description, hard=args.hard, dry_run=True)
         else:
-            receipts = memory.forget(given.description, ids=given.id, reason=given.reason)
-        gone = [receipt.id for receipt in receipts if receipt.changed]
-        texts = _texts(memory, gone)
+            receipts = memory.forget(args.description, ids=args.id, reason=args.reason)
+        forgotten = [receipt.id for receipt in receipts if receipt.changed]
+        texts = _texts(memory, forgotten)
         warn_of_fallbacks(memory)
-    word = "would go" if given.dry_run else "forgotten"
-    kept = [_kept_line(receipt) for receipt in receipts if not receipt.changed]
-    lines = [f"{word:<9}  [{one_line(id_)}]  {texts[id_]}" for id_ in gone] + kept
-    note = _forget_note(len(gone), len(kept), dry_run=given.dry_run)
-    return Answer({"receipts": [*receipts]}, lines, [note], fine=bool(gone))
+    word = "would go" if args.dry_run else "forgotten"
+    kept_lines = [_kept_line(receipt) for receipt in receipts if not receipt.changed]
+    lines = [f"{word:<9}  [{one_line(id_)}]  {texts[id_]}" for id_ in forgotten] + kept_lines
+    note = _forget_note(len(forgotten), len(kept_lines), dry_run=args.dry_run)
+    return Answer({"receipts": [*receipts]}, lines, [note], fine=bool(forgotten))
 
 
-def _forget_note(gone: int, kept: int, *, dry_run: bool) -> str:
-    if not gone and not kept:
+def _forget_note(forgotten: int, kept: int, *, dry_run: bool) -> str:
+    if not forgotten and not kept:
         return "nothing matches; nothing went."
     if dry_run:
-        return f"{gone} would go, {kept} would stay; nothing was changed."
-    return f"{gone} forgotten, {kept} left{'; mnemic restore ID brings one back' if gone else ''}."
+        return f"{forgotten} would go, {kept} would stay; nothing was changed."
+    return f"{forgotten} forgotten, {kept} left{'; mnemic restore ID brings one back' if forgotten else ''}."
 
 
-def _erase(given: Namespace) -> Answer:
+def _erase(args: Namespace) -> Answer:
     """Erase the records of a description or ids, or everything."""
-    if sum((given.description is not None, given.id is not None, given.everything)) != 1:
+    if sum((args.description is not None, args.id is not None, args.everything)) != 1:
         raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
-    if given.everything and not (given.hard and given.yes):
+    if args.everything and not (args.hard and args.yes):
         raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
-    with open_memory(given) as memory:
+    with open_memory(args) as memory:
         erasure = (
-            memory.admin.erase_user() if given.everything else memory.forget(given.description, ids=given.id, hard=True)
+            memory.admin.erase_user() if args.everything else memory.forget(args.description, ids=args.id, hard=True)
         )
         warn_of_fallbacks(memory)
     if not erasure.clean:
@@ -127,14 +127,14 @@ def _kept_line(receipt: Receipt) -> str:
 
 
 @command("restore forgotten records", option("ids", "the records", metavar="ID", nargs="+"))
-def restore(given: Namespace) -> Answer:
+def restore(args: Namespace) -> Answer:
     """Restore forgotten records. Exit code 1 if one of them cannot be restored.
 
     example:
       mnemic restore mem_0f8f m17
     """
-    with open_memory(given) as memory:
-        receipts = memory.restore(*given.ids)
+    with open_memory(args) as memory:
+        receipts = memory.restore(*args.ids)
         texts = _texts(memory, [receipt.id for receipt in receipts if receipt.changed])
     lines = [
         f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if receipt.changed else receipt_line(receipt)
@@ -164,7 +164,7 @@ def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
     option("--similarity-threshold", "minimum cosine of equivalent memories (default: 0.85)", type=float, metavar="N"),
     option("--min-age-hours", "minimum age of a memory (default: 1)", type=float, metavar="N"),
 )
-def consolidate(given: Namespace) -> Answer:
+def consolidate(args: Namespace) -> Answer:
     """Run one consolidation: important memories become long-term, equivalent ones are merged. Memories that differ in a
     number, a date, a name or a negation are never merged. mnemic undo reverts it. --advice only reports whether
     there is enough to do, with exit code 1 if there is not.
@@ -175,15 +175,15 @@ def consolidate(given: Namespace) -> Answer:
       mnemic consolidate --id mem_0f8f --id mem_1a2b    merge these, if they say the same
       mnemic consolidate --importance-threshold 0.5 --similarity-threshold 0.9 --min-age-hours 24
     """
-    with open_memory(given) as memory:
-        if given.advice:
+    with open_memory(args) as memory:
+        if args.advice:
             advice = memory.should_consolidate()
             counts = f"{advice.short_term_count} short-term, {advice.long_term_count} long-term"
             line = f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})"
             return Answer(advice, [line], fine=advice.should_consolidate)
         report = memory.consolidate(
-            ids=given.id, importance_threshold=given.importance_threshold, similarity_threshold=given.similarity_threshold,
-            min_age_hours=given.min_age_hours, dry_run=given.dry_run,
+            ids=args.id, importance_threshold=args.importance_threshold, similarity_threshold=args.similarity_threshold,
+            min_age_hours=args.min_age_hours, dry_run=args.dry_run,
         )  # fmt: skip
         warn_of_fallbacks(memory)
         texts = _texts(memory, [cluster.promoted_id for cluster in report.cluster_summaries])
@@ -214,14 +214,14 @@ def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) 
 
 
 @command("undo a consolidation", option("id", "id of the consolidation", metavar="ID"))
-def undo(given: Namespace) -> Answer:
+def undo(args: Namespace) -> Answer:
     """Undo the promotions, archivings and links of a consolidation. Its id is in the report.
 
     example:
       mnemic undo con_0f8fad5b
     """
-    with open_memory(given) as memory:
-        receipt = memory.undo(given.id)
+    with open_memory(args) as memory:
+        receipt = memory.undo(args.id)
     line = f"taken back  [{one_line(receipt.id)}]" if receipt.outcome == "stored" else receipt_line(receipt)
     return Answer(receipt, [line], fine=receipt.outcome != "rejected")
 
@@ -235,7 +235,7 @@ def undo(given: Namespace) -> Answer:
     limit(20, "maximum number of newest ones"),
     flag("--all", "messages and episodes too"),
 )
-def log(given: Namespace) -> Answer:
+def log(args: Namespace) -> Answer:
     """The history of all memories of one user, newest first: remembered, superseded, linked, forgotten, restored,
     promoted. With an id: the history of that record, of any kind.
 
@@ -245,13 +245,13 @@ def log(given: Namespace) -> Answer:
       mnemic log --all                               messages and episodes too
       mnemic log mem_0f8f
     """
-    if given.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {given.limit}.")
-    kinds: Sequence[Kind] = get_args(Kind) if given.all else ("memory",)
-    with open_memory(given) as memory:
-        found = memory.history(given.id)[::-1] if given.id else memory.admin.log(kinds=kinds, limit=given.limit)
-    events = found[: given.limit]
-    lines = [event_line(event, named=not given.id) for event in events]
+    if args.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {args.limit}.")
+    kinds: Sequence[Kind] = get_args(Kind) if args.all else ("memory",)
+    with open_memory(args) as memory:
+        history = memory.history(args.id)[::-1] if args.id else memory.admin.log(kinds=kinds, limit=args.limit)
+    events = history[: args.limit]
+    lines = [event_line(event, named=not args.id) for event in events]
     return Answer({"events": events}, lines, [] if events else ["nothing found."], fine=bool(events))
 
 
@@ -261,7 +261,7 @@ def log(given: Namespace) -> Answer:
     option("value", "its new value: JSON or text", metavar="VALUE", nargs="?"),
     flag("--remove", "remove it"),
 )
-def prefer(given: Namespace) -> Answer:
+def prefer(args: Namespace) -> Answer:
     """Read or set preferences, of --project or else of the user. Earlier values stay in the record. VALUE is parsed as
     JSON if possible, else it is a text. Exit code 1 if there is no such preference.
 
@@ -271,23 +271,23 @@ def prefer(given: Namespace) -> Answer:
       mnemic prefer indent 4 --project atlas
       mnemic prefer theme --remove
     """
-    key, value = given.key, given.value
-    if given.remove and (key is None or value is not None):
+    key, value = args.key, args.value
+    if args.remove and (key is None or value is not None):
         raise InvalidInput("--remove takes a KEY and no VALUE.")
-    with open_memory(given) as memory:
-        held = memory.preferences
+    with open_memory(args) as memory:
+        preferences = memory.preferences
         if value is not None:
-            held[key] = _value(value)
-        there = key in held if key is not None else len(held) > 0
-        if given.remove and there:
-            del held[str(key)]
-        found = dict(held)
-    if key is not None and not given.remove:
-        found = {name: value for name, value in found.items() if name == key.strip()}
-    document, rows = {"preferences": found}, [(name, plain_value(value)) for name, value in found.items()]
-    if not there:
+            preferences[key] = _value(value)
+        exists = key in preferences if key is not None else len(preferences) > 0
+        if args.remove and exists:
+            del preferences[str(key)]
+        values = dict(preferences)
+    if key is not None and not args.remove:
+        values = {name: value for name, value in values.items() if name == key.strip()}
+    document, rows = {"preferences": values}, [(name, plain_value(value)) for name, value in values.items()]
+    if not exists:
         return Answer(document, notes=["nothing found."], fine=False)
-    only_value = key is not None and value is None and not given.remove
+    only_value = key is not None and value is None and not args.remove
     return Answer(document, [text for _, text in rows] if only_value else table(rows))
 
 
@@ -300,21 +300,21 @@ def _value(text: str) -> Any:
 
 
 @command("store a summary of a conversation")
-def end_session(given: Namespace) -> Answer:
+def end_session(args: Namespace) -> Answer:
     """Process the conversation of --session and keep a summary of it for a week: topics, tools, number of messages.
     mnemic context includes it for a new session. Exit code 1 if there are no messages.
 
     example:
       mnemic end-session --session s1
     """
-    if given.session is None:
+    if args.session is None:
         raise InvalidInput("Which conversation? Name it with --session.")
-    with open_memory(given) as memory:
+    with open_memory(args) as memory:
         receipt = memory.sessions.end()
         text = memory.get(receipt.id).content if receipt is not None else ""
     document = {"receipt": receipt, "summary": text or None}
     if receipt is None:
-        return Answer(document, notes=[f"there are no messages in {given.session!r}."], fine=False)
+        return Answer(document, notes=[f"there are no messages in {args.session!r}."], fine=False)
     line = f"{receipt.outcome}  [{one_line(receipt.id)}]  {one_line(text)}"
     return Answer(document, [line], fine=receipt.outcome != "rejected")
 
@@ -328,7 +328,7 @@ def end_session(given: Namespace) -> Answer:
     ),
     option("--session-summary-days", "lifetime of new summaries (default: 7)", type=float, metavar="N"),
 )  # fmt: skip
-def retire(given: Namespace) -> Answer:
+def retire(args: Namespace) -> Answer:
     """Archive memories whose lifetime is over and, if limits are given, old messages and surplus memories. Sources of
     live memories are kept. mnemic restore undoes it.
 
@@ -339,10 +339,10 @@ def retire(given: Namespace) -> Answer:
     """
     from mnemic.runtime.settings import RetentionPolicy
 
-    kept = given.config.values.get("retention") or RetentionPolicy()
-    limits = {name: getattr(given, name) for name in ("message_days", "memory_limit", "session_summary_days")}
-    policy = replace(kept, **{name: value for name, value in limits.items() if value is not None})
-    with open_memory(given, retention=policy) as memory:
+    configured = args.config.values.get("retention") or RetentionPolicy()
+    limits = {name: getattr(args, name) for name in ("message_days", "memory_limit", "session_summary_days")}
+    policy = replace(configured, **{name: value for name, value in limits.items() if value is not None})
+    with open_memory(args, retention=policy) as memory:
         count = memory.admin.retire()
     line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."
     return Answer({"archived": count}, [line])

@@ -124,11 +124,8 @@ def enumerated(value: object) -> str:
 
 def counted(counts: Mapping[str, int]) -> str:
     """Counts as text: ``3 memories, 1 link``."""
-    return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for name, count in counts.items())
-
-
-def _plural(name: str) -> str:
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    plurals = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in counts}
+    return ", ".join(f"{count} {name if count == 1 else plurals[name]}" for name, count in counts.items())
 
 
 def size(count: float) -> str:
@@ -148,11 +145,12 @@ def hit_lines(rank: int, hit: Hit) -> list[str]:
     return [head, indented(hit.text), *([] if hit.current else [ended])]
 
 
-def procedure_lines(rank: int, of: Procedure) -> list[str]:
+def procedure_lines(rank: int, procedure: Procedure) -> list[str]:
     """One procedure: its steps and how they went, then the requests that it was done for."""
-    head = f"{rank:>2}. {', then '.join(map(one_line, of.steps))}  {of.score:.2f}"
-    went = f"    worked {of.successes} of {of.successes + of.failures} times, last on {moment(of.last_used)}"
-    return [head, went, *(indented(short(hit.text)) for hit in of.requests)]
+    head = f"{rank:>2}. {', then '.join(map(one_line, procedure.steps))}  {procedure.score:.2f}"
+    runs, last = procedure.successes + procedure.failures, moment(procedure.last_used)
+    results = f"    worked {procedure.successes} of {runs} times, last on {last}"
+    return [head, results, *(indented(short(hit.text)) for hit in procedure.requests)]
 
 
 def explained(hit: Hit) -> list[str]:

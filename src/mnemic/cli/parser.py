@@ -142,9 +142,9 @@ def make_parser() -> ArgumentParser:
     for name, declared in COMMANDS.items():
         about = cleandoc(declared.run.__doc__ or declared.summary)
         subparser = subparsers.add_parser(name, help=declared.summary, description=about, parents=[shared], **style)
-        for one in declared.options:
-            group = subparser.add_mutually_exclusive_group() if isinstance(one, list) else subparser
-            for flag_, settings in one if isinstance(one, list) else [one]:
+        for entry in declared.options:
+            group = subparser.add_mutually_exclusive_group() if isinstance(entry, list) else subparser
+            for flag_, settings in entry if isinstance(entry, list) else [entry]:
                 group.add_argument(flag_, **settings)
     return parser
 

@@ -75,7 +75,7 @@ SEARCH_OPTIONS = (
     *SEARCH_OPTIONS,
     EXPIRED,
 )  # fmt: skip
-def search(given: Namespace) -> Answer:
+def search(args: Namespace) -> Answer:
     """Find messages and memories, best first. Exit code 1 if nothing is found.
 
     examples:
@@ -88,17 +88,17 @@ def search(given: Namespace) -> Answer:
       mnemic search "the lease" --explain                                      what each signal adds
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
-    with open_memory(given) as memory:
+    with open_memory(args) as memory:
         result = memory.search(
-            given.query, k=given.k, min_evidence=given.min_evidence, include_expired=given.include_expired,
-            **_search_options(given),
+            args.query, k=args.k, min_evidence=args.min_evidence, include_expired=args.include_expired,
+            **_search_options(args),
         )  # fmt: skip
     lines: list[str] = []
     for rank, hit in enumerate(result, start=1):
-        lines += [*hit_lines(rank, hit), *(explained(hit) if given.explain else ())]
-    found = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
-    document = {"query": given.query, "recipe": given.recipe, **plain(result)}
-    return Answer(document, lines, [f"{found}."], fine=bool(result))
+        lines += [*hit_lines(rank, hit), *(explained(hit) if args.explain else ())]
+    note = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
+    document = {"query": args.query, "recipe": args.recipe, **plain(result)}
+    return Answer(document, lines, [f"{note}."], fine=bool(result))
 
 
 @command(
@@ -107,21 +107,21 @@ def search(given: Namespace) -> Answer:
     option("--max-tokens", "the budget (default: 2000)", type=int, default=2000, metavar="N"),
     *SEARCH_OPTIONS,
 )
-def context(given: Namespace) -> Answer:
+def context(args: Namespace) -> Answer:
     """Print memories as text for a prompt, within a token budget. Without a query: the context for a new session.
 
     examples:
       mnemic context "plan her birthday" --max-tokens 500
       mnemic context > memory.txt
     """
-    with open_memory(given) as memory:
-        found = memory.get_memory_context(given.query, max_tokens=given.max_tokens, **_search_options(given))
-    document = {"query": given.query, **plain(found)}
-    if not found:
+    with open_memory(args) as memory:
+        result = memory.get_memory_context(args.query, max_tokens=args.max_tokens, **_search_options(args))
+    document = {"query": args.query, **plain(result)}
+    if not result:
         return Answer(document, notes=["nothing found."], fine=False)
-    rest = ", more was found than fits" if found.truncated else ""
-    note = f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}."
-    return Answer(document, [found.text], [note])
+    rest = ", more was found than fits" if result.truncated else ""
+    note = f"{result.token_count} tokens from {len(result.hits)} records{rest}; evidence: {result.evidence}."
+    return Answer(document, [result.text], [note])
 
 
 @command(
@@ -132,7 +132,7 @@ def context(given: Namespace) -> Answer:
     *VALID_TIMES,
     REACH,
 )
-def procedures(given: Namespace) -> Answer:
+def procedures(args: Namespace) -> Answer:
     """Print which tools agents used for requests like this one, in order, and how often that worked. Exit code 1 if
     nothing is known.
 
@@ -141,14 +141,14 @@ def procedures(given: Namespace) -> Answer:
       mnemic procedures "deploy the api" --since 2026-01-01 --json
     """
     names = ("k", "since", "until", "at", "known_at", "reach", "session")
-    with open_memory(given) as memory:
-        found = memory.procedures(given.request, **{name: getattr(given, name) for name in names})
-    lines = [line for rank, one in enumerate(found, start=1) for line in procedure_lines(rank, one)]
-    notes = [] if found else ["nothing found."]
-    return Answer({"request": given.request, "procedures": [*map(plain, found)]}, lines, notes, fine=bool(found))
+    with open_memory(args) as memory:
+        result = memory.procedures(args.request, **{name: getattr(args, name) for name in names})
+    lines = [line for rank, procedure in enumerate(result, start=1) for line in procedure_lines(rank, procedure)]
+    document = {"request": args.request, "procedures": [*map(plain, result)]}
+    return Answer(document, lines, [] if result else ["nothing found."], fine=bool(result))
 
 
-def _search_options(given: Namespace) -> dict[str, Any]:
+def _search_options(args: Namespace) -> dict[str, Any]:
     names = (
         "recipe",
         "kinds",
@@ -161,12 +161,12 @@ def _search_options(given: Namespace) -> dict[str, Any]:
         "reach",
         "session",
     )
-    return {"mood": given.mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
+    return {"mood": args.mood, **_memory_filters(args), **{name: getattr(args, name) for name in names}}
 
 
-def _memory_filters(given: Namespace) -> dict[str, Any]:
+def _memory_filters(args: Namespace) -> dict[str, Any]:
     return {
-        "types": given.type, "tags": given.tag, "category": given.category, "min_importance": given.min_importance,
+        "types": args.type, "tags": args.tag, "category": args.category, "min_importance": args.min_importance,
     }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def _memory_filters(given: Namespace) -> dict[str, Any]:
     REACH,
     name="list",
 )
-def list_records(given: Namespace) -> Answer:
+def list_records(args: Namespace) -> Answer:
     """List memories, or with --kind messages or episodes, in order, with their ids. Exit code 1 if there are none.
 
     examples:
@@ -198,56 +198,56 @@ def list_records(given: Namespace) -> Answer:
       mnemic list --include-expired                  also memories that are no longer valid or were superseded
       mnemic list --status archived                  forgotten and merged memories
     """
-    with open_memory(given) as memory:
-        if given.kind != "memory":
-            return _listed(memory, f"{given.kind}s", _messages_or_episodes(memory, given))
-        found = memory.list(
-            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, status=given.status,
-            since=given.since, until=given.until, at=given.at, known_at=given.known_at,
-            include_expired=given.include_expired, **_memory_filters(given),
+    with open_memory(args) as memory:
+        if args.kind != "memory":
+            return _list_answer(memory, f"{args.kind}s", _messages_or_episodes(memory, args))
+        memories = memory.list(
+            order=args.order, limit=args.limit, offset=args.offset, reach=args.reach, status=args.status,
+            since=args.since, until=args.until, at=args.at, known_at=args.known_at,
+            include_expired=args.include_expired, **_memory_filters(args),
         )  # fmt: skip
-        return _listed(memory, "memories", found)
+        return _list_answer(memory, "memories", memories)
 
 
-def _messages_or_episodes(memory: Memory, given: Namespace) -> Sequence[Message | Episode]:
+def _messages_or_episodes(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
     """Messages or episodes in chronological order.
 
     Raises:
         InvalidInput: an option applies to memories only.
     """
     names = ("type", "tag", "category", "min_importance", "status", "at", "known_at", "include_expired")
-    wrong = [name for name in names if getattr(given, name)]
-    if wrong or given.order == "importance":
+    wrong = [name for name in names if getattr(args, name)]
+    if wrong or args.order == "importance":
         name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
-        raise InvalidInput(f"{name} is for memories; leave --kind {given.kind} out, or leave it out.")
-    if min(given.offset, given.limit) < 0:
+        raise InvalidInput(f"{name} is for memories; leave --kind {args.kind} out, or leave it out.")
+    if min(args.offset, args.limit) < 0:
         raise InvalidInput("--limit and --offset are whole numbers from 0.")
-    read = memory.messages if given.kind == "message" else memory.episodes
-    first, end, newest = given.offset, given.offset + given.limit, given.order == "newest"
-    found = read(  # a limit keeps the latest
-        session=given.session, since=given.since, until=given.until, reach=given.reach, limit=end if newest else None
+    read = memory.messages if args.kind == "message" else memory.episodes
+    first, end, newest = args.offset, args.offset + args.limit, args.order == "newest"
+    records = read(  # a limit keeps the latest
+        session=args.session, since=args.since, until=args.until, reach=args.reach, limit=end if newest else None
     )
-    return (found[::-1] if newest else found)[first:end]
+    return (records[::-1] if newest else records)[first:end]
 
 
 @command("list episodes, in order", limit(20, "maximum number of latest ones"), *time_range("started"), REACH)
-def episodes(given: Namespace) -> Answer:
+def episodes(args: Namespace) -> Answer:
     """List the episodes of messages, by start. Exit code 1 if there are none.
 
     examples:
       mnemic episodes
       mnemic episodes --since 2026-03-01 --limit 5
     """
-    with open_memory(given) as memory:
-        found = memory.episodes(
-            session=given.session, since=given.since, until=given.until, reach=given.reach, limit=given.limit
+    with open_memory(args) as memory:
+        result = memory.episodes(
+            session=args.session, since=args.since, until=args.until, reach=args.reach, limit=args.limit
         )
-        return _listed(memory, "episodes", found)
+        return _list_answer(memory, "episodes", result)
 
 
-def _listed(memory: Memory, name: str, found: Sequence[Record]) -> Answer:
-    lines = [line for record in found for line in (heading(record), indented(record.content))]
-    return Answer({name: found}, lines, [] if found else [_empty_reason(memory, name)], fine=bool(found))
+def _list_answer(memory: Memory, name: str, records: Sequence[Record]) -> Answer:
+    lines = [line for record in records for line in (heading(record), indented(record.content))]
+    return Answer({name: records}, lines, [] if records else [_empty_reason(memory, name)], fine=bool(records))
 
 
 def _empty_reason(memory: Memory, name: str) -> str:
@@ -257,15 +257,15 @@ def _empty_reason(memory: Memory, name: str) -> str:
     if not waiting or {"episodes": stats.episodes, "memories": sum(stats.memories.values())}.get(name, 1):
         return "nothing found."
     wait = "waits" if waiting == 1 else "wait"
-    said = "mnemic list --kind message"
-    return f"no {name} yet. {counted({'message': waiting})} {wait}: mnemic process. What was said: {said}."
+    hint = "mnemic list --kind message"
+    return f"no {name} yet. {counted({'message': waiting})} {wait}: mnemic process. What was said: {hint}."
 
 
 # show
 
 
 @command("show one record with its sources and links", option("id", "the record", metavar="ID"))
-def show(given: Namespace) -> Answer:
+def show(args: Namespace) -> Answer:
     """Show one record, forgotten or not: a message, an episode or a memory, with its sources, the records derived from
     it, its links and its history.
 
@@ -273,21 +273,21 @@ def show(given: Namespace) -> Answer:
       mnemic show m17
       mnemic show mem_0f8fad5bd9cb469fa16570867728950e --json
     """
-    with open_memory(given) as memory:
-        record = memory.get(given.id)
-        sources, made = [memory.get(source) for source in _sources(record)], _derived_from(memory, given.id)
+    with open_memory(args) as memory:
+        record = memory.get(args.id)
+        sources, derived = [memory.get(source) for source in _sources(record)], _derived_from(memory, args.id)
         links, linked = _links(memory, record)
-        history = memory.history(given.id)
+        history = memory.history(args.id)
     kind = _kind(record)
     document = {
         "kind": kind, kind: record, "made_from": [_brief(source) for source in sources],
-        "made_into": [_brief(one) for one in made], "links": links, "history": history,
+        "made_into": [_brief(other) for other in derived], "links": links, "history": history,
     }  # fmt: skip
     lines = [
         *(heading(record), indented(record.content), "", *table(_facts(record))),
         *_section("made from", [_short(source) for source in sources]),
-        *_section("made from it", [_short(one) for one in made]),
-        *_section("links", [_link_line(link, given.id, _short(linked[_other_end(link, given.id)])) for link in links]),
+        *_section("made from it", [_short(other) for other in derived]),
+        *_section("links", [_link_line(link, args.id, _short(linked[_other_end(link, args.id)])) for link in links]),
         *_section("history", [event_line(event, named=False) for event in history]),
     ]
     return Answer(document, lines)
@@ -367,7 +367,7 @@ def _other_end(link: Link, id: str) -> str:
     option("--depth", "how many links to follow, 0 to 10 (default: 2)", type=int, default=2, metavar="N"),
     option("--type", "links of this type; repeatable", action="append", choices=get_args(LinkType)),
 )
-def graph(given: Namespace) -> Answer:
+def graph(args: Namespace) -> Answer:
     """Show the memories within --depth links of one as a tree. An arrow to the right is a link from the memory above,
     an arrow to the left a link to it.
 
@@ -376,10 +376,10 @@ def graph(given: Namespace) -> Answer:
       mnemic graph mem_0f8f --depth 1 --type contradicts --type supersedes
       mnemic graph mem_0f8f --json
     """
-    with open_memory(given) as memory:
-        found = memory.links.graph(given.id, depth=given.depth, types=given.type)
-    counts = counted({"memory": len(found.memories), "link": len(found.links)})
-    return Answer(found, _tree(found, given.id), [f"{counts}."])
+    with open_memory(args) as memory:
+        result = memory.links.graph(args.id, depth=args.depth, types=args.type)
+    counts = counted({"memory": len(result.memories), "link": len(result.links)})
+    return Answer(result, _tree(result, args.id), [f"{counts}."])
 
 
 def _tree(graph: Graph, root: str) -> list[str]:
@@ -414,13 +414,13 @@ def _tree(graph: Graph, root: str) -> list[str]:
 
 def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, tuple[str, str, str]]:
     """For each memory but the root, the link to its parent in the tree."""
-    found: dict[str, tuple[str, str, str]] = {}
+    parents: dict[str, tuple[str, str, str]] = {}
     for record in graph.memories:
         for link in touching[record.id]:
             if graph.depths[_other_end(link, record.id)] == graph.depths[record.id] - 1:
-                found[record.id] = (link.source, link.target, link.type)
+                parents[record.id] = (link.source, link.target, link.type)
                 break
-    return found
+    return parents
 
 
 LINK_ENDS = (
@@ -436,29 +436,29 @@ LINK_ENDS = (
     option("--strength", "0 to 1 (default: 1)", type=float, default=1.0, metavar="N"),
     option("--reason", "the reason", default="", metavar="TEXT"),
 )
-def link(given: Namespace) -> Answer:
+def link(args: Namespace) -> Answer:
     """Link one memory to another; an existing link gets the new strength and reason. supersedes also expires TARGET.
 
     examples:
       mnemic link mem_0f8f mem_77aa extends
       mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
     """
-    with open_memory(given) as memory:
-        receipt = memory.links.add(given.source, given.target, given.type, strength=given.strength, reason=given.reason)
+    with open_memory(args) as memory:
+        receipt = memory.links.add(args.source, args.target, args.type, strength=args.strength, reason=args.reason)
     word = "linked" if receipt.outcome == "stored" else receipt.reason
-    return Answer(receipt, [f"{word}  [{one_line(given.source)}] {given.type} -> [{one_line(given.target)}]"])
+    return Answer(receipt, [f"{word}  [{one_line(args.source)}] {args.type} -> [{one_line(args.target)}]"])
 
 
 @command("remove links", *LINK_ENDS, option("--type", "links of this type (default: all)", choices=get_args(LinkType)))
-def unlink(given: Namespace) -> Answer:
+def unlink(args: Namespace) -> Answer:
     """Remove the links from one memory to another, of one type or of all. Exit code 1 if there were none.
 
     examples:
       mnemic unlink mem_0f8f mem_77aa
       mnemic unlink mem_0f8f mem_77aa --type contradicts
     """
-    with open_memory(given) as memory:
-        receipt = memory.links.remove(given.source, given.target, given.type)
+    with open_memory(args) as memory:
+        receipt = memory.links.remove(args.source, args.target, args.type)
     if receipt.outcome != "stored":
         return Answer(receipt, notes=[f"{receipt.reason}."], fine=False)
-    return Answer(receipt, [f"unlinked  [{one_line(given.source)}] from [{one_line(given.target)}]"])
+    return Answer(receipt, [f"unlinked  [{one_line(args.source)}] from [{one_line(args.target)}]"])

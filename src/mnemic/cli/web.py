@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     flag("--read-only", "without the pages that change something"),
     flag("--no-browser", "print the link, and do not open a browser"),
 )
-def ui(given: Namespace) -> Answer:
+def ui(args: Namespace) -> Answer:
     """Serve the explorer of one user on this machine until Ctrl-C: what is known, when it held, and why it is recalled.
 
     The link works once; the browser that opened it stays allowed in. Other machines and other sites are refused.
@@ -44,12 +44,12 @@ def ui(given: Namespace) -> Answer:
     except ImportError as error:
         raise MissingExtra("The explorer", "web") from error
     token = secrets.token_urlsafe(24)
-    with open_memory(given) as memory, _listening(given.port) as listener:
-        application = app(memory, read_only=given.read_only, access=Access(token=token))
+    with open_memory(args) as memory, _listening(args.port) as listener:
+        application = app(memory, read_only=args.read_only, access=Access(token=token))
         link = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
         warn(f"the explorer is at {link} until Ctrl-C")
         server = uvicorn.Server(uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off"))
-        with nullcontext() if given.no_browser else _opened(link):
+        with nullcontext() if args.no_browser else _opened(link):
             server.run(sockets=[listener])
     return Answer({"link": link})
 
@@ -85,7 +85,7 @@ def _listening(port: int) -> socket.socket:
     "write the memory as one HTML file",
     option("-o", "the file (default: memory.html)", dest="file", default="memory.html", metavar="FILE"),
 )
-def report(given: Namespace) -> Answer:
+def report(args: Namespace) -> Answer:
     """Write the views of the explorer as one file that opens without a server and without a network.
 
     It holds what was said in plain text: keep it as private as the memory itself.
@@ -97,11 +97,11 @@ def report(given: Namespace) -> Answer:
         from mnemic.web.report import report as rendered
     except ImportError as error:
         raise MissingExtra("The explorer", "web") from error
-    with open_memory(given) as memory:
+    with open_memory(args) as memory:
         page = rendered(memory)
     try:
-        with atomic_write(given.file) as file:
+        with atomic_write(args.file) as file:
             file.write(page)
     except StoreUnavailable as error:
-        raise InvalidInput(f"{given.file} cannot be written: {error}") from error
-    return Answer({"file": given.file, "bytes": len(page.encode())}, [given.file])
+        raise InvalidInput(f"{args.file} cannot be written: {error}") from error
+    return Answer({"file": args.file, "bytes": len(page.encode())}, [args.file])

@@ -88,35 +88,35 @@ class Memory:
         Raises:
             InvalidInput: no ``user_id``, or a message is not valid.
         """
-        handle = self._handle(_given(user_id, None, run_id))
-        items, said = _items(messages), _moment(timestamp)
+        handle = self._handle(_name_values(user_id, None, run_id))
+        items, moment = _items(messages), _moment(timestamp)
         labels = {**(metadata or {}), **_label(run_id)}
         if not infer:
             level = handle.scoped(project=handle.scope.project or run_id)  # the same text of two runs is two memories
             receipts = [
                 level.remember(
-                    one.get("content", ""),
+                    item.get("content", ""),
                     metadata=labels,
-                    valid_at=said,
+                    valid_at=moment,
                     delete_after=None if expiration_date is None else _day_after(expiration_date),
                     agent=agent_id,
                 )
-                for one in items
+                for item in items
             ]
-            stored = [handle.get(one.id) for one in receipts if one.outcome == "stored"]
-            return {"results": [self._added(handle, one) for one in stored if isinstance(one, MemoryRecord)]}
+            stored = [handle.get(receipt.id) for receipt in receipts if receipt.outcome == "stored"]
+            return {"results": [self._addition(handle, m) for m in stored if isinstance(m, MemoryRecord)]}
         if expiration_date is not None:
             raise InvalidInput(
                 "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
             )
-        for one in items:
-            one["metadata"] = {**dict(one.get("metadata") or {}), **labels}
-            one["sent_at"] = one.get("sent_at") or said
+        for item in items:
+            item["metadata"] = {**dict(item.get("metadata") or {}), **labels}
+            item["sent_at"] = item.get("sent_at") or moment
         receipts = handle.add(items, agent=agent_id)
         handle.process()
-        sources = {one.id for one in receipts if one.outcome == "stored"}
-        derived = [one for one in handle.list(limit=None) if sources & {*one.source_ids}]
-        return {"results": [self._added(handle, one) for one in reversed(derived)]}
+        sources = {receipt.id for receipt in receipts if receipt.outcome == "stored"}
+        derived = [record for record in handle.list(limit=None) if sources & {*record.source_ids}]
+        return {"results": [self._addition(handle, record) for record in reversed(derived)]}
 
     def search(
         self,
@@ -143,15 +143,15 @@ class Memory:
         Raises:
             InvalidInput: no ``user_id``.
         """
-        names = {**(filters or {}), **_given(user_id, agent_id, run_id)}
+        names = {**(filters or {}), **_name_values(user_id, agent_id, run_id)}
         handle = self._handle(names)
-        hits = handle.search(query, k=top_k, min_relevance=threshold, **_narrowed(names))
-        return {"results": [{**self._shown(handle, hit), "score": hit.relevance} for hit in hits]}
+        hits = handle.search(query, k=top_k, min_relevance=threshold, **_filters(names))
+        return {"results": [{**self._as_json(handle, hit), "score": hit.relevance} for hit in hits]}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
         """A memory or message by id; None if there is none."""
         try:
-            return self._shown(*self._record(memory_id))
+            return self._as_json(*self._record(memory_id))
         except NotFound:
             return None
 
@@ -170,10 +170,10 @@ class Memory:
         Raises:
             InvalidInput: no ``user_id``.
         """
-        names = {**(filters or {}), **_given(user_id, agent_id, run_id)}
+        names = {**(filters or {}), **_name_values(user_id, agent_id, run_id)}
         handle = self._handle(names)
-        records = _listed(handle, names, top_k, include_expired=show_expired)
-        return {"results": [{**self._shown(handle, one), **_label(names.get("run_id"))} for one in records]}
+        records = _memories(handle, names, top_k, include_expired=show_expired)
+        return {"results": [{**self._as_json(handle, record), **_label(names.get("run_id"))} for record in records]}
 
     def update(
         self,
@@ -216,10 +216,10 @@ class Memory:
         Raises:
             InvalidInput: no ``user_id``.
         """
-        names = _given(user_id, agent_id, run_id)
+        names = _name_values(user_id, agent_id, run_id)
         handle = self._handle(names)
-        ids = [one.id for one in _listed(handle, names, include_expired=True, reach="user")]
-        ids += [str(one.id) for one in handle.messages(reach="user", **_narrowed(names))]
+        ids = [record.id for record in _memories(handle, names, include_expired=True, reach="user")]
+        ids += [str(record.id) for record in handle.messages(reach="user", **_filters(names))]
         if ids:
             handle.forget(ids=ids)
         return {"message": "Memories deleted successfully!"}
@@ -230,7 +230,7 @@ class Memory:
         Raises:
             NotFound: no record has this id.
         """
-        handle, id_ = self._named(memory_id)
+        handle, id_ = self._located(memory_id)
         changes, before = list[dict[str, Any]](), None
         for event in handle.history(id_):
             if (name := _EVENTS.get(event.operation)) is None:
@@ -257,7 +257,7 @@ class Memory:
         handle = self.handle(str(user))
         return handle.scoped(session=str(names["run_id"])) if names.get("run_id") else handle
 
-    def _named(self, memory_id: str) -> tuple[memory.Memory, str]:
+    def _located(self, memory_id: str) -> tuple[memory.Memory, str]:
         user, _, id_ = str(memory_id).partition(":")
         if not (user and id_):
             raise NotFound(f"There is no memory {memory_id!r}.")
@@ -265,24 +265,24 @@ class Memory:
 
     def _record(self, memory_id: str) -> tuple[memory.Memory, Message | MemoryRecord]:
         """A record that was not deleted."""
-        handle, id_ = self._named(memory_id)
+        handle, id_ = self._located(memory_id)
         record, last = handle.get(id_), handle.history(id_)[-1]
         if isinstance(record, Episode) or last.operation in ("archive", "absorb", "quarantine"):
             raise NotFound(f"There is no memory {memory_id!r}.")
         return handle, record
 
-    def _added(self, handle: memory.Memory, record: MemoryRecord) -> dict[str, Any]:
+    def _addition(self, handle: memory.Memory, record: MemoryRecord) -> dict[str, Any]:
         return {"id": _id(handle, record.id), "memory": record.content, "event": "ADD"}
 
-    def _shown(self, handle: memory.Memory, one: Hit | Message | MemoryRecord | Episode) -> dict[str, Any]:
+    def _as_json(self, handle: memory.Memory, item: Hit | Message | MemoryRecord | Episode) -> dict[str, Any]:
         """A record as mem0 shows one."""
-        record = handle.get(one.id) if isinstance(one, Hit) else one
+        record = handle.get(item.id) if isinstance(item, Hit) else item
         created = record.sent_at if isinstance(record, Message) else record.created_at
         updated = record.updated_at if isinstance(record, MemoryRecord) else None
         run = record.metadata.get(_RUN) or record.session
         return {
             "id": _id(handle, str(record.id)),
-            "memory": one.text if isinstance(one, Hit) else one.content,
+            "memory": item.text if isinstance(item, Hit) else item.content,
             "metadata": {name: value for name, value in record.metadata.items() if name not in (_AGENT, _RUN)} or None,
             "created_at": created.isoformat() if created else None,
             "updated_at": updated.isoformat() if updated else None,
@@ -297,21 +297,21 @@ def _items(messages: Messages) -> builtins.list[dict[str, Any]]:
     """Messages as a list; a text is one of the user's."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    given = [cast("Mapping[str, Any]", messages)] if isinstance(messages, Mapping) else [*messages]
-    if not all(isinstance(one, Mapping) for one in given):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+    items = [cast("Mapping[str, Any]", messages)] if isinstance(messages, Mapping) else [*messages]
+    if not all(isinstance(item, Mapping) for item in items):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise InvalidInput("messages must be a text, a message, or a list of messages with role and content.")
-    return [dict(one) for one in given]
+    return [dict(item) for item in items]
 
 
 def _id(handle: memory.Memory, id: str) -> str:
     return f"{quote(handle.scope.user, safe='')}:{id}"
 
 
-def _given(*names: str | None) -> dict[str, Any]:
+def _name_values(*names: str | None) -> dict[str, Any]:
     return {name: value for name, value in zip(_NAMES, names, strict=True) if value is not None}
 
 
-def _narrowed(names: Mapping[str, Any]) -> dict[str, Any]:
+def _filters(names: Mapping[str, Any]) -> dict[str, Any]:
     """Names and metadata of mem0 as filters."""
     metadata = {key: value for key, value in names.items() if key not in _NAMES} | _label(names.get("run_id"))
     if wrong := [key for key, value in metadata.items() if key in ("AND", "OR", "NOT") or isinstance(value, Mapping)]:
@@ -326,17 +326,16 @@ def _label(run_id: object) -> dict[str, Any]:
     return {_RUN: str(run_id)} if run_id else {}
 
 
-def _listed(
+def _memories(
     handle: memory.Memory, names: Mapping[str, Any], limit: int | None = None, **options: Any
 ) -> builtins.list[MemoryRecord]:
     """The memories with these names, newest first; of a run also those that its messages alone led to."""
     run = _label(names.get("run_id"))
     if not run:
-        return handle.list(limit=limit, **_narrowed(names), **options)
-    said = {message.id for message in handle.messages(reach="user", metadata=run)}
-    found = handle.list(limit=None, **_narrowed({**names, "run_id": None}), **options)
-    own = [one for one in found if one.metadata.get(_RUN) == run[_RUN] or said.issuperset(one.source_ids or [None])]
-    return own[:limit]
+        return handle.list(limit=limit, **_filters(names), **options)
+    ids = {message.id for message in handle.messages(reach="user", metadata=run)}
+    memories = handle.list(limit=None, **_filters({**names, "run_id": None}), **options)
+    return [m for m in memories if m.metadata.get(_RUN) == run[_RUN] or ids.issuperset(m.source_ids or [None])][:limit]
 
 
 def _moment(timestamp: float | datetime | None) -> datetime | None:

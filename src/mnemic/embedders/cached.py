@@ -59,11 +59,11 @@ class CachedEmbedder:
             raise ConfigurationError(f"kinds={kinds!r} names more than 'query' and 'document'. Give some of these two.")
         self._kinds = frozenset(kinds)
         self._clock = clock
-        self._kept: OrderedDict[Key, tuple[float, Vectors]] = OrderedDict()
+        self._entries: OrderedDict[Key, tuple[float, Vectors]] = OrderedDict()
         self._lock = process_lock()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     @property
     def id(self) -> str:
@@ -92,15 +92,15 @@ class CachedEmbedder:
         rows = self._lookup(keys)
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in rows}
         if missing:
-            made = self._embed(list(missing.values()), kind)
-            rows.update(zip(missing, made, strict=True))
+            vectors = self._embed(list(missing.values()), kind)
+            rows.update(zip(missing, vectors, strict=True))
         self._store({key: rows[key] for key in missing}, hits=len(keys) - len(missing))
         return np.stack([rows[key] for key in keys])
 
     def clear(self) -> None:
         """Remove all vectors; the counters stay."""
         with self._lock:
-            self._kept.clear()
+            self._entries.clear()
 
     def close(self) -> None:
         """Remove all vectors, and close the inner embedder if it has ``close``."""
@@ -117,28 +117,28 @@ class CachedEmbedder:
 
     def _lookup(self, keys: list[Key]) -> dict[Key, Vectors]:
         now = self._clock()
-        found: dict[Key, Vectors] = {}
+        rows: dict[Key, Vectors] = {}
         with self._lock:
             for key in keys:
-                entry = self._kept.get(key)
+                entry = self._entries.get(key)
                 if entry is None:
                     continue
                 if self._ttl is not None and now - entry[0] >= self._ttl:
-                    del self._kept[key]
+                    del self._entries[key]
                     continue
-                self._kept.move_to_end(key)
-                found[key] = entry[1]
-        return found
+                self._entries.move_to_end(key)
+                rows[key] = entry[1]
+        return rows
 
     def _store(self, rows: dict[Key, Vectors], *, hits: int) -> None:
         now = self._clock()
         with self._lock:
             self.hits += hits
             for key, row in rows.items():
-                self._kept[key] = (now, row.copy())  # a view would keep its whole batch alive
-                self._kept.move_to_end(key)
-            while len(self._kept) > self._max_items:
-                self._kept.popitem(last=False)
+                self._entries[key] = (now, row.copy())  # a view would keep its whole batch alive
+                self._entries.move_to_end(key)
+            while len(self._entries) > self._max_items:
+                self._entries.popitem(last=False)
 
 
 def _key(text: str, kind: InputKind) -> Key:

@@ -20,18 +20,18 @@ def checked_prompts(prompts: Prompts | None) -> Prompts:
     Raises:
         ConfigurationError: there are other kinds than ``query`` and ``document``.
     """
-    known = dict(prompts or {})
-    if not set(known) <= set(NAMES):
-        raise ConfigurationError(f"prompts={known!r} names more than 'query' and 'document'. Give some of these two.")
-    return known
+    checked = dict(prompts or {})
+    if not set(checked) <= set(NAMES):
+        raise ConfigurationError(f"prompts={checked!r} names more than 'query' and 'document'. Give some of these two.")
+    return checked
 
 
 def model_prompts(config: Mapping[str, Any]) -> Prompts:
     """The prompts in the content of ``config_sentence_transformers.json``; empty if there are none."""
-    given = config.get("prompts")
-    prompts = cast("dict[str, object]", given) if isinstance(given, dict) else {}
-    found = {kind: next((prompts[name] for name in names if prompts.get(name)), None) for kind, names in NAMES.items()}
-    return {kind: prompt for kind, prompt in found.items() if isinstance(prompt, str)}
+    section = config.get("prompts")
+    prompts = cast("dict[str, object]", section) if isinstance(section, dict) else {}
+    by_kind = {kind: next((p for name in names if (p := prompts.get(name))), None) for kind, names in NAMES.items()}
+    return {kind: prompt for kind, prompt in by_kind.items() if isinstance(prompt, str)}
 
 
 def default_prompts(*names: str) -> Prompts:

@@ -145,16 +145,16 @@ class _Connection(Connection["PydanticEmbedder"]):
             return self._model
         if isinstance(self._model, EmbeddingModel):
             return Embedder(self._model)
-        made: list[Provider[Any]] = []
+        providers: list[Provider[Any]] = []
 
         def provider(name: str) -> Provider[Any]:
-            made.append(infer_provider(name))
-            return made[-1]
+            providers.append(infer_provider(name))
+            return providers[-1]
 
         # Let services truncate long texts instead of failing.
         client = Embedder(infer_embedding_model(self._model, provider_factory=provider), settings={"truncate": True})
-        for one in made:
-            await self.opened.enter_async_context(one)
+        for opened in providers:
+            await self.opened.enter_async_context(opened)
         return client
 
 

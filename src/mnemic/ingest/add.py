@@ -54,14 +54,14 @@ def complete(
     zone: tzinfo,
     moment: datetime,
     *,
-    place: str = "message",
+    path: str = "message",
 ) -> Message:
     """The message with every field validated and filled in; ``moment`` is the default time."""
     if isinstance(value, Message):
         m, content = value, join_parts(value.content, "content")[0]
     else:
-        given: dict[str, Any] = message_fields(value, place)[0]
-        m, content = Message(**given), given["content"]
+        fields: dict[str, Any] = message_fields(value, path)[0]
+        m, content = Message(**fields), fields["content"]
     role = role_of(validation.name("role", m.role))
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
@@ -96,9 +96,9 @@ def add(
     if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
-    given_session = validation.optional("session", session)
+    own_session = validation.optional("session", session)
     checked = [
-        complete(message, scope, given_session, zone, moment, place=f"messages[{number}]")
+        complete(message, scope, own_session, zone, moment, path=f"messages[{number}]")
         for number, message in enumerate(messages)
     ]
     if agent := validation.optional("agent", agent):
@@ -106,46 +106,41 @@ def add(
     receipts: list[Receipt] = []
     for start in range(0, len(checked), BATCH):
         batch = [check_record(runtime.secrets, runtime.fence, message) for message in checked[start : start + BATCH]]
-        accepted: list[Message] = [one.record for one in batch if storable(one)]
+        accepted: list[Message] = [record.record for record in batch if storable(record)]
         embedder = runtime.indexer.embedder
         indexing = _indexing(runtime, scope, accepted, embedder)
         changes = [
             AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(accepted, indexing, strict=True)
         ]
         written = iter(runtime.store.apply(scope.user, changes, model=embedder.id) if changes else ())
-        receipts += [with_redactions(next(written), one.kinds) if storable(one) else unstored(one) for one in batch]
+        receipts += [with_redactions(next(written), c.kinds) if storable(c) else unstored(c) for c in batch]
     return Receipts(receipts)
 
 
-def storable(one: CheckedRecord) -> bool:
+def storable(checked: CheckedRecord) -> bool:
     """Whether a record may be stored and has content."""
-    return not one.refusal and not is_blank(one.record.content)
+    return not checked.refusal and not is_blank(checked.record.content)
 
 
-def unstored(one: CheckedRecord) -> Receipt:
+def unstored(checked: CheckedRecord) -> Receipt:
     """The receipt of a record that is not stored."""
-    if one.refusal:
-        return Receipt(id=str(one.record.id), outcome="rejected", reason=one.refusal)
-    return _empty(str(one.record.id))
+    reason = checked.refusal or "the content is empty: there is nothing to remember"
+    return Receipt(id=str(checked.record.id), outcome="rejected", reason=reason)
 
 
 def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
     """The index entries of new messages; in a batch, those whose id is taken are not embedded again."""
     if len(messages) == 1:
         return runtime.indexer.indexing(messages, embedder)
-    given = [message.id for message in messages if message.id and not message.id.startswith(ID_PREFIX)]
-    known = runtime.store.docs_of(scope.user, given, kind="message") if given else {}
-    fresh = iter(runtime.indexer.indexing([message for message in messages if message.id not in known], embedder))
-    return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
-
-
-def _empty(id: str) -> Receipt:
-    return Receipt(id=id, outcome="rejected", reason="the content is empty: there is nothing to remember")
+    ids = [message.id for message in messages if message.id and not message.id.startswith(ID_PREFIX)]
+    docs = runtime.store.docs_of(scope.user, ids, kind="message") if ids else {}
+    entries = iter(runtime.indexer.indexing([message for message in messages if message.id not in docs], embedder))
+    return [next(entries) if message.id not in docs else Indexing(terms=(), length=0, traits=0) for message in messages]
 
 
 def cite(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
     """Count one use of each cited memory and of those derived from a cited message; unknown ids are ignored."""
     if ids:
         derived = runtime.store.relations.memories_of(scope.user, ids)
-        named = [*ids, *(id_ for memories in derived.values() for id_ in memories)]
-        runtime.uses.note(scope.user, runtime.store.docs_of(scope.user, named, kind="memory").values())
+        cited = [*ids, *(id_ for memories in derived.values() for id_ in memories)]
+        runtime.uses.note(scope.user, runtime.store.docs_of(scope.user, cited, kind="memory").values())

@@ -36,7 +36,7 @@ _HIDDEN_KINDS = frozenset(
 
 _ADDRESS = ("url", "uri", "image_url", "audio_url", "video_url", "file_url", "file_uri", "fileUri")
 _NAME = ("filename", "file_name", "display_name", "displayName", "name", "title")
-_PLACE = ("path", "file_id")
+_LOCATION = ("path", "file_id")
 _DATA = ("data", "base64", "bytes", "file_data", "image")
 _TYPE = ("media_type", "mime_type", "mimeType", "image_mimetype", "format")
 _CAPTION = ("caption", "alt", "alt_text", "description")
@@ -57,7 +57,7 @@ def mapping_of(value: object) -> Mapping[str, object] | None:
     return cast("Mapping[str, object]", fields) if isinstance(fields, Mapping) else None
 
 
-def join_parts(content: object, place: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
+def join_parts(content: object, path: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
     """The content of a message as text; also returns the kinds of parts that are not text.
 
     An image, a recording or a file becomes its reference and caption, such as ``[image: https://...]``; inline data its
@@ -67,7 +67,7 @@ def join_parts(content: object, place: str, *, kind: str = "type", joint: str = 
     Args:
         content: a text, a part, a list of parts, or None for nothing. A part is a string or an object with a kind, or with
             one field named by its kind.
-        place: path of the content, for errors.
+        path: path of the content, for errors.
         kind: the field with the kind.
         joint: separator of texts; other parts are on their own line.
 
@@ -81,14 +81,14 @@ def join_parts(content: object, place: str, *, kind: str = "type", joint: str = 
     elif mapping_of(content) is not None:
         parts = [content]
     else:
-        raise InvalidInput(f"{place} must be a string or a list of parts, not {json_type(content)}.")
+        raise InvalidInput(f"{path} must be a string or a list of parts, not {json_type(content)}.")
     texts: list[tuple[str, bool]] = []
     others: dict[str, None] = {}
     for number, item in enumerate(parts):
-        part = _part(item, f"{place}[{number}]", kind)
+        part = _part(item, f"{path}[{number}]", kind)
         name = _kind(part, kind)
         if name in _TEXTS:
-            texts.append((_words(part, _TEXTS[name], f"{place}[{number}]"), True))
+            texts.append((_words(part, _TEXTS[name], f"{path}[{number}]"), True))
         else:
             others[name] = None
             texts.append(("" if name in _HIDDEN_KINDS else _placeholder(name, part), False))
@@ -118,32 +118,32 @@ def text_of_parts(parts: Iterable[object], *, kind: str = "type", joint: str = "
             texts.append((str(part.get(_TEXTS[name]) or ""), True))
         elif name in _MEDIA:
             texts.append((_placeholder(name, part), False))
-    return _joined([(text, said) for text, said in texts if text], joint)
+    return _joined([(text, is_words) for text, is_words in texts if text], joint)
 
 
 def _joined(texts: Iterable[tuple[str, bool]], joint: str) -> str:
     """Texts of parts as one; what is not said stands on its own line."""
     whole, broken = "", False
-    for text, said in texts:
-        if text or said:
-            between = "\n" if broken or not said else joint
-            whole, broken = (f"{whole}{between}{text}" if whole else text), not said
+    for text, is_words in texts:
+        if text or is_words:
+            between = "\n" if broken or not is_words else joint
+            whole, broken = (f"{whole}{between}{text}" if whole else text), not is_words
     return whole
 
 
-def _part(item: object, place: str, kind: str) -> Mapping[str, object]:
+def _part(item: object, path: str, kind: str) -> Mapping[str, object]:
     if isinstance(item, str):
         return {kind: "text", "text": item}
     part = mapping_of(item)
     if part is None:
-        raise InvalidInput(f"{place} must be an object, not {json_type(item)}.")
+        raise InvalidInput(f"{path} must be an object, not {json_type(item)}.")
     return part
 
 
 def _kind(part: Mapping[str, object], kind: str) -> str:
     """The kind of a part: what it says, or the name of its one field."""
-    if isinstance(said := part.get(kind), str):
-        return said
+    if isinstance(name := part.get(kind), str):
+        return name
     if part.get("thought") is True:
         return "thinking"
     if isinstance(part.get("text"), str):
@@ -152,11 +152,11 @@ def _kind(part: Mapping[str, object], kind: str) -> str:
     return re.sub("([a-z])([A-Z])", r"\1_\2", names[0]).lower() if names else "part"
 
 
-def _words(part: Mapping[str, object], field: str, place: str) -> str:
+def _words(part: Mapping[str, object], field: str, path: str) -> str:
     text = part.get(field)
     if not isinstance(text, str):
         problem = "is missing" if text is None else f"must be a string, not {json_type(text)}"
-        raise InvalidInput(f"{place}.{field} {problem}.")
+        raise InvalidInput(f"{path}.{field} {problem}.")
     return text
 
 
@@ -182,12 +182,12 @@ def _reference(values: Sequence[Mapping[str, object]]) -> str:
     if address.startswith("data:"):
         address, data = "", address
     if address:
-        place, name = address, "" if name and address.endswith(name) else name
+        location, name = address, "" if name and address.endswith(name) else name
     elif isinstance(data, (str, bytes)):
-        place = _data_summary(_first(values, _TYPE), data)
+        location = _data_summary(_first(values, _TYPE), data)
     else:
-        place = "" if name else _first(values, _PLACE)
-    return ", ".join(filter(None, (name, place)))[:LONGEST]
+        location = "" if name else _first(values, _LOCATION)
+    return ", ".join(filter(None, (name, location)))[:LONGEST]
 
 
 def _file_name(name: str) -> str:
@@ -200,8 +200,8 @@ def _file_name(name: str) -> str:
 
 def _first(values: Sequence[Mapping[str, object]], keys: Sequence[str]) -> str:
     """The first non-empty string under one of the keys."""
-    found = (value.get(key) for key in keys for value in values)
-    return next((text for text in found if isinstance(text, str) and text), "")
+    texts = (value.get(key) for key in keys for value in values)
+    return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 def _data_summary(media_type: str, data: str | bytes) -> str:
@@ -229,7 +229,7 @@ def is_one_message(value: object) -> bool:
     return isinstance(value, (Message, Mapping)) or hasattr(value, "model_dump")
 
 
-def message_fields(value: object, place: str) -> tuple[dict[str, object], tuple[str, ...]]:
+def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[str, ...]]:
     """The fields of a message with its content as text, and the names of what in it is not text.
 
     Takes the mappings, and the objects with ``model_dump``, of OpenAI's chat completions and responses, Anthropic,
@@ -237,43 +237,43 @@ def message_fields(value: object, place: str) -> tuple[dict[str, object], tuple[
 
     Args:
         value: the message.
-        place: its path, for errors.
+        path: its path, for errors.
 
     Raises:
         InvalidInput: it is no message, or has a field that no message has.
     """
-    given = mapping_of(value)
-    if given is None:
-        raise InvalidInput(f"{place} must be a message: an object with role and content, not {json_type(value)}.")
-    if "role" not in given and (item := _response_item(given)):
-        given = item
-    content = "parts" if "parts" in given and "content" not in given else "content"
-    if unknown := sorted(str(key) for key in given if key not in {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}):
+    message = mapping_of(value)
+    if message is None:
+        raise InvalidInput(f"{path} must be a message: an object with role and content, not {json_type(value)}.")
+    if "role" not in message and (item := _response_item(message)):
+        message = item
+    content = "parts" if "parts" in message and "content" not in message else "content"
+    if unknown := sorted(str(key) for key in message if key not in {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}):
         raise InvalidInput(
-            f"{place}.{unknown[0]} is not known; a message has {', '.join(_FIELDS)}: other values go into metadata."
+            f"{path}.{unknown[0]} is not known; a message has {', '.join(_FIELDS)}: other values go into metadata."
         )
-    others = [name for name in NOT_TEXT if given.get(name)]
-    if missing := [name for name in ("role", content) if name not in given and not (others and name == content)]:
-        raise InvalidInput(f"{place}.{missing[0]} is missing.")
-    text, kinds = join_parts(given.get(content), f"{place}.{content}")
-    found = {name: given[name] for name in _FIELDS if name in given}
-    return {**found, "content": text or _refusal_or_transcript(given)}, (*kinds, *others)
+    others = [name for name in NOT_TEXT if message.get(name)]
+    if missing := [name for name in ("role", content) if name not in message and not (others and name == content)]:
+        raise InvalidInput(f"{path}.{missing[0]} is missing.")
+    text, kinds = join_parts(message.get(content), f"{path}.{content}")
+    fields = {name: message[name] for name in _FIELDS if name in message}
+    return {**fields, "content": text or _refusal_or_transcript(message)}, (*kinds, *others)
 
 
-def _response_item(given: Mapping[str, object]) -> Mapping[str, object] | None:
+def _response_item(item: Mapping[str, object]) -> Mapping[str, object] | None:
     """An item of OpenAI's responses (a call, its output, reasoning) as a message; None for anything else."""
-    kind = given.get("type")
+    kind = item.get("type")
     if not isinstance(kind, str) or not (kind == "reasoning" or kind.endswith(("_call", "_output"))):
         return None
     if kind.endswith("_output"):
-        return {"role": "tool", "content": given.get("output")}
+        return {"role": "tool", "content": item.get("output")}
     return {"role": "assistant", "content": None, "function_call": kind}
 
 
-def _refusal_or_transcript(given: Mapping[str, object]) -> str:
+def _refusal_or_transcript(message: Mapping[str, object]) -> str:
     """What an assistant said in another field than the content."""
-    audio = mapping_of(given.get("audio")) or {}
-    return next((text for text in (given.get("refusal"), audio.get("transcript")) if isinstance(text, str)), "")
+    audio = mapping_of(message.get("audio")) or {}
+    return next((text for text in (message.get("refusal"), audio.get("transcript")) if isinstance(text, str)), "")
 
 
 def role_of(role: str) -> str:

@@ -93,11 +93,11 @@ def _usable(seeds: Sequence[int], eligible: Sequence[int] | NDArray[np.integer],
     Raises:
         InvalidInput: an index is out of range.
     """
-    known = np.concatenate((np.asarray(seeds, dtype=np.intp), np.asarray(eligible, dtype=np.intp)))
-    if known.size and not (known.min() >= 0 and known.max() < rows):
+    indices = np.concatenate((np.asarray(seeds, dtype=np.intp), np.asarray(eligible, dtype=np.intp)))
+    if indices.size and not (indices.min() >= 0 and indices.max() < rows):
         raise InvalidInput(f"seeds and eligible must be indices of the {rows} rows of vectors.")
     usable = np.zeros(rows, dtype=bool)
-    usable[known] = True
+    usable[indices] = True
     return usable
 
 
@@ -142,7 +142,7 @@ def clusters(
     usable = _usable(order, eligible, len(vectors))
     free = usable.copy()
     threshold = similarity_threshold - _ROUNDING
-    made, conflicts, alone = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()
+    groups, conflicts, singles = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()
     for seed, near in _near(order, vectors, _codes(levels), usable, threshold - MARGIN):
         between()
         if not free[seed]:
@@ -150,13 +150,13 @@ def clusters(
         members, left_out = _grow_cluster(seed, near[free[near]], vectors, threshold, conflicting)
         conflicts += left_out
         if len(members) < min_cluster_size:
-            alone.append(seed)
+            singles.append(seed)
             continue
-        made.append(tuple(members))
+        groups.append(tuple(members))
         free[members] = False
-    taken = {index for members in made for index in members}
+    clustered = {index for members in groups for index in members}
     return Clustering(
-        clusters=tuple(made),
+        clusters=tuple(groups),
         conflicts=tuple(dict.fromkeys((min(pair), max(pair)) for pair in conflicts)),
-        singles=tuple(seed for seed in alone if seed not in taken),
+        singles=tuple(seed for seed in singles if seed not in clustered),
     )

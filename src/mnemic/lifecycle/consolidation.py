@@ -95,18 +95,19 @@ def _score_candidates(
     if view is None:
         return None
     moment = to_micros(now())
-    found = runtime.store.lifecycle.candidates(scope.user, moment - int(settings.min_age_hours * HOUR))
+    candidates = runtime.store.lifecycle.candidates(scope.user, moment - int(settings.min_age_hours * HOUR))
     throttle()
-    rows = view.columns.rows_of(found.doc)
+    rows = view.columns.rows_of(candidates.doc)
     throttle()
-    known = np.isin(found.doc, view.columns.doc[rows])  # some were stored after the snapshot
+    selected = np.isin(candidates.doc, view.columns.doc[rows])  # some were stored after the snapshot
     if named is not None:
-        known &= np.isin(found.doc, named)
-    if not known.all():
-        found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
-        rows = view.columns.rows_of(found.doc)
-    worth = importances(found.salience, found.boost, found.last_use, moment)
-    return _ScoredCandidates(view, found, worth, rows)
+        selected &= np.isin(candidates.doc, named)
+    if not selected.all():
+        columns = Candidates.__dataclass_fields__
+        candidates = Candidates(**{name: getattr(candidates, name)[selected] for name in columns})
+        rows = view.columns.rows_of(candidates.doc)
+    worth = importances(candidates.salience, candidates.boost, candidates.last_use, moment)
+    return _ScoredCandidates(view, candidates, worth, rows)
 
 
 def _docs(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[int]:
@@ -151,8 +152,8 @@ def consolidate(
     if dry_run:
         plan = _plan_cycle(runtime, scope, settings, ids, mark=False)
         return _report(plan, began, dry_run=True)
-    with runtime.processing, runtime.store.lifecycle.exclusive() as alone:
-        if not alone:
+    with runtime.processing, runtime.store.lifecycle.exclusive() as acquired:
+        if not acquired:
             return ConsolidationReport(duration_seconds=time.monotonic() - began)
         plan = None
         for attempt in range(1, ATTEMPTS + 1):
@@ -226,36 +227,36 @@ def _plan_cycle(
     records = _Records(runtime, scored, seeds)
     throttle()
     consultant = Consultant(runtime)
-    grouped = _cluster(scored, seeds, settings, records, throttle, asked=consultant.available)
-    decisions = _decisions(runtime, consultant, scored, grouped, settings, records, throttle)
+    clustering = _cluster(scored, seeds, settings, records, throttle, has_model=consultant.available)
+    decisions = _decisions(runtime, consultant, scored, clustering, settings, records, throttle)
     if named:
         decisions = [d for d in decisions if d.absorbed or d.superseded_links]
     absorbed_by = {id_: d.best.id for d in decisions for id_ in d.absorbed}
-    kept = {d.best.id for d in decisions} | set(absorbed_by)
-    seeded = [records[place].id for place in seeds]
-    links = _contradictions(grouped, records, absorbed_by)
+    handled = {d.best.id for d in decisions} | set(absorbed_by)
+    seeded = [records[position].id for position in seeds]
+    links = _contradictions(clustering, records, absorbed_by)
     change = Consolidate(
         id=f"con_{uuid.uuid4().hex[:24]}",
         promotions=tuple(Promotion(id=d.best.id, absorbed=tuple(d.absorbed), revised=d.revised) for d in decisions),
         contradictions=(*links, *(link for d in decisions for link in d.superseded_links)),
-        judged=tuple(id_ for id_ in seeded if id_ in kept or not named),
+        judged=tuple(id_ for id_ in seeded if id_ in handled or not named),
     )
     throttle()
-    skipped = sum(id_ not in kept for id_ in seeded)
-    return _Plan(change, tuple(map(_summary, decisions)), len(grouped.clusters), skipped)
+    skipped = sum(id_ not in handled for id_ in seeded)
+    return _Plan(change, tuple(map(_summary, decisions)), len(clustering.clusters), skipped)
 
 
-def _contradictions(grouped: Clustering, records: _Records, absorbed_by: Mapping[str, str]) -> tuple[Link, ...]:
+def _contradictions(clustering: Clustering, records: _Records, absorbed_by: Mapping[str, str]) -> tuple[Link, ...]:
     """Links between contradicting pairs; an absorbed memory is represented by the one that absorbs it."""
-    found: dict[tuple[str, str], Link] = {}
-    for a, b in grouped.conflicts:
-        target, source = (absorbed_by.get(records[place].id, records[place].id) for place in (a, b))
+    links: dict[tuple[str, str], Link] = {}
+    for a, b in clustering.conflicts:
+        target, source = (absorbed_by.get(records[position].id, records[position].id) for position in (a, b))
         if not contradicts(records[a], records[b]):  # both may be true
             continue
-        if source != target and (target, source) not in found:
+        if source != target and (target, source) not in links:
             reason = f"near, but they differ in {differs(records[a].content, records[b].content)}"
-            found.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))
-    return tuple(found.values())
+            links.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))
+    return tuple(links.values())
 
 
 class _Records:
@@ -263,37 +264,37 @@ class _Records:
 
     def __init__(self, runtime: Runtime, scored: _ScoredCandidates, seeds: Sequence[int]) -> None:
         self._runtime, self._scored = runtime, scored
-        self._held: dict[int, MemoryRecord] = {}
+        self._records: dict[int, MemoryRecord] = {}
         self._contradicting: dict[int, set[int]] = {}
         self._fetch(seeds)
 
-    def _fetch(self, places: Iterable[int]) -> None:
-        docs = {int(self._scored.candidates.doc[place]): place for place in places}
+    def _fetch(self, positions: Iterable[int]) -> None:
+        docs = {int(self._scored.candidates.doc[position]): position for position in positions}
         for doc, stored in self._runtime.store.fetch(self._scored.view.user, list(docs)).items():
             assert isinstance(stored.value, MemoryRecord)
-            self._held[docs[doc]] = stored.value
+            self._records[docs[doc]] = stored.value
 
-    def __getitem__(self, place: int) -> MemoryRecord:
-        if place not in self._held:
-            self._fetch([place])
-        return self._held[place]
+    def __getitem__(self, position: int) -> MemoryRecord:
+        if position not in self._records:
+            self._fetch([position])
+        return self._records[position]
 
     def difference(self, first: int, second: int) -> Difference | None:
         """The kind of difference between two memories."""
-        one, other = self[first], self[second]
-        if not of_one_time(one.content, time_said(one).toordinal(), other.content, time_said(other).toordinal()):
+        record, other = self[first], self[second]
+        if not of_one_time(record.content, time_said(record).toordinal(), other.content, time_said(other).toordinal()):
             return "date"
-        return differs(one.content, other.content)
+        return differs(record.content, other.content)
 
-    def conflict(self, first: int, second: int, *, asked: bool) -> bool:
+    def conflict(self, first: int, second: int, *, has_model: bool) -> bool:
         """Whether two memories have different content or are linked as contradicting.
 
-        With ``asked`` other words are no conflict yet: the language model decides whether they say something else.
+        With ``has_model`` other words are no conflict yet: the language model decides whether they say something else.
         """
-        docs = [int(self._scored.candidates.doc[place]) for place in (first, second)]
+        docs = [int(self._scored.candidates.doc[position]) for position in (first, second)]
         if docs[1] in self._contradicting_docs(docs[0]):
             return True
-        return self.difference(first, second) not in ((None, "value") if asked else (None,))
+        return self.difference(first, second) not in ((None, "value") if has_model else (None,))
 
     def _contradicting_docs(self, doc: int) -> set[int]:
         if doc not in self._contradicting:
@@ -306,9 +307,9 @@ class _Records:
 
 def _cluster(
     scored: _ScoredCandidates, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle,
-    *, asked: bool,
+    *, has_model: bool,
 ) -> Clustering:  # fmt: skip
-    """Cluster candidates around the seeds, within one level and trust; ``asked``: a language model decides later."""
+    """Cluster candidates around the seeds, within one level and trust; ``has_model``: a language model decides later."""
     columns, rows, c = scored.view.columns, scored.rows, scored.candidates
     kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory must not absorb one of other trust
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
@@ -316,24 +317,24 @@ def _cluster(
     levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
     matrix = scored.view.vectors.matrix
     whole = matrix is not None and 2 * len(rows) > len(matrix) > 0  # copying most rows costs more than multiplying all
-    at = rows.astype(np.intp) if whole else np.arange(len(rows))
+    indices = rows.astype(np.intp) if whole else np.arange(len(rows))
     vectors = matrix if matrix is not None and whole else scored.view.vectors.of(rows)
     all_levels = np.full(len(vectors), -1, np.int64)
-    all_levels[at] = levels
+    all_levels[indices] = levels
 
-    def place(index: int) -> int:
-        return int(np.searchsorted(at, index))
+    def position(index: int) -> int:
+        return int(np.searchsorted(indices, index))
 
-    found = clusters(
-        at[list(seeds)].tolist(), vectors, all_levels, at,
+    clustering = clusters(
+        indices[list(seeds)].tolist(), vectors, all_levels, indices,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
-        conflicting=lambda a, b: records.conflict(place(a), place(b), asked=asked),
+        conflicting=lambda a, b: records.conflict(position(a), position(b), has_model=has_model),
         between=throttle,
     )  # fmt: skip
     return Clustering(
-        clusters=tuple(tuple(map(place, members)) for members in found.clusters),
-        conflicts=tuple((place(a), place(b)) for a, b in found.conflicts),
-        singles=tuple(map(place, found.singles)),
+        clusters=tuple(tuple(map(position, members)) for members in clustering.clusters),
+        conflicts=tuple((position(a), position(b)) for a, b in clustering.conflicts),
+        singles=tuple(map(position, clustering.singles)),
     )
 
 
@@ -354,37 +355,32 @@ def _decisions(
     runtime: Runtime,
     consultant: Consultant,
     scored: _ScoredCandidates,
-    grouped: Clustering,
+    clustering: Clustering,
     settings: Consolidator,
     records: _Records,
     throttle: Throttle,
 ) -> list[_Decision]:
     """Decisions about the clusters that are important enough; the most important member absorbs the others."""
     decisions: list[_Decision] = []
-    for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
+    for group in (*clustering.clusters, *((single,) for single in clustering.singles)):
         throttle()
-        places = np.array(sorted(group), np.intp)
-        mean = float(scored.worth[places].mean())
+        positions = np.array(sorted(group), np.intp)
+        mean = float(scored.worth[positions].mean())
         if mean < settings.importance_threshold:
             continue
-        best, *members = places[np.lexsort((places, -scored.worth[places]))].tolist()
-        doubtful = {records[place].id for place in members if records.difference(best, place) is not None}
-        ordered = sorted((records[place] for place in members), key=lambda record: record.id not in doubtful)
+        best, *members = positions[np.lexsort((positions, -scored.worth[positions]))].tolist()
+        doubtful = {records[position].id for position in members if records.difference(best, position) is not None}
+        ordered = sorted((records[position] for position in members), key=lambda record: record.id not in doubtful)
         decision = _decide(runtime, consultant, records[best], ordered, doubtful, mean=mean)
         decisions.append(decision)
-        worth = {records[place].id: float(scored.worth[place]) for place in members}
-        fresh = {records[place].id for place in members if scored.candidates.fresh[place]}
+        worth = {records[position].id: float(scored.worth[position]) for position in members}
+        fresh = {records[position].id for position in members if scored.candidates.fresh[position]}
         decisions += [
-            _decision(record, worth[record.id])
+            _Decision(best=record, mean=worth[record.id], types=Counter([record.type]), absorbed=[])
             for record in decision.apart
             if record.id in fresh and worth[record.id] >= settings.importance_threshold
         ]
     return decisions
-
-
-def _decision(record: MemoryRecord, worth: float) -> _Decision:
-    types: Counter[MemoryType] = Counter([record.type])
-    return _Decision(best=record, mean=worth, types=types, absorbed=[])
 
 
 def _decide(
@@ -401,37 +397,37 @@ def _decide(
     Doubtful members, which may say something else, are absorbed only if the language model says that they do not.
     """
     types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
-    made = _Decision(best=best, mean=mean, types=types, absorbed=[member.id for member in members])
+    result = _Decision(best=best, mean=mean, types=types, absorbed=[member.id for member in members])
     if not consultant.available or not members:
-        return made
+        return result
     from mnemic.llm import decision
 
     record = best
     unasked = [member for member in members[MAX_ASKED:] if member.id in doubtful]
-    made.apart += unasked
-    made.absorbed = [id_ for id_ in made.absorbed if id_ not in {member.id for member in unasked}]
+    result.apart += unasked
+    result.absorbed = [id_ for id_ in result.absorbed if id_ not in {member.id for member in unasked}]
     for member in members[:MAX_ASKED]:
         answer = consultant.ask(lambda r=record, m=member: decision.task(r, m))
         match answer:
             case decision.PairDecision(action="keep_both"):
-                made.absorbed.remove(member.id)
-                made.apart.append(member)
-            case decision.PairDecision(action="supersede", kept=kept):
-                new, old = (made.best, member) if kept == 0 else (member, made.best)
-                made.absorbed.remove(member.id)
-                made.superseded_links.append(Link(source=new.id, target=old.id, type="supersedes", reason=BY_MODEL))
+                result.absorbed.remove(member.id)
+                result.apart.append(member)
+            case decision.PairDecision(action="supersede", kept=index):
+                new, old = (result.best, member) if index == 0 else (member, result.best)
+                result.absorbed.remove(member.id)
+                result.superseded_links.append(Link(source=new.id, target=old.id, type="supersedes", reason=BY_MODEL))
                 if new is member:
-                    made.best = record = member
+                    result.best = record = member
             case decision.PairDecision(action="merge", content=content) if not differs(content, record.content):
                 record = replace(record, content=content)
             case None if member.id in doubtful:
-                made.absorbed.remove(member.id)
-                made.apart.append(member)
+                result.absorbed.remove(member.id)
+                result.apart.append(member)
             case _:
                 pass  # a duplicate by the rules or by the model: absorbed unchanged
-    if record.content != made.best.content:
-        made.revised = _revise_text(runtime, record)
-    return made
+    if record.content != result.best.content:
+        result.revised = _revise_text(runtime, record)
+    return result
 
 
 BY_MODEL = "the language model reads it so"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from functools import partial
 from typing import Any
 
 from mnemic import validation
@@ -61,108 +62,103 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
             return text
 
 
-def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
+def _set_trust(changed: dict[str, Any], existing: MemoryRecord) -> None:
     """Limit the trust of new content to that of its source."""
     if "source" in changed and "content" not in changed:
         raise InvalidInput("source= is the source of new content: pass content= as well.")
-    if changed.get("content") == held.content:
+    if changed.get("content") == existing.content:
         changed.pop("source", None)
     if "source" in changed:
-        changed["trust"] = min(held.trust, TRUST_OF_SOURCE[changed["source"]])
+        changed["trust"] = min(existing.trust, TRUST_OF_SOURCE[changed["source"]])
 
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
-    held = runtime.store.get(scope.user, validation.name("id", id)).value
-    if not isinstance(held, MemoryRecord):
-        what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
+    existing = runtime.store.get(scope.user, validation.name("id", id)).value
+    if not isinstance(existing, MemoryRecord):
+        is_message = isinstance(existing, Message)
+        what = "a message: what was said is evidence and never rewritten" if is_message else "an episode"
         raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")
     changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
-    _set_trust(changed, held)
-    if held.expired_at is None or changed.get("invalid_at", UNSET) is not None:
-        return revise(runtime, scope, held, changed, zone)
-    (receipt, *_) = restore(runtime, scope, [held.id], zone)
+    _set_trust(changed, existing)
+    if existing.expired_at is None or changed.get("invalid_at", UNSET) is not None:
+        return revise(runtime, scope, existing, changed, zone)
+    (receipt, *_) = restore(runtime, scope, [existing.id], zone)
     del changed["invalid_at"]
     if not receipt.changed or not changed:
         return receipt
-    return revise(runtime, scope, replace(held, expired_at=None, invalid_at=None), changed, zone)
+    return revise(runtime, scope, replace(existing, expired_at=None, invalid_at=None), changed, zone)
 
 
-def revise(runtime: Runtime, scope: Scope, held: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
+def revise(runtime: Runtime, scope: Scope, existing: MemoryRecord, changed: dict[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory, with valid values of some fields."""
     if "importance" in changed:
         changed["pinned"] = changed["importance"] is not None
         if not changed["pinned"]:
             del changed["importance"]
-    one = check_record(
+    checked = check_record(
         runtime.secrets,
         runtime.fence,
-        replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)),
+        replace(existing, **changed, version=existing.version + 1, updated_at=now().astimezone(zone)),
     )
-    if not storable(one):
-        return unstored(one)
-    record: MemoryRecord = one.record
-    reworded = record.content != held.content
+    if not storable(checked):
+        return unstored(checked)
+    record: MemoryRecord = checked.record
+    reworded = record.content != existing.content
     if not reworded:
-        record = replace(record, trust=held.trust)
-    elif is_trusted(held.trust) and not is_trusted(record.trust):
+        record = replace(record, trust=existing.trust)
+    elif is_trusted(existing.trust) and not is_trusted(record.trust):
         why = "untrusted content cannot replace trusted content; remember it as a new memory"
-        return Receipt(id=held.id, outcome="rejected", reason=why)
-    if all(getattr(held, name) == getattr(record, name) for name in changed):
-        return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
+        return Receipt(id=existing.id, outcome="rejected", reason=why)
+    if all(getattr(existing, name) == getattr(record, name) for name in changed):
+        return Receipt(id=existing.id, outcome="duplicate", reason="nothing changed")
     embedder = runtime.indexer.embedder
     if reworded:
-        record = with_new_description(record, held)
+        record = with_new_description(record, existing)
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if record.emotion is None or (reworded and "emotion" not in changed):
         record = with_emotion(record, indexing.vector, embedder.id)
-    said = _said(runtime, scope, held) if reworded else None
-    change = Revise(record=record, indexing=indexing, left=reworded, said=said)
-    others = left_of_others(runtime, scope, [held]) if said else []
+    statement = _statement_of_messages(runtime, scope, existing) if reworded else None
+    change = Revise(record=record, indexing=indexing, left=reworded, said=statement)
+    others = left_of_others(runtime, scope, [existing]) if statement else []
     receipt, *_ = runtime.store.apply(scope.user, [change, *others], model=embedder.id)
-    if said is not None and receipt.changed:
-        update_derived(runtime, scope, [said.record.id], zone)
-    return with_redactions(receipt, one.kinds)
+    if statement is not None and receipt.changed:
+        update_derived(runtime, scope, [statement.record.id], zone)
+    return with_redactions(receipt, checked.kinds)
 
 
-def _said(runtime: Runtime, scope: Scope, held: MemoryRecord) -> AddMemory | None:
+def _statement_of_messages(runtime: Runtime, scope: Scope, edited: MemoryRecord) -> AddMemory | None:
     """What the messages of a memory say, unless an earlier edit kept it: recall ranks them behind the edit."""
-    if held.said_at is None or not held.source_ids:
+    if edited.said_at is None or not edited.source_ids:
         return None
-    before = runtime.store.relations.predecessors(scope.user, [held.id]).get(held.id, ())
-    if any(other.source_ids == held.source_ids for other in before):
+    before = runtime.store.relations.predecessors(scope.user, [edited.id]).get(edited.id, ())
+    if any(other.source_ids == edited.source_ids for other in before):
         return None
-    said = replace(held, id=new_id("mem_"), key=None, version=1)
-    (indexing,) = runtime.indexer.indexing([said], runtime.indexer.embedder)
-    return AddMemory(record=said, indexing=indexing)
+    statement = replace(edited, id=new_id("mem_"), key=None, version=1)
+    (indexing,) = runtime.indexer.indexing([statement], runtime.indexer.embedder)
+    return AddMemory(record=statement, indexing=indexing)
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
     """Remove records from searches; receipts report ids that do not exist."""
-    return _apply_and_follow(
-        runtime, scope, validation.words("ids", ids), lambda id_: Archive(id=id_, reason=reason, everywhere=True), zone
-    )
+    change = partial(Archive, reason=reason, everywhere=True)
+    return _apply_each(runtime, scope, validation.words("ids", ids), change, zone)
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _apply_and_follow(runtime, scope, validation.words("ids", ids), lambda id_: Restore(id=id_), zone)
+    return _apply_each(runtime, scope, validation.words("ids", ids), Restore, zone)
 
 
-def _apply_and_follow(
-    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
+def _apply_each(
+    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[..., Change], zone: tzinfo
 ) -> Receipts:
     """Change records, then what goes with them."""
-    receipts = _apply_each(runtime, scope, ids, change)
-    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
-
-
-def _apply_each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
     receipts: list[Receipt] = []
     for id_ in ids:
         try:
-            receipts += runtime.store.apply(scope.user, [change(id_)])
+            receipts += runtime.store.apply(scope.user, [change(id=id_)])
         except NotFound as error:
             reason = runtime.secrets.redacted(str(error))[0]
             receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
-    return Receipts(receipts)
+    return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])

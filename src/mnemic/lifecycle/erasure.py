@@ -17,7 +17,6 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.services.telemetry import traced
 from mnemic.text.differences import without_sentences
 from mnemic.types import (
-    Absorption,
     Episode,
     Erase,
     EraseUser,
@@ -68,32 +67,27 @@ def plan_erasure(family: Lineage, ids: Collection[str]) -> ErasurePlan:
     erased = {id_ for id_ in ids if id_ in family.nodes}
     remade: set[str] = set()
     restored: dict[str, MemoryRecord] = {}
-    heads = {absorption.id: absorption for absorption in family.absorptions if absorption.before}
+    earlier = {absorption.id: absorption.before for absorption in family.absorptions if absorption.before}
     while True:
-        before = (len(erased), len(remade), len(restored))
-        for kin in family.nodes.values():
-            if kin.id in erased:
+        sizes = (len(erased), len(remade), len(restored))
+        for node in family.nodes.values():
+            if node.id in erased:
                 continue
             changed = erased | remade | {*restored}
-            affected = changed.intersection(kin.sources)
-            absorptions = [a for a in family.absorptions if a.id == kin.id]
+            affected = changed.intersection(node.sources)
+            absorptions = [a for a in family.absorptions if a.id == node.id]
             tainted = any(a.reworded and not changed.isdisjoint(a.members) for a in absorptions)
             affected -= {edge for a in absorptions for edge in a.edges}
-            if kin.kind == "episode" and kin.live and affected:
-                remade.add(kin.id)
-            elif affected or (tainted and kin.id not in heads):
-                erased.add(kin.id)
+            if node.kind == "episode" and node.live and affected:
+                remade.add(node.id)
+            elif affected or (tainted and node.id not in earlier):
+                erased.add(node.id)
             elif tainted:
-                restored[kin.id] = _before(heads[kin.id])
+                restored[node.id] = earlier[node.id]
         remade -= erased
         restored = {id_: record for id_, record in restored.items() if id_ not in erased}
-        if before == (len(erased), len(remade), len(restored)):
+        if sizes == (len(erased), len(remade), len(restored)):
             return ErasurePlan(frozenset(erased), frozenset(remade), restored)
-
-
-def _before(absorption: Absorption) -> MemoryRecord:
-    assert absorption.before is not None
-    return absorption.before
 
 
 @traced("mnemic.erase")
@@ -107,7 +101,7 @@ def erase(
         Conflict: other writers kept deriving records from them; nothing was erased.
     """
     named = list(dict.fromkeys(ids))
-    named += _saying_the_same(runtime, scope, named, {receipt.id for receipt in spared})
+    named += _messages_to_erase(runtime, scope, named, {receipt.id for receipt in spared})
     return replace(erase_records(runtime, scope, named, zone), spared=tuple(spared))
 
 
@@ -122,7 +116,7 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
             family = _family(runtime, scope, named)
             missing = tuple(id_ for id_ in named if id_ not in family.nodes)
             if len(missing) == len(named):
-                return Erasure(missing=missing, purge=_left(runtime))
+                return Erasure(missing=missing, purge=_pending_purge(runtime))
             plan, change = _plan(runtime, scope, family, named)
             records = runtime.store.knowledge.records(scope.user, change.ids)
             needles = _searchable(_needles(runtime, scope.user, records.values()))
@@ -143,13 +137,14 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
     return Erasure(ids=change.ids, missing=missing, remade=tuple(remade), counts=counts, purge=purge)
 
 
-def _saying_the_same(runtime: Runtime, scope: Scope, ids: Sequence[str], spared: Collection[str]) -> list[str]:
+def _messages_to_erase(runtime: Runtime, scope: Scope, ids: Sequence[str], spared: Collection[str]) -> list[str]:
     """The messages that say nothing but what memories say that are to be erased."""
-    found = revision.evidence(runtime, scope, ids)
+    evidence = revision.evidence(runtime, scope, ids)
     messages = runtime.store.knowledge.records(
-        scope.user, [id_ for id_ in found if id_ not in ids and id_ not in spared]
+        scope.user, [id_ for id_ in evidence if id_ not in ids and id_ not in spared]
     )
-    more = [id_ for id_, m in messages.items() if without_sentences(m.content, [one.content for one in found[id_]])]
+    texts = {id_: [memory.content for memory in memories] for id_, memories in evidence.items()}
+    more = [id_ for id_, message in messages.items() if without_sentences(message.content, texts[id_])]
     if more:
         listed = ", ".join(map(repr, more[:NAMED]))
         raise InvalidInput(
@@ -168,11 +163,11 @@ def _family(runtime: Runtime, scope: Scope, named: Sequence[str]) -> Lineage:
 
 def erase_user(runtime: Runtime, scope: Scope) -> Erasure:
     """Erase all records of a user, at every level, and the user's name."""
-    number = runtime.store.user(scope.user)
-    if number is None:
-        return Erasure(purge=_left(runtime))
+    user_id = runtime.store.user(scope.user)
+    if user_id is None:
+        return Erasure(purge=_pending_purge(runtime))
     with runtime.processing:
-        needles = _needles_of_user(runtime, scope.user, number)
+        needles = _needles_of_user(runtime, scope.user, user_id)
         counts = runtime.store.erasure.erase(scope.user, EraseUser())
     _drop_caches(runtime, scope.user)
     return Erasure(counts=counts, purge=_purge(runtime, needles))
@@ -187,7 +182,7 @@ def _purge(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
     return replace(purge, pending="; ".join(part for part in (purge.pending, remaining) if part))
 
 
-def _left(runtime: Runtime) -> Purge:
+def _pending_purge(runtime: Runtime) -> Purge:
     """What earlier erasures left, where there is nothing more to erase."""
     return finish(runtime) or Purge(pending=runtime.store.erasure.remains())
 
@@ -221,29 +216,29 @@ def _plan(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -
         named |= more
     affected = [(records[id_], remaining[id_]) for id_ in sorted(plan.rewritten)]
     remade = episodes.rewritten(runtime, scope.user, affected, erased=plan.erased)
-    held = list(plan.restored.values())
+    earlier = list(plan.restored.values())
     restored = [
         Revise(record=record, indexing=index)
-        for record, index in zip(held, runtime.indexer.indexing(held, runtime.indexer.embedder), strict=True)
+        for record, index in zip(earlier, runtime.indexer.indexing(earlier, runtime.indexer.embedder), strict=True)
     ]
     change = Erase(ids=tuple(sorted(plan.erased)), remade=tuple(remade), restored=tuple(restored))
     return plan, change
 
 
-def _needles_of_user(runtime: Runtime, user: str, number: int) -> list[bytes]:
+def _needles_of_user(runtime: Runtime, user: str, user_id: int) -> list[bytes]:
     """Byte samples of all records of a user, and of the name."""
-    rows = runtime.store.catalog(number, after=0, event=-1, vectors=False).rows
+    rows = runtime.store.catalog(user_id, after=0, event=-1, vectors=False).rows
     docs: list[int] = rows.doc.tolist() if rows else []
-    found = [_middle(user.encode())]
+    samples = [_middle(user.encode())]
     for start in range(0, len(docs), BATCH):
-        stored = runtime.store.fetch(number, docs[start : start + BATCH])
-        found += _needles(runtime, user, [item.value for item in stored.values()])
-    return _searchable(found)
+        stored = runtime.store.fetch(user_id, docs[start : start + BATCH])
+        samples += _needles(runtime, user, [item.value for item in stored.values()])
+    return _searchable(samples)
 
 
 def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode | MemoryRecord]) -> list[bytes]:
     """Byte samples of texts and vectors, to search the files for after the erasure."""
-    found: list[bytes] = []
+    samples: list[bytes] = []
     for record in records:
         texts = [record.id or "", record.content, *_strings(record.metadata)]
         if isinstance(record, Message):
@@ -260,15 +255,15 @@ def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode 
                 *record.keywords,
             ]
             texts += [*record.related_entities, *record.related_files]
-        found += [_middle(text.encode()) for text in texts]
+        samples += [_middle(text.encode()) for text in texts]
     vectors = runtime.store.knowledge.vectors(user, [str(record.id) for record in records])
-    rows = (row for own in vectors.values() for row in (own.text, *own.passages))
-    return [*found, *(_middle(row.astype(np.float16).tobytes()) for row in rows)]
+    rows = (row for entry in vectors.values() for row in (entry.text, *entry.passages))
+    return [*samples, *(_middle(row.astype(np.float16).tobytes()) for row in rows)]
 
 
-def _searchable(found: Sequence[bytes]) -> list[bytes]:
+def _searchable(samples: Sequence[bytes]) -> list[bytes]:
     """Distinct samples that are long enough to be specific."""
-    return [needle for needle in dict.fromkeys(found) if len(needle) >= SHORTEST and any(needle)]
+    return [sample for sample in dict.fromkeys(samples) if len(sample) >= SHORTEST and any(sample)]
 
 
 def _middle(value: bytes) -> bytes:
@@ -281,8 +276,8 @@ def _strings(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        held = cast("Mapping[str, object]", value)
-        return [*held, *(text for item in held.values() for text in _strings(item))]
+        mapping = cast("Mapping[str, object]", value)
+        return [*mapping, *(text for item in mapping.values() for text in _strings(item))]
     if isinstance(value, (list, tuple)):
         return [text for item in cast("Sequence[object]", value) for text in _strings(item)]
     return []

@@ -71,7 +71,7 @@ NEAR, NEAR_WORDS = 0.12, 0.34
 """Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
 """Most kept records that are named."""
-TOLD = 50
+FIRST_PERSON = 50
 """Most memories of a language model that are read in the speaker's own words."""
 QUOTED = 120
 """Characters of a record that its receipt quotes."""
@@ -118,7 +118,7 @@ class _Request:
         english: whether it is English, as far as can be told.
         terms: of the words that say what is meant.
         names: the terms of the names among them.
-        own: whether it is the speaker's own.
+        of_speaker: whether it is the speaker's own.
         broad: whether all that bears on it is meant.
     """
 
@@ -127,7 +127,7 @@ class _Request:
     english: bool
     terms: tuple[str, ...]
     names: frozenset[str]
-    own: bool
+    of_speaker: bool
     broad: bool
 
 
@@ -142,17 +142,17 @@ def _request(description: str) -> _Request:
             break
     while words and not _names_topic(words[0]) and not _is_first(words[0]):
         words = words[1:]
-    begin = next((at for at, word in enumerate(words) if _names_topic(word)), 0)
+    begin = next((index for index, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    named = names(text) if english else ()  # elsewhere a capital is no sign of a name
+    capitalised = names(text) if english else ()  # elsewhere a capital is no sign of a name
     return _Request(
         text=text if english else topic,
         topic=topic,
         english=english,
         terms=terms,
-        names=frozenset(chain.from_iterable(map(content_terms, named))).intersection(terms),
-        own=english and any(map(_is_first, words)),
+        names=frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms),
+        of_speaker=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
     )
 
@@ -189,7 +189,7 @@ class _Candidates:
         shown: the same, without what was forgotten of messages.
         close: how much nearer to the request than what is usual among the nearest, 0 to 1.
         share: of the idf of the request's terms that the record has, 0 to 1.
-        own: whether it may be meant: it has the names that are asked for, and tells of nobody else.
+        eligible: whether it may be meant: it has the names that are asked for, and tells of nobody else.
         named: whether it has the names.
         asks: whether it is no more than a request to forget this, such as the one that is being carried out.
     """
@@ -198,7 +198,7 @@ class _Candidates:
     shown: Sequence[Stored]
     close: Floats
     share: Floats
-    own: NDArray[np.bool_]
+    eligible: NDArray[np.bool_]
     named: NDArray[np.bool_]
     asks: NDArray[np.bool_]
 
@@ -211,28 +211,28 @@ def _candidates(
     ``whole``: messages are judged with what was forgotten of them.
     """
     size = int(allowed.sum())
-    having = {
+    postings = {
         term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
     }
-    weights = {term: idf(size, max(1, len(rows))) for term, rows in having.items()}
+    weights = {term: idf(size, max(1, len(rows))) for term, rows in postings.items()}
     total = sum(weights.values())
     worth = np.zeros(len(view.columns), np.float32)
-    for term, rows in having.items():
+    for term, rows in postings.items():
         worth[rows] += weights[term] / total
     vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
     rows, cosines, usual = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
-    held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
-    rows, cosines = rows[held], cosines[held]
-    fetched = [stored[doc] for doc in view.columns.doc[rows].tolist()]
-    visible = _as_shown(runtime, scope, fetched)
-    records = fetched if whole else visible
-    told = _told(runtime, records, cosines) if request.english and vector is not None else {}
-    cosines = cosines if vector is None else _as_told(view, vector, cosines, told)
+    is_stored = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
+    rows, cosines = rows[is_stored], cosines[is_stored]
+    whole_records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    visible = _as_shown(runtime, scope, whole_records)
+    records = whole_records if whole else visible
+    first_person = _first_person_vectors(runtime, records, cosines) if request.english and vector is not None else {}
+    cosines = cosines if vector is None else _first_person_cosines(view, vector, cosines, first_person)
     close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
-    said = [_terms_of(record) for record in records]
-    share = [sum(weights[term] for term in terms.intersection(weights)) for terms in said]
-    named = np.array([request.names <= terms for terms in said], np.bool_)
+    terms_of_records = [_terms_of(record) for record in records]
+    share = [sum(weights[term] for term in terms.intersection(weights)) for terms in terms_of_records]
+    named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     return _Candidates(
         records=records,
@@ -240,19 +240,19 @@ def _candidates(
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
-        own=named & ~asks & ~_about_another(runtime, view, rows, told, request),
+        eligible=named & ~asks & ~_about_another(runtime, view, rows, first_person, request),
         asks=asks,
     )
 
 
-def _left(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dict[str | None, Message]:
+def _remainders(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dict[str | None, Message]:
     """The messages among some records without what was forgotten of them, by id; none of which nothing is left."""
     messages = [value for value in values if isinstance(value, Message)]
     return {m.id: m for m in runtime.store.relations.without_forgotten(scope.user, messages) if m.content}
 
 
 def _as_shown(runtime: Runtime, scope: Scope, records: Sequence[Stored]) -> list[Stored]:
-    left = _left(runtime, scope, (record.value for record in records))
+    left = _remainders(runtime, scope, (record.value for record in records))
     return [replace(record, value=left.get(record.value.id, record.value)) for record in records]
 
 
@@ -283,83 +283,84 @@ def _closest(
     return rows, cosines.values[rows], usual
 
 
-def _told(runtime: Runtime, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
+def _first_person_vectors(runtime: Runtime, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
     """The vectors of the nearest memories that call the speaker "the user", as the speaker would say them, by place."""
     texts: dict[int, str] = {}
     order: list[int] = np.argsort(-cosines, kind="stable").tolist()
-    for at in order:
-        value = records[at].value
-        if isinstance(value, MemoryRecord) and (own := of_the_speaker(text := searchable(value))) != text:
-            texts[at] = own
-        if len(texts) == TOLD:
+    for index in order:
+        value = records[index].value
+        if isinstance(value, MemoryRecord) and (rephrased := of_the_speaker(text := searchable(value))) != text:
+            texts[index] = rephrased
+        if len(texts) == FIRST_PERSON:
             break
     vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
-    return {at: vector for at, vector in zip(texts, vectors, strict=True) if vector is not None}
+    return {index: vector for index, vector in zip(texts, vectors, strict=True) if vector is not None}
 
 
-def _as_told(view: View, vector: Floats, cosines: Floats, told: Mapping[int, Floats]) -> Floats:
+def _first_person_cosines(view: View, vector: Floats, cosines: Floats, first_person: Mapping[int, Floats]) -> Floats:
     """Cosines with a vector, of what is told of the speaker in the speaker's own words."""
-    found = cosines.copy()
-    if told:
-        found[[*told]] = compared([vector], np.stack([*told.values()]), view.vectors.centre)
-    return found
+    adjusted = cosines.copy()
+    if first_person:
+        adjusted[[*first_person]] = compared([vector], np.stack([*first_person.values()]), view.vectors.centre)
+    return adjusted
 
 
 def _about_another(
-    runtime: Runtime, view: View, rows: Rows, told: Mapping[int, Floats], request: _Request
+    runtime: Runtime, view: View, rows: Rows, first_person: Mapping[int, Floats], request: _Request
 ) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
-    found: list[Floats] = []
-    for holder in ("my relative's", "my") if request.own else ():
+    by_holder: list[Floats] = []
+    for holder in ("my relative's", "my") if request.of_speaker else ():
         vector = runtime.indexer.query(f"{holder} {request.topic}", view.model, view.vectors.dimension)
         if vector is not None:
             cosines = view.vectors.cosines([vector])
             cosines.sharpen(rows)
-            found.append(_as_told(view, vector, cosines.values[rows], told))
-    return found[0] - found[1] >= ANOTHERS if len(found) > 1 else np.zeros(len(rows), np.bool_)
+            by_holder.append(_first_person_cosines(view, vector, cosines.values[rows], first_person))
+    return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
 
 
 def _terms_of(record: Stored) -> set[str]:
     """What a record says; whose words it is does not count."""
     value = record.value
-    beside = (
+    labels = (
         (*value.tags, *value.keywords, value.category or "", value.summary or "")
         if isinstance(value, MemoryRecord)
         else ()
     )
-    return {*content_terms(value.content), *content_terms(" ".join(beside))}
+    return {*content_terms(value.content), *content_terms(" ".join(labels))}
 
 
-def _bearing(request: _Request, found: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both.
 
     ``alone`` is the closeness needed without shared words.
     """
-    if not found.own.any():
-        return found.own, found.own
-    worth = found.close + WORDS * found.share
-    words = found.share >= ALL - 1e-6
-    needed = np.where(found.share > 0, PARTLY, alone)
+    close, share, eligible = candidates.close, candidates.share, candidates.eligible
+    if not eligible.any():
+        return eligible, eligible
+    worth = close + WORDS * share
+    words = share >= ALL - 1e-6
     beside = BROAD if request.broad else BESIDE
-    by_meaning = (found.close >= needed) & (worth >= beside * worth[found.own].max())
-    by_words = words & (request.broad | (found.close >= BESIDE_WORDS * found.close[found.own].max()))
-    bears = found.own & (by_meaning | by_words)
-    certain = found.own & by_words & (by_meaning | request.broad)
+    by_meaning = (close >= np.where(share > 0, PARTLY, alone)) & (worth >= beside * worth[eligible].max())
+    by_words = words & (request.broad | (close >= BESIDE_WORDS * close[eligible].max()))
+    matching = eligible & (by_meaning | by_words)
+    certain = eligible & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
-        bears = certain = found.own  # whatever is said of them
-    return bears | _same_entity(request, found, bears & words) if request.broad else bears, certain
+        matching = certain = eligible  # whatever is said of them
+    return matching | _same_entity(request, candidates, matching & words) if request.broad else matching, certain
 
 
-def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
+    texts = [record.value.content for record in candidates.records]
     called = {
         term
-        for at in np.flatnonzero(bears).tolist()
-        for name in names(found.records[at].value.content)
-        if _introduces_name(found.records[at].value.content.partition(name)[0], request.terms)
+        for i in np.flatnonzero(matching).tolist()
+        for name in names(texts[i])
+        if _introduces_name(texts[i].partition(name)[0], request.terms)
         for term in content_terms(name)
     }
-    return np.array([not called.isdisjoint(content_terms(record.value.content)) for record in found.records], np.bool_)
+    return np.array([not called.isdisjoint(content_terms(text)) for text in texts], np.bool_)
 
 
 def _introduces_name(before: str, terms: Sequence[str]) -> bool:
@@ -371,7 +372,7 @@ def _introduces_name(before: str, terms: Sequence[str]) -> bool:
 # What a language model says of them
 
 
-def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Sequence[int]) -> dict[int, bool]:
+def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order: Sequence[int]) -> dict[int, bool]:
     """Whether the nearest records are meant, as far as the language model says.
 
     What is trusted and what is not is asked about apart, so that the text of a document sways no verdict on what the user
@@ -380,21 +381,24 @@ def _verdicts(runtime: Runtime, description: str, found: _Candidates, order: Seq
     from mnemic.llm import forgetting
 
     consultant = Consultant(runtime)
-    live = [at for at in order if found.records[at].status != "archived"]
+    records = candidates.records
+    live = [i for i in order if records[i].status != "archived"]
     verdicts: dict[int, bool] = {}
     for trusted in (True, False):
-        near = [at for at in live if is_trusted(found.records[at].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
-        texts = [found.shown[at].value for at in near]
-        if texts and (answer := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
-            verdicts |= {at: meant for at, meant in zip(near, answer, strict=True) if meant is not None}
+        near = [i for i in live if is_trusted(records[i].value.trust) is trusted][: forgetting.MOST_CANDIDATES]
+        texts = [candidates.shown[i].value for i in near]
+        if texts and (answers := consultant.ask(lambda texts=texts: forgetting.task(description, texts))):
+            verdicts |= {i: verdict for i, verdict in zip(near, answers, strict=True) if verdict is not None}
     return verdicts
 
 
-def _unchanged(runtime: Runtime, scope: Scope, found: _Candidates, order: Sequence[int]) -> list[int]:
+def _unchanged(runtime: Runtime, scope: Scope, records: Sequence[Stored], order: Sequence[int]) -> list[int]:
     """The order without what was erased or rewritten while the language model thought."""
-    now = runtime.store.knowledge.records(scope.user, [_id(record) for record in found.shown])
-    texts = {id_: record.content for id_, record in {**now, **_left(runtime, scope, now.values())}.items()}
-    return [at for at in order if texts.get(_id(found.shown[at])) == found.shown[at].value.content]
+    current = runtime.store.knowledge.records(scope.user, [_id(record) for record in records])
+    texts = {
+        id_: record.content for id_, record in {**current, **_remainders(runtime, scope, current.values())}.items()
+    }
+    return [i for i in order if texts.get(_id(records[i])) == records[i].value.content]
 
 
 # What goes
@@ -405,15 +409,15 @@ class _Parts:
     """The sentences of messages of which not all is forgotten, as memories derived from them.
 
     Attributes:
-        gone: those that are forgotten.
-        kept: those that a memory has beside one that is forgotten.
+        forgotten: those that are forgotten.
+        remaining: those that a memory has beside one that is forgotten.
         mixed: the ids of such memories, which are replaced.
         messages: the ids of the messages.
         whole: the ids of messages and of other memories without a sentence that stays.
     """
 
-    gone: tuple[MemoryRecord, ...] = ()
-    kept: tuple[MemoryRecord, ...] = ()
+    forgotten: tuple[MemoryRecord, ...] = ()
+    remaining: tuple[MemoryRecord, ...] = ()
     mixed: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
@@ -451,7 +455,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
     """
-    text = _checked(runtime, scope, description)
+    text = _checked_description(runtime, scope, description)
     request = _request(text)
     if not request.terms:
         raise InvalidInput(
@@ -463,37 +467,38 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     filters = RecordFilter(
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
-    found = _candidates(runtime, scope, view, view.columns.mask(filters), request, whole=archived)
-    told = (
+    candidates = _candidates(runtime, scope, view, view.columns.mask(filters), request, whole=archived)
+    understood = (
         request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     )  # these know the meaning of English only
-    by_rule, certain = _bearing(request, found, MEANT if told else math.inf)
-    order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
+    by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
+    records = candidates.records
+    order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
-        bears = [at for at in order if by_rule[at]]
+        matching = [i for i in order if by_rule[i]]
     else:
-        verdicts = _verdicts(runtime, text, found, order)
-        order = _unchanged(runtime, scope, found, order)
-        bears = [at for at in order if certain[at] or verdicts.get(at, by_rule[at])]
-    kept = dict.fromkeys({at for at in order if by_rule[at]}.difference(bears), DENIED)
-    kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
-    both = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) == MIXED}
-    parts = _parts(both, request) if request.broad and not archived else _Parts()
-    clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
-    clear |= {id_: both[id_] for id_ in parts.whole}
+        verdicts = _verdicts(runtime, text, candidates, order)
+        order = _unchanged(runtime, scope, records, order)
+        matching = [i for i in order if certain[i] or verdicts.get(i, by_rule[i])]
+    reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
+    reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
+    mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
+    parts = _parts(mixed, request) if request.broad and not archived else _Parts()
+    clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
+    clear |= {id_: mixed[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
-    if clear or parts.gone:
-        clear |= {_id(found.records[at]): found.records[at] for at in order if found.asks[at]}
+    if clear or parts.forgotten:
+        clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
     return Described(
-        clear=_taken(runtime, scope, clear),
-        spared=_spared(found, order, kept, {*clear, *parts.messages, *parts.mixed}),
-        bearing=tuple(_id(found.records[at]) for at in bears),
-        beside=tuple(_id(found.records[at]) for at in order if found.own[at] and at not in bears),
+        clear=_receipts(runtime, scope, clear),
+        spared=_spared(candidates, order, reasons, {*clear, *parts.messages, *parts.mixed}),
+        bearing=tuple(_id(records[i]) for i in matching),
+        beside=tuple(_id(records[i]) for i in order if candidates.eligible[i] and i not in matching),
         parts=parts,
     )
 
 
-def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
+def _checked_description(runtime: Runtime, scope: Scope, description: object) -> str:
     """A description: no list, and no id."""
     if not isinstance(description, str):
         raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
@@ -506,29 +511,29 @@ def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
 
 
 def _spared(
-    found: _Candidates, order: Sequence[int], kept: Mapping[int, str], taken: Collection[str]
+    candidates: _Candidates, order: Sequence[int], reasons: Mapping[int, str], taken: Collection[str]
 ) -> tuple[Receipt, ...]:
     """Receipts for what is kept: first what only the language model speaks against, then by nearness."""
     near = [
-        at
-        for at in sorted(order, key=lambda at: kept.get(at) != DENIED)
-        if _id(found.records[at]) not in taken
-        and (at in kept or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
+        index
+        for index in sorted(order, key=lambda index: reasons.get(index) != DENIED)
+        if _id(candidates.records[index]) not in taken
+        and (index in reasons or candidates.close[index] >= NEAR or candidates.share[index] >= NEAR_WORDS)
     ]
     return tuple(
         Receipt(
-            id=_id(found.records[at]),
+            id=_id(candidates.records[index]),
             outcome="rejected",
-            reason=f"{kept.get(at) or _why_not(found, at)}, and was kept: {_quote(found.shown[at])}",
+            reason=f"{reasons.get(index) or _why_not(candidates, index)}, and was kept: {_quote(candidates.shown[index])}",
         )
-        for at in near[:SPARED]
+        for index in near[:SPARED]
     )
 
 
-def _why_not(found: _Candidates, at: int) -> str:
-    if not found.named[at]:
+def _why_not(candidates: _Candidates, index: int) -> str:
+    if not candidates.named[index]:
         return "does not name who is meant"
-    return "resembles it" if found.own[at] else "tells of somebody else"
+    return "resembles it" if candidates.eligible[index] else "tells of somebody else"
 
 
 def _id(record: Stored) -> str:
@@ -548,62 +553,64 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
     text = record.value.content.replace(CUT, "\n\n")[:LONGEST]
     clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(text)]
     whole = {sentence for sentence in sentences(text) if says_something(sentence)}
-    said = set[str]().union(*(terms for _, terms in clauses))
+    terms_said = set[str]().union(*(terms for _, terms in clauses))
     topic = {*request.terms} - request.names
-    topic = topic if topic & said else {*request.terms}
-    meant = sum(not topic.isdisjoint(terms) for _, terms in clauses)
+    topic = topic if topic & terms_said else {*request.terms}
+    count = sum(not topic.isdisjoint(terms) for _, terms in clauses)
     others = sum(
         topic.isdisjoint(terms)
         and (len(terms) >= OWN_WORDS or clause in whole)
         and clause.split(maxsplit=1)[0].lower() not in _GOES_ON
         for clause, terms in clauses
     )
-    return others > (0 if meant else 1)
+    return others > (0 if count else 1)
 
 
-def _parts(both: Mapping[str, Stored], request: _Request) -> _Parts:
+def _parts(records: Mapping[str, Stored], request: _Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
-    gone: dict[str, list[MemoryRecord]] = {}
-    for id_, record in both.items():
+    forgotten: dict[str, list[MemoryRecord]] = {}
+    for id_, record in records.items():
         if isinstance(record.value, Message):
             about, others = _sentences(record.value.content, request)
             if says_something("\n\n".join(others)):
-                gone[id_] = [stated(record.value, one, record.project) for one in about]
-    kept: list[MemoryRecord] = []
+                forgotten[id_] = [stated(record.value, sentence, record.project) for sentence in about]
+    remaining: list[MemoryRecord] = []
     mixed: list[str] = []
-    for id_, record in both.items():
+    for id_, record in records.items():
         source = next(iter(getattr(record.value, "source_ids", ())), "")
-        if source in gone and isinstance(message := both[source].value, Message):
+        if source in forgotten and isinstance(message := records[source].value, Message):
             mixed.append(id_)
-            kept += [stated(message, one, record.project) for one in _sentences(record.value.content, request)[1]]
+            others = _sentences(record.value.content, request)[1]
+            remaining += [stated(message, sentence, record.project) for sentence in others]
     whole = [
         id_
-        for id_, record in both.items()
-        if id_ not in gone
+        for id_, record in records.items()
+        if id_ not in forgotten
         and id_ not in mixed
         and not says_something("\n\n".join(_sentences(record.value.content, request)[1]))
     ]
-    return _Parts(tuple(chain.from_iterable(gone.values())), tuple(kept), tuple(mixed), tuple(gone), tuple(whole))
+    parts = tuple(chain.from_iterable(forgotten.values()))
+    return _Parts(parts, tuple(remaining), tuple(mixed), tuple(forgotten), tuple(whole))
 
 
 def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
     """The sentences of a text that bear on a request, and the others; a pronoun at the beginning continues the one before."""
-    found: tuple[list[str], list[str]] = [], []
-    goes = False
+    groups: tuple[list[str], list[str]] = [], []
+    continues = False
     for sentence in sentences(text.replace(CUT, "\n\n")):
         terms = {*content_terms(sentence)}
         bears = not request.names.isdisjoint(terms) if request.names else terms.issuperset(request.terms)
-        goes = bears or (goes and sentence.split(maxsplit=1)[0].lower() in _GOES_ON)
-        found[0 if goes else 1].append(sentence)
-    return found
+        continues = bears or (continues and sentence.split(maxsplit=1)[0].lower() in _GOES_ON)
+        groups[0 if continues else 1].append(sentence)
+    return groups
 
 
 def _clauses(text: str) -> list[str]:
-    found: list[str] = []
+    clauses: list[str] = []
     for sentence in sentences(text):
         parts = _CLAUSE.split(sentence)
-        found += parts if all(len(part.split()) >= CLAUSE_WORDS for part in parts) else [sentence]
-    return found
+        clauses += parts if all(len(part.split()) >= CLAUSE_WORDS for part in parts) else [sentence]
+    return clauses
 
 
 def _emptied_messages(
@@ -613,13 +620,13 @@ def _emptied_messages(
     sources = {
         id_ for record in clear.values() if isinstance(record.value, MemoryRecord) for id_ in record.value.source_ids
     }
-    made = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
-    bare = [id_ for id_, memories in sorted(made.items()) if memories and clear.keys() >= {*memories}]
-    said = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_) for id_ in bare])
-    return {_id(record): record for record in said if not _has_other_matter(record, request)}
+    memories_of = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
+    emptied = [id_ for id_, memories in sorted(memories_of.items()) if memories and clear.keys() >= {*memories}]
+    messages = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_) for id_ in emptied])
+    return {_id(record): record for record in messages if not _has_other_matter(record, request)}
 
 
-def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
+def _receipts(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
     """A receipt for each record that goes: what it says, and what it had taken the place of."""
     replaced = runtime.store.relations.predecessors(scope.user, [*clear])
     receipts: list[Receipt] = []
@@ -632,19 +639,19 @@ def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple
 
 def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
-    meant = described(runtime, scope, description, archived=archived)
-    along = () if archived else revision.emptied(runtime, scope, [receipt.id for receipt in meant.clear])
-    return _receipts(meant, meant.clear, along)
+    selection = described(runtime, scope, description, archived=archived)
+    emptied = () if archived else revision.emptied(runtime, scope, [receipt.id for receipt in selection.clear])
+    return _all_receipts(selection, selection.clear, emptied)
 
 
-def _receipts(meant: Described, taken: Sequence[Receipt], along: Sequence[Receipt]) -> Receipts:
-    """One receipt for each record: of what is taken, of the messages that go along, and of what stays."""
-    gone = {receipt.id for receipt in along}
-    stay = (receipt for receipt in meant.spared if receipt.id not in gone)
-    return Receipts((*taken, *map(_hidden, meant.parts.gone), *along, *stay))
+def _all_receipts(selection: Described, removed: Sequence[Receipt], emptied: Sequence[Receipt]) -> Receipts:
+    """One receipt for each record: of what is removed, of the messages that go along, and of what stays."""
+    emptied_ids = {receipt.id for receipt in emptied}
+    spared = (receipt for receipt in selection.spared if receipt.id not in emptied_ids)
+    return Receipts((*removed, *map(_part_receipt, selection.parts.forgotten), *emptied, *spared))
 
 
-def _hidden(part: MemoryRecord) -> Receipt:
+def _part_receipt(part: MemoryRecord) -> Receipt:
     """The receipt of a sentence of a message that says something else as well."""
     reason = f"of {part.source_ids[0]!r}, which stays without it: {shown(part.content, QUOTED)}"
     return Receipt(id=part.id, outcome="forgotten", reason=reason)
@@ -656,32 +663,32 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     Returns:
         One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
     """
-    meant = described(runtime, scope, description)
+    selection = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
-    removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in meant.clear]
-    changes = [*removed, *_taking_apart(runtime, meant.parts, why)]
-    done = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
-    along = revision.update_derived(
-        runtime, scope, [*(c.id for c in removed), *(one.id for one in meant.parts.gone)], zone
+    removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
+    changes = [*removed, *_part_changes(runtime, selection.parts, why)]
+    applied = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
+    emptied = revision.update_derived(
+        runtime, scope, [change.id for change in (*removed, *selection.parts.forgotten)], zone
     )
     receipts = [
-        replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
-        for one, receipt in zip(done, meant.clear, strict=False)
+        replace(receipt, reason=match.reason) if receipt.outcome == "forgotten" else receipt
+        for receipt, match in zip(applied, selection.clear, strict=False)
     ]
-    return _receipts(meant, receipts, along)
+    return _all_receipts(selection, receipts, emptied)
 
 
-def _taking_apart(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
+def _part_changes(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
-    records = (*(replace(one, status="archived") for one in parts.gone), *parts.kept)
+    records = (*(replace(part, status="archived") for part in parts.forgotten), *parts.remaining)
     added = [
-        AddMemory(record=one, indexing=indexing)
-        for one, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
+        AddMemory(record=record, indexing=indexing)
+        for record, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
     changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
-    changes += added[: len(parts.gone)]
-    changes += [Archive(id=one.id, reason=why, everywhere=True) for one in parts.gone]
-    return [*changes, *added[len(parts.gone) :]]
+    changes += added[: len(parts.forgotten)]
+    changes += [Archive(id=part.id, reason=why, everywhere=True) for part in parts.forgotten]
+    return [*changes, *added[len(parts.forgotten) :]]
 
 
 def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:
@@ -690,11 +697,11 @@ def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:
     Raises:
         TooManyHits: it takes more than ``HARD`` records; nothing was erased.
     """
-    meant = described(runtime, scope, description, archived=True)
-    if len(meant.clear) > HARD:
+    selection = described(runtime, scope, description, archived=True)
+    if len(selection.clear) > HARD:
         raise TooManyHits(
-            f"{shown(description, 80)} takes {len(meant.clear)} records, and at most {HARD} are "
+            f"{shown(description, 80)} takes {len(selection.clear)} records, and at most {HARD} are "
             "erased for good by a description. Nothing was erased. See them with dry_run=True and give those that "
             "are meant as ids=[...]."
         )
-    return meant
+    return selection

@@ -54,9 +54,9 @@ class Links:
         """
         store, user = self._runtime.store, self._scope.user
         edge = _checked_link(source, target, type, strength, reason)
-        put = PutLink(link=edge)
+        put_link = PutLink(link=edge)
         if edge.type != "supersedes":
-            return store.apply(user, [put])[0]
+            return store.apply(user, [put_link])[0]
         trusts = [store.get(user, id_).value.trust for id_ in (edge.source, edge.target)]
         if is_trusted(trusts[1]) and not is_trusted(trusts[0]):
             why = "untrusted memories cannot supersede trusted ones: remember it from a trusted source"
@@ -64,8 +64,8 @@ class Links:
         if self._has_superseded(edge.target, edge.source):
             why = f"{edge.target!r} superseded it: links.remove({edge.target!r}, {edge.source!r}) and restore it first"
             return Receipt(id=edge.source, outcome="rejected", reason=why)
-        ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
-        receipt = store.apply(user, [put, ended])[0]
+        supersede = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
+        receipt = store.apply(user, [put_link, supersede])[0]
         update_superseded(self._runtime, self._scope, edge.source, self._zone)
         return receipt
 

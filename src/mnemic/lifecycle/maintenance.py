@@ -131,15 +131,15 @@ def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:
 
 def _secrets(runtime: Runtime) -> list[str]:
     """Findings of stored secrets, by kind."""
-    policy, found, after = runtime.secrets, dict[str, list[str]](), 0
+    policy, ids_by_kind, after = runtime.secrets, dict[str, list[str]](), 0
     if policy.action == "allow":
         return []
     while page := runtime.store.knowledge.texts(after, PAGE):
         after = page[-1][0]
-        for _, id_, says in page:
-            for kind in policy.within(says)[1]:
-                found.setdefault(kind, []).append(policy.name(id_))
-    return [_finding(kind, ids) for kind, ids in sorted(found.items())]
+        for _, id_, texts in page:
+            for kind in policy.within(texts)[1]:
+                ids_by_kind.setdefault(kind, []).append(policy.name(id_))
+    return [_finding(kind, ids) for kind, ids in sorted(ids_by_kind.items())]
 
 
 def _finding(kind: str, ids: Sequence[str]) -> str:
@@ -168,8 +168,8 @@ def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
         changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + ARCHIVED_AT_ONCE]]
         runtime.store.apply(scope.user, changes)
     with suppress(StoreReadOnly):
-        kept = [KeepQuestions(asked=(), most=policy.questions), KeepContexts(given=(), most=policy.contexts)]
-        runtime.store.apply(scope.user, kept)
+        limits = [KeepQuestions(asked=(), most=policy.questions), KeepContexts(given=(), most=policy.contexts)]
+        runtime.store.apply(scope.user, limits)
     return len(ids)
 
 
@@ -178,9 +178,9 @@ def keep_question(runtime: Runtime, scope: Scope, query: Query) -> None:
     if not is_counted() or not query.text.strip():
         return
     mood = query.mood if isinstance(query.mood, Emotion) else None
-    asked = Question(text=query.text, asked_at=now(), project=scope.project, session=scope.session, mood=mood)
+    question = Question(text=query.text, asked_at=now(), project=scope.project, session=scope.session, mood=mood)
     with suppress(StoreError):
-        runtime.store.apply(scope.user, [KeepQuestions(asked=(asked,), most=runtime.settings.retention.questions)])
+        runtime.store.apply(scope.user, [KeepQuestions(asked=(question,), most=runtime.settings.retention.questions)])
 
 
 HITS = 10
@@ -216,14 +216,14 @@ def keep_context(
             id=hit.id, kind=hit.kind, text=hit.text, relevance=round(hit.relevance, 4), shown=hit.id in shown,
             contributions={name: round(value, 4) for name, value in hit.contributions.items()},
         )
-        for place, hit in enumerate(context.found)
-        if place < HITS or hit.id in shown
+        for position, hit in enumerate(context.found)
+        if position < HITS or hit.id in shown
     )  # fmt: skip
-    given = GivenContext(
+    snapshot = GivenContext(
         question=query.text, given_at=asked_at, prompt=context.to_prompt(), evidence=context.found.evidence,
         probability=context.found.probability, max_tokens=max_tokens, token_count=context.token_count,
         left_out=context.left_out, hits=hits, project=scope.project, session=scope.session, plain=plain,
         min_evidence=query.min_evidence,
     )  # fmt: skip
     with suppress(StoreError):
-        runtime.store.apply(scope.user, [KeepContexts(given=(given,), most=runtime.settings.retention.contexts)])
+        runtime.store.apply(scope.user, [KeepContexts(given=(snapshot,), most=runtime.settings.retention.contexts)])

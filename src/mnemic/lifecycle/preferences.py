@@ -39,8 +39,8 @@ class Preferences(MutableMapping[str, Any]):
         """The live preferences, the project's after the user's, the newest last."""
         reach = "project+global" if self._scope.project is not None else "project"
         filters = RecordFilter(kinds=("memory",), reach=reach, project=self._scope.project, min_trust=UNTRUSTED)
-        found = self._runtime.store.relations.with_key(self._scope.user, KEY, filters)
-        return sorted(found, key=lambda record: (record.project is not None, record.created_at))
+        records = self._runtime.store.relations.with_key(self._scope.user, KEY, filters)
+        return sorted(records, key=lambda record: (record.project is not None, record.created_at))
 
     def _name(self, key: object) -> str:
         """The stored, redacted form of a key."""
@@ -49,7 +49,7 @@ class Preferences(MutableMapping[str, Any]):
     def _current(self) -> dict[str, MemoryRecord]:
         return {str(record.metadata[KEY]): record for record in self._all()}
 
-    def _own(self, key: str) -> list[MemoryRecord]:
+    def _at_level(self, key: str) -> list[MemoryRecord]:
         """The values of a key at the handle's own level: several where an earlier version set it in two processes at once."""
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
@@ -58,20 +58,20 @@ class Preferences(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         to_json(value)  # raises unless it is JSON
-        named, kinds = self._runtime.secrets.within({_checked_key(key): _storable(value)})
+        redacted, kinds = self._runtime.secrets.within({_checked_key(key): _storable(value)})
         refuse_secrets(self._runtime.secrets, "A preference", kinds)
-        ((name, value),) = named.items()
+        ((name, value),) = redacted.items()
         moment = now().astimezone(self._zone)
-        encoded, old = to_json(value), self._own(name)
+        encoded, old = to_json(value), self._at_level(name)
         if old and to_json(old[-1].metadata.get(VALUE)) == encoded:
             return
         # The earlier value ends first: its text may be the same, as for 1 and "1".
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
         record = MemoryRecord(
-            id=new_id("pref_"), content=f"Preference {name}: {_as_text(value)}", category="preference",
-            importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
-            tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
+            id=new_id("pref_"), content=f"Preference {name}: {value if isinstance(value, str) else encoded}",
+            category="preference", importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value},
+            project=self._scope.project, tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
         embedder = self._runtime.indexer.embedder
         index = self._runtime.indexer.indexing([record], embedder)[0]
@@ -79,7 +79,7 @@ class Preferences(MutableMapping[str, Any]):
         changes.append(AddMemory(record=record, indexing=index, settle=True))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
         stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)
-        if not stored[len(old)].changed and to_json(self._own(name)[-1].metadata.get(VALUE)) != encoded:
+        if not stored[len(old)].changed and to_json(self._at_level(name)[-1].metadata.get(VALUE)) != encoded:
             raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 
     def __delitem__(self, key: str) -> None:
@@ -88,10 +88,10 @@ class Preferences(MutableMapping[str, Any]):
         Raises:
             KeyError: nothing is set at this level.
         """
-        own = self._own(self._name(key))
-        if not own:
+        records = self._at_level(self._name(key))
+        if not records:
             raise KeyError(key)
-        changes = [Archive(id=record.id, reason="preference removed") for record in own]
+        changes = [Archive(id=record.id, reason="preference removed") for record in records]
         self._runtime.store.apply(self._scope.user, changes)
 
     def clear(self) -> None:
@@ -129,7 +129,3 @@ def _storable(value: Any) -> Any:
             return [_storable(item) for item in cast("Sequence[Any]", value)]
         case _:
             return value
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json(value)

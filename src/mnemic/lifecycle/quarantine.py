@@ -12,7 +12,7 @@ from mnemic.lifecycle.revision import update_summaries
 from mnemic.runtime.runtime import Runtime
 from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release, Scope
 
-_ALL = ("short_term", "consolidating", "long_term", "archived")
+_ALL_STATUSES = ("short_term", "consolidating", "long_term", "archived")
 
 
 def quarantine(
@@ -33,13 +33,13 @@ def quarantine(
     for name, value in (("source", source), ("session", session)):
         if not isinstance(value, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput(f"{name} must be a string.")
-    place = None if session is None else runtime.secrets.name(session)
-    named = validation.words("ids", ids) if ids is not None else _records_of(runtime, user, source, place)
-    if not named:
+    session_name = None if session is None else runtime.secrets.name(session)
+    record_ids = validation.words("ids", ids) if ids is not None else _records_of(runtime, user, source, session_name)
+    if not record_ids:
         return Receipts()
     lifecycle = runtime.store.lifecycle
     before = set(lifecycle.quarantined(user))
-    runtime.store.apply(user, [Quarantine(ids=tuple(named), reason=runtime.secrets.redacted(reason)[0])])
+    runtime.store.apply(user, [Quarantine(ids=tuple(record_ids), reason=runtime.secrets.redacted(reason)[0])])
     quarantined = [id_ for id_ in lifecycle.quarantined(user) if id_ not in before]
     update_summaries(runtime, Scope(user=user), quarantined, zone)
     return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in quarantined)
@@ -47,13 +47,13 @@ def quarantine(
 
 def release(runtime: Runtime, user: str, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Release records from quarantine; see ``Admin.release``."""
-    named = validation.words("ids", ids)
-    if not named:
+    record_ids = validation.words("ids", ids)
+    if not record_ids:
         return Receipts()
     before = runtime.store.lifecycle.quarantined(user)
-    runtime.store.apply(user, [Release(ids=tuple(named))])
-    left = set(runtime.store.lifecycle.quarantined(user))
-    released = [id_ for id_ in before if id_ not in left]
+    runtime.store.apply(user, [Release(ids=tuple(record_ids))])
+    remaining = set(runtime.store.lifecycle.quarantined(user))
+    released = [id_ for id_ in before if id_ not in remaining]
     update_summaries(runtime, Scope(user=user), released, zone)
     return Receipts(Receipt(id=id_, outcome="restored") for id_ in released)
 
@@ -61,7 +61,7 @@ def release(runtime: Runtime, user: str, ids: Iterable[str], zone: tzinfo) -> Re
 def _records_of(runtime: Runtime, user: str, source: str | None, session: str | None) -> list[str]:
     """Ids of all records of a source, of a conversation, or both."""
     store = runtime.store
-    reach = RecordFilter(reach="user", in_session=session, status=_ALL, expired=True)
+    reach = RecordFilter(reach="user", in_session=session, status=_ALL_STATUSES, expired=True)
     records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
     records += store.knowledge.episodes(user, reach, limit=None, newest=False)
     records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)

@@ -41,44 +41,44 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
     Raises:
         Conflict: other writers kept changing the same episodes, which were not rewritten.
     """
-    sources, receipts = _sources(runtime, scope, ids)
+    sources, receipts = _update_messages(runtime, scope, ids)
     _rewrite(runtime, scope, [*ids, *sources], zone)
     return receipts
 
 
 def evidence(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> dict[str, list[MemoryRecord]]:
     """The messages that memories were taken from and that say what they say, with these memories."""
-    found: dict[str, list[MemoryRecord]] = {}
+    by_message: dict[str, list[MemoryRecord]] = {}
     memories = [r for r in runtime.store.knowledge.records(scope.user, [*ids]).values() if isinstance(r, MemoryRecord)]
     sources = sorted({id_ for memory in memories for id_ in memory.source_ids})
     for id_, message in runtime.store.knowledge.records(scope.user, sources).items():
-        own = [memory for memory in memories if id_ in memory.source_ids]
+        derived = [memory for memory in memories if id_ in memory.source_ids]
         if (
             isinstance(message, Message)
-            and without_sentences(message.content, [m.content for m in own]) != message.content
+            and without_sentences(message.content, [m.content for m in derived]) != message.content
         ):
-            found[id_] = own
-    return found
+            by_message[id_] = derived
+    return by_message
 
 
-def _sources(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[str], list[Receipt]]:
+def _update_messages(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[str], list[Receipt]]:
     """Archive the messages that say nothing but what was forgotten, restore those that say something again.
 
     Returns:
         The ids of all messages that say what the memories say, and a receipt for each that was changed.
     """
-    found = evidence(runtime, scope, ids)
+    by_message = evidence(runtime, scope, ids)
     changes: list[Change] = []
-    for id_ in found:
+    for id_ in by_message:
         stored = runtime.store.get(scope.user, id_)
         assert isinstance(stored.value, Message)
-        (told,) = runtime.store.relations.without_forgotten(scope.user, [stored.value])
-        if stored.status != "archived" and not told.content:
+        (remaining,) = runtime.store.relations.without_forgotten(scope.user, [stored.value])
+        if stored.status != "archived" and not remaining.content:
             changes.append(Archive(id=id_, reason=SILENT))
-        elif stored.status == "archived" and told.content and _archived_as(runtime, scope, id_, SILENT):
+        elif stored.status == "archived" and remaining.content and _archived_as(runtime, scope, id_, SILENT):
             changes.append(Restore(id=id_))
-    done = runtime.store.apply(scope.user, changes) if changes else ()
-    return [*found], [replace(receipt, reason=_same(found[receipt.id])) for receipt in done]
+    applied = runtime.store.apply(scope.user, changes) if changes else ()
+    return [*by_message], [replace(receipt, reason=_same(by_message[receipt.id])) for receipt in applied]
 
 
 def _same(memories: Sequence[MemoryRecord]) -> str:
@@ -87,26 +87,32 @@ def _same(memories: Sequence[MemoryRecord]) -> str:
 
 def emptied(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Receipt]:
     """Receipts of the other messages that would go with records, were they forgotten now."""
-    found = evidence(runtime, scope, ids)
-    stored = [runtime.store.get(scope.user, id_) for id_ in found.keys() - {*ids}]
-    live = [one.value for one in stored if one.status != "archived" and isinstance(one.value, Message)]
-    told = runtime.store.relations.without_forgotten(scope.user, live)
-    left = {str(m.id): without_sentences(m.content, [one.content for one in found[str(m.id)]]) for m in told}
-    return [Receipt(id=id_, outcome="forgotten", reason=_same(found[id_])) for id_ in found if left.get(id_) == ""]
+    by_message = evidence(runtime, scope, ids)
+    stored = [runtime.store.get(scope.user, id_) for id_ in by_message.keys() - {*ids}]
+    live = [record.value for record in stored if record.status != "archived" and isinstance(record.value, Message)]
+    remainders = {
+        str(m.id): without_sentences(m.content, [memory.content for memory in by_message[str(m.id)]])
+        for m in runtime.store.relations.without_forgotten(scope.user, live)
+    }
+    return [
+        Receipt(id=id_, outcome="forgotten", reason=_same(memories))
+        for id_, memories in by_message.items()
+        if remainders.get(id_) == ""
+    ]
 
 
 def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
     """Rewrite what was derived from messages."""
-    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
-    if number is None or not docs:
+    user_id, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
+    if user_id is None or not docs:
         return
-    messages = runtime.store.fetch(number, list(docs.values())).values()
-    if changes := _memories(runtime, scope, ids):
+    messages = runtime.store.fetch(user_id, list(docs.values())).values()
+    if changes := _memory_changes(runtime, scope, ids):
         runtime.store.apply(scope.user, changes)
     for _ in range(ATTEMPTS):
         # every episode that contains them, because a parent of a merged one may have been restored by hand
-        episodes = runtime.store.fetch(number, runtime.store.relations.episodes_of(scope.user, ids))
-        changes = [change for held in episodes.values() for change in _changes(runtime, scope, held)]
+        stored = runtime.store.fetch(user_id, runtime.store.relations.episodes_of(scope.user, ids))
+        changes = [change for episode in stored.values() for change in _episode_changes(runtime, scope, episode)]
         try:
             receipts = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
         except Conflict:
@@ -118,7 +124,7 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
             "The records are changed, but other writers kept changing the episodes that contain them, which were not "
             "rewritten. Call this again when the writers are idle."
         )
-    _summaries(runtime, scope, messages, zone)
+    _update_summaries_of(runtime, scope, messages, zone)
 
 
 def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
@@ -129,22 +135,23 @@ def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> 
 
 def update_summaries(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
     """Rewrite the summaries of the sessions of messages, which name tools without citing their messages."""
-    number, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
-    if number is not None and docs:
-        _summaries(runtime, scope, runtime.store.fetch(number, [*docs.values()]).values(), zone)
+    user_id, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
+    if user_id is not None and docs:
+        _update_summaries_of(runtime, scope, runtime.store.fetch(user_id, [*docs.values()]).values(), zone)
 
 
-def _summaries(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
+def _update_summaries_of(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
     """Rewrite the summaries of the sessions of messages."""
     for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
-        _summarise_again(runtime, Scope(user=scope.user, project=project, session=session), zone)
+        _update_summary(runtime, Scope(user=scope.user, project=project, session=session), zone)
 
 
-def _memories(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Change]:
+def _memory_changes(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Change]:
     """Changes of the memories derived from messages."""
-    made = runtime.store.relations.memories_of(scope.user, ids)
-    silent = {id_ for id_ in made if _is_silent(runtime, scope, id_)}
-    records = runtime.store.knowledge.records(scope.user, sorted({id_ for own in made.values() for id_ in own}))
+    by_message = runtime.store.relations.memories_of(scope.user, ids)
+    silent = {id_ for id_ in by_message if _is_silent(runtime, scope, id_)}
+    ids = sorted({id_ for derived in by_message.values() for id_ in derived})
+    records = runtime.store.knowledge.records(scope.user, ids)
     changes: list[Change] = []
     for id_, record in records.items():
         assert isinstance(record, MemoryRecord)
@@ -164,33 +171,33 @@ def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:
     return not runtime.store.relations.without_forgotten(scope.user, [stored.value])[0].content
 
 
-def _summarise_again(runtime: Runtime, place: Scope, zone: tzinfo) -> None:
+def _update_summary(runtime: Runtime, session: Scope, zone: tzinfo) -> None:
     """Rewrite the summary of a session, if there is one, from the remaining messages; archive it without any."""
-    id_ = sessions.summary_id(place)
-    held = runtime.store.knowledge.records(place.user, [id_]).get(id_)
-    if not isinstance(held, MemoryRecord):
+    id_ = sessions.summary_id(session)
+    summary = runtime.store.knowledge.records(session.user, [id_]).get(id_)
+    if not isinstance(summary, MemoryRecord):
         return
-    if held.status == "archived":
-        if not _archived_as(runtime, place, id_, EMPTY):
+    if summary.status == "archived":
+        if not _archived_as(runtime, session, id_, EMPTY):
             return  # forgotten, or its time is over
-        runtime.store.apply(place.user, [Restore(id=id_)])
-    if sessions.summarise(runtime, place, zone) is None and held.status != "archived":
-        runtime.store.apply(place.user, [Archive(id=id_, reason=EMPTY)])
+        runtime.store.apply(session.user, [Restore(id=id_)])
+    if sessions.summarise(runtime, session, zone) is None and summary.status != "archived":
+        runtime.store.apply(session.user, [Archive(id=id_, reason=EMPTY)])
 
 
-def _changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
+def _episode_changes(runtime: Runtime, scope: Scope, stored: Stored) -> list[Change]:
     """Changes of an episode."""
-    held, live = stored.value, stored.status != "archived"
-    assert isinstance(held, Episode)
-    remaining = runtime.store.knowledge.messages_of(scope.user, held)
+    episode, live = stored.value, stored.status != "archived"
+    assert isinstance(episode, Episode)
+    remaining = runtime.store.knowledge.messages_of(scope.user, episode)
     if not remaining:
-        return [Archive(id=held.id, reason=EMPTY)] if live else []
-    if not (live or _archived_as(runtime, scope, held.id, EMPTY)):
+        return [Archive(id=episode.id, reason=EMPTY)] if live else []
+    if not (live or _archived_as(runtime, scope, episode.id, EMPTY)):
         return []
-    (change,) = episodes.rewritten(runtime, scope.user, [(held, remaining)])
-    if live and (change.record.title, change.record.content) == (held.title, held.content):
+    (change,) = episodes.rewritten(runtime, scope.user, [(episode, remaining)])
+    if live and (change.record.title, change.record.content) == (episode.title, episode.content):
         return []
-    return [*([] if live else [Restore(id=held.id)]), change]
+    return [*([] if live else [Restore(id=episode.id)]), change]
 
 
 def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
@@ -199,31 +206,31 @@ def _archived_as(runtime: Runtime, scope: Scope, id_: str, reason: str) -> bool:
     return last.operation == "archive" and last.detail.get("reason") == reason
 
 
-def summary_scopes(kin_records: Iterable[LineageNode]) -> dict[str, Scope]:
+def summary_scopes(nodes: Iterable[LineageNode]) -> dict[str, Scope]:
     """Ids of the session summaries of messages, and their scopes.
 
     Summaries name tools without citing their messages, so lineage alone does not find them.
     """
-    places = {(kin.project, kin.session) for kin in kin_records if kin.kind == "message" and kin.session is not None}
-    scopes = [Scope(user="", project=project, session=session) for project, session in places]
+    levels = {(node.project, node.session) for node in nodes if node.kind == "message" and node.session is not None}
+    scopes = [Scope(user="", project=project, session=session) for project, session in levels]
     return {sessions.summary_id(scope): scope for scope in scopes}
 
 
-def rewrite_summaries(runtime: Runtime, scope: Scope, kin_records: Sequence[LineageNode], zone: tzinfo) -> list[str]:
+def rewrite_summaries(runtime: Runtime, scope: Scope, nodes: Sequence[LineageNode], zone: tzinfo) -> list[str]:
     """Rewrite the session summaries among some records; returns the ids of those that changed."""
-    live = {kin.id for kin in kin_records if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live}
-    places = summary_scopes(kin_records)
-    for kin in kin_records:
-        if kin.id in live and kin.id not in places and (names := _sessions(runtime, scope, kin)):
-            places[kin.id] = Scope(user="", project=kin.project, session=names[0])
-    found: list[str] = []
-    for id_ in sorted(live & set(places)):
-        receipt = sessions.summarise(runtime, replace(places[id_], user=scope.user), zone)
-        found += [receipt.id] if receipt and receipt.changed else []
-    return found
+    live = {node.id for node in nodes if node.category == SESSION_SUMMARY and node.kind == "memory" and node.live}
+    scopes = summary_scopes(nodes)
+    for node in nodes:
+        if node.id in live and node.id not in scopes and (names := _sessions(runtime, scope, node)):
+            scopes[node.id] = Scope(user="", project=node.project, session=names[0])
+    changed: list[str] = []
+    for id_ in sorted(live & set(scopes)):
+        receipt = sessions.summarise(runtime, replace(scopes[id_], user=scope.user), zone)
+        changed += [receipt.id] if receipt and receipt.changed else []
+    return changed
 
 
-def _sessions(runtime: Runtime, scope: Scope, kin: LineageNode) -> list[str]:
+def _sessions(runtime: Runtime, scope: Scope, node: LineageNode) -> list[str]:
     """The sessions of a summary's remaining messages."""
-    records = runtime.store.knowledge.records(scope.user, kin.sources).values()
+    records = runtime.store.knowledge.records(scope.user, node.sources).values()
     return sorted({record.session for record in records if isinstance(record, Message) and record.session})

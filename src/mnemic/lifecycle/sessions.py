@@ -80,14 +80,14 @@ class Sessions:
         return summarise(self._runtime, self._scope, self._zone)
 
 
-def _of_session(scope: Scope, kind: Kind) -> RecordFilter:
+def _session_filter(scope: Scope, kind: Kind) -> RecordFilter:
     return RecordFilter(kinds=(kind,), reach="project", project=scope.project, in_session=scope.session)
 
 
 def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
     if scope.session is None:
         return []
-    return [*runtime.store.list_messages(scope.user, _of_session(scope, "message"), limit=None, newest=False)]
+    return [*runtime.store.list_messages(scope.user, _session_filter(scope, "message"), limit=None, newest=False)]
 
 
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
@@ -115,27 +115,27 @@ def summarise_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callab
     moment, settings = now(), runtime.settings
     since = moment - timedelta(days=settings.retention.session_summary_days)
     until = moment - timedelta(seconds=settings.idle.idle_seconds)
-    found = runtime.store.knowledge.sessions(scope.user, to_micros(since), to_micros(until))
-    ended = {Scope(user=scope.user, project=project, session=session): last for project, session, last in found}
-    held = runtime.store.knowledge.records(scope.user, [summary_id(one) for one in ended])
-    for session, last in ended.items():
+    rows = runtime.store.knowledge.sessions(scope.user, to_micros(since), to_micros(until))
+    sessions = {Scope(user=scope.user, project=project, session=session): last for project, session, last in rows}
+    summaries = runtime.store.knowledge.records(scope.user, [*map(summary_id, sessions)])
+    for session, last in sessions.items():
         if halted():
             return
-        summary = held.get(summary_id(session))
+        summary = summaries.get(summary_id(session))
         if not isinstance(summary, MemoryRecord) or summary.said_at is None or to_micros(summary.said_at) < last:
             summarise(runtime, session, zone)
 
 
 def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """One attempt; nothing is stored if the session changes meanwhile."""
-    said = runtime.store.relations.without_forgotten(scope.user, _messages(runtime, scope))
-    messages = [message for message in said if message.content]
+    remaining = runtime.store.relations.without_forgotten(scope.user, _messages(runtime, scope))
+    messages = [message for message in remaining if message.content]
     if not messages or scope.session is None:
         return None
     record = _record(runtime, scope, messages, _topics(runtime, scope, messages), now().astimezone(zone))
     embedder = runtime.indexer.embedder
-    held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
-    if not isinstance(held, MemoryRecord):
+    existing = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
+    if not isinstance(existing, MemoryRecord):
         if runtime.store.knowledge.duplicates(scope.user, [record]):  # two short ones of one day
             name = scope.session if is_tool_name(scope.session) else record.id
             record = replace(record, content=f"{record.content} Name: {name}.")
@@ -145,17 +145,17 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
             return runtime.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
         except NotFound:
             return Receipt(id=record.id, outcome="rejected", reason="the session changed meanwhile; end it again")
-    if held.metadata.get("message_count") == len(messages) and held.content.startswith(record.content):
-        return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
-    archived = held.status == "archived"
-    if archived and held.delete_after is not None and held.delete_after > record.created_at:
-        return Receipt(id=held.id, outcome="rejected", reason=FORGOTTEN)
-    trust = min(record.trust, held.trust)  # its earlier sources are kept
-    record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
+    if existing.metadata.get("message_count") == len(messages) and existing.content.startswith(record.content):
+        return Receipt(id=existing.id, outcome="duplicate", reason="nothing was said since")
+    archived = existing.status == "archived"
+    if archived and existing.delete_after is not None and existing.delete_after > record.created_at:
+        return Receipt(id=existing.id, outcome="rejected", reason=FORGOTTEN)
+    trust = min(record.trust, existing.trust)  # its earlier sources are kept
+    record = replace(record, version=existing.version + 1, created_at=existing.created_at, trust=trust)
     (index,) = runtime.indexer.indexing([record], embedder)
     record = with_emotion(record, index.vector, embedder.id)
-    back = [Restore(id=held.id)] if archived else []  # it had expired, and the conversation continued
-    return runtime.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
+    restores = [Restore(id=existing.id)] if archived else []  # it had expired, and the conversation continued
+    return runtime.store.apply(scope.user, [*restores, Revise(record=record, indexing=index)], model=embedder.id)[-1]
 
 
 def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[str]:
@@ -163,16 +163,16 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
 
     Where something was superseded, the title is a new one.
     """
-    found = runtime.store.knowledge.episodes(scope.user, _of_session(scope, "episode"), limit=None, newest=False)
-    told = {id_ for episode in found for id_ in episode.message_ids}
-    said = {m.id: m for m in messages}
+    stored = runtime.store.knowledge.episodes(scope.user, _session_filter(scope, "episode"), limit=None, newest=False)
+    covered = {id_ for episode in stored for id_ in episode.message_ids}
+    by_id = {m.id: m for m in messages}
     current = {m.id: m for m in runtime.store.relations.holding(scope.user, messages) if m.content}
     titles: list[str] = []
-    for episode in found:
-        own = [id_ for id_ in episode.message_ids if id_ in said]
-        same = all(current.get(id_) == said[id_] for id_ in own)
-        titles.append(episode.title if same else episodes.title([current[id_] for id_ in own if id_ in current]))
-    rest = [m for m in [*current.values()][-READ:] if m.id not in told and m.role not in SILENT_ROLES]
+    for episode in stored:
+        ids = [id_ for id_ in episode.message_ids if id_ in by_id]
+        unchanged = all(current.get(id_) == by_id[id_] for id_ in ids)
+        titles.append(episode.title if unchanged else episodes.title([current[id_] for id_ in ids if id_ in current]))
+    rest = [m for m in [*current.values()][-READ:] if m.id not in covered and m.role not in SILENT_ROLES]
     if rest:
         starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
         titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
@@ -181,8 +181,8 @@ def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list
 
 def summary_id(scope: Scope) -> str:
     """The id of the summary of a session."""
-    named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
-    return f"sum_{named}"
+    digest = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
+    return f"sum_{digest}"
 
 
 def _record(

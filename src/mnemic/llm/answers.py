@@ -24,7 +24,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     field_validator,
 )
-from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
@@ -70,20 +69,17 @@ class Schema(BaseModel):
         field = cls.model_fields[str(info.field_name)]
         if info.context is None:
             return validate(value)
-        given = cast("list[Any]", value)[: _most_items(field)] if isinstance(value, list) else value
+        most = next((rule.max_length for rule in field.metadata if isinstance(rule, MaxLen)), None)
+        items = cast("list[Any]", value)[:most] if isinstance(value, list) else value
         try:
-            kept = validate(given)
+            validated = validate(items)
         except ValidationError:
             if field.is_required():
                 raise
             raise PydanticUseDefault from None
-        if isinstance(given, list) and given and not kept and field.is_required():
+        if isinstance(items, list) and items and not validated and field.is_required():
             raise ValueError("none of its items is valid")
-        return kept
-
-
-def _most_items(field: FieldInfo) -> int | None:
-    return next((rule.max_length for rule in field.metadata if isinstance(rule, MaxLen)), None)
+        return validated
 
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:
@@ -140,7 +136,7 @@ def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
 
     Nested objects are not searched, unless the outer one is truncated.
     """
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     position = 0
     for _ in range(MOST_TRIES):
         start = text.find("{", position)
@@ -152,8 +148,8 @@ def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
             position = start + 1
             continue
         if isinstance(value, dict) and any(name in value for name in names):
-            found.append(cast("dict[str, Any]", value))
-    return found[::-1]
+            objects.append(cast("dict[str, Any]", value))
+    return objects[::-1]
 
 
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
@@ -177,12 +173,12 @@ def numbers_supported(text: str, sources: Iterable[str]) -> bool:
     Only dates may be derived: within 15 days of a source that starts with its date, as from ``sources_of``, and
     mentions a day (on Friday, last week).
     """
-    held = [source.lower() for source in sources]
-    said = " ".join(held)
-    known = {*_numbers(said), *(str(NUMBERS[word]) for word in _WORDS.findall(said) if word in NUMBERS)}
-    days = [day for source in held if _DAY_WORDS.search(source) and (day := _day_of(source))]
+    lowered = [source.lower() for source in sources]
+    joined = " ".join(lowered)
+    source_numbers = {*_numbers(joined), *(str(NUMBERS[word]) for word in _WORDS.findall(joined) if word in NUMBERS)}
+    days = [day for source in lowered if _DAY_WORDS.search(source) and (day := _day_of(source))]
     rest = without_days_near(text, days)
-    return all(number in known or _SPELLED.get(number, "\n") in said for number in _numbers(rest))
+    return all(number in source_numbers or _SPELLED.get(number, "\n") in joined for number in _numbers(rest))
 
 
 def _day_of(source: str) -> int | None:
@@ -199,8 +195,8 @@ def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bo
     A model that repeats its instructions, or answers another question, fails.
     """
     terms = set(content_terms(text))
-    held = set(content_terms(" ".join(sources)))
-    return bool(terms & held) and len(terms & held) >= share * len(terms)
+    source_terms = set(content_terms(" ".join(sources)))
+    return bool(terms & source_terms) and len(terms & source_terms) >= share * len(terms)
 
 
 def supported(text: str, sources: Sequence[str]) -> bool:
@@ -210,7 +206,7 @@ def supported(text: str, sources: Sequence[str]) -> bool:
 
 def _numbers(text: str) -> list[str]:
     """Numbers without thousands separators: 5,000 equals 5000."""
-    return [_plain_number(found) for found in _NUMERAL.findall(text)]
+    return [_plain_number(numeral) for numeral in _NUMERAL.findall(text)]
 
 
 def _plain_number(written: str) -> str:
@@ -235,35 +231,35 @@ def lost_values(text: str, sources: Sequence[str]) -> list[str]:
 
 def sources_of(messages: Iterable[Message]) -> list[str]:
     """The source texts of messages for checks: date, speaker, content, and the days mentioned."""
-    found: list[str] = []
+    sources: list[str] = []
     for message in messages:
         text = f"{message.name or ''} {message.content}"
         if message.sent_at is not None:
             days = {day for period in mentioned_periods(message.content, message.sent_at.toordinal()) for day in period}
             mentioned = " ".join(date.fromordinal(day).isoformat() for day in sorted(days))
             text = f"{message.sent_at:%Y-%m-%d} {text} {mentioned}"
-        found.append(text)
-    return found
+        sources.append(text)
+    return sources
 
 
 def shortened(text: str, most_sentences: int, limit: int) -> str | None:
     """The first whole sentences of a text on one line, within both limits; None if none fits."""
-    kept: list[str] = []
+    chosen: list[str] = []
     for sentence in sentences(text)[:most_sentences]:
-        if len(" ".join([*kept, sentence])) > limit:
+        if len(" ".join([*chosen, sentence])) > limit:
             break
-        kept.append(sentence)
-    return " ".join(" ".join(kept).split()) or None
+        chosen.append(sentence)
+    return " ".join(" ".join(chosen).split()) or None
 
 
 def distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """The first texts that differ in more than case and white space, each on one line."""
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())
-        found.setdefault(line.casefold().strip("#.,;:?! "), line)
-    found.pop("", None)
-    return tuple(list(found.values())[:most])
+        by_key.setdefault(line.casefold().strip("#.,;:?! "), line)
+    by_key.pop("", None)
+    return tuple(list(by_key.values())[:most])
 
 
 LONGEST_MESSAGE = 4_000
@@ -284,9 +280,9 @@ def fenced(**parts: str) -> str:
     The code is a hash of the text, so that prompts are deterministic and no text can contain its own code.
     """
     parts = {name: unmarked(text) for name, text in parts.items()}
-    held = "\n".join(parts.values())
-    code = hashlib.sha256(held.encode()).hexdigest()[:16]
-    while code in held:
+    joined = "\n".join(parts.values())
+    code = hashlib.sha256(joined.encode()).hexdigest()[:16]
+    while code in joined:
         code = hashlib.sha256(code.encode()).hexdigest()[:16]
     return "\n\n".join(f"<{name} {code}>\n{text}\n</{name} {code}>" for name, text in parts.items())
 
@@ -300,12 +296,12 @@ def transcript(messages: Sequence[Message], first: int = 1) -> str:
     lines: list[str] = []
     day = minute = ""
     for number, message in enumerate(messages, first):
-        at = message.sent_at
-        if (today := f"{at:%A %Y-%m-%d}" if at else "undated") != day:
+        sent_at = message.sent_at
+        if (today := f"{sent_at:%A %Y-%m-%d}" if sent_at else "undated") != day:
             lines.append(today)
             day, minute = today, ""
-        clock = f"{at:%H:%M} " if at and f"{at:%H:%M}" != minute else ""
-        minute = f"{at:%H:%M}" if at else ""
+        clock = f"{sent_at:%H:%M} " if sent_at and f"{sent_at:%H:%M}" != minute else ""
+        minute = f"{sent_at:%H:%M}" if sent_at else ""
         lines.append(numbered_list([f"{clock}{speaker(message)}: {_cut(plain(message.content), limit)}"], number))
     return "\n".join(lines)
 
@@ -334,9 +330,9 @@ def speaker(message: Message) -> str:
     return f"{name} ({role})" if name and role.casefold() not in ("user", name.casefold()) else name or role
 
 
-def moment(at: datetime | None) -> str:
+def moment(value: datetime | None) -> str:
     """A time with weekday, so that a model can compute with it."""
-    return f"{at:%A} {at:%Y-%m-%d} {at:%H:%M}" if at else "undated"
+    return f"{value:%A} {value:%Y-%m-%d} {value:%H:%M}" if value else "undated"
 
 
 def _cut(text: str, limit: int) -> str:

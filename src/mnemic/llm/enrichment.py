@@ -94,17 +94,18 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[tuple[Enrichment | None
 
 
 def _read(answer: Descriptions, texts: Sequence[str]) -> tuple[Enrichment | None, ...]:
-    found: dict[int, Enrichment] = {}
+    enrichments: dict[int, Enrichment] = {}
     for described in answer.memories:
-        place = described.memory - 1
-        if 0 <= place < len(texts) and place not in found and (one := _checked(described, texts[place])):
-            found[place] = one
-    if not found:
+        position = described.memory - 1
+        is_new = 0 <= position < len(texts) and position not in enrichments
+        if is_new and (enrichment := _enrichment(described, texts[position])):
+            enrichments[position] = enrichment
+    if not enrichments:
         raise LanguageModelError("The language model described none of the memories it was given.")
-    return tuple(map(found.get, range(len(texts))))
+    return tuple(map(enrichments.get, range(len(texts))))
 
 
-def _checked(described: Description, text: str) -> Enrichment | None:
+def _enrichment(described: Description, text: str) -> Enrichment | None:
     """The description without unsupported values; None when only defaults are left."""
     summary = shortened(described.summary, 2, LONGEST_SUMMARY)
     summary = summary if summary and supported(summary, [text]) else None

@@ -156,13 +156,13 @@ def task(
     Raises:
         InvalidInput: too many episodes, messages or known statements, or an episode without messages.
     """
-    message_groups, held = [messages for _, messages in episodes], [record.content for record in known]
+    message_groups, known_texts = [messages for _, messages in episodes], [record.content for record in known]
     check_sizes(message_groups)
     if len(known) > MOST_KNOWN:
         raise InvalidInput(f"{len(known)} known statements do not fit one prompt; give at most {MOST_KNOWN}.")
-    prompt = _prompt(episodes, held, predictions)
+    prompt = _prompt(episodes, known_texts, predictions)
     instructions = PREDICTED if any(predictions) else PREDICTING
-    return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, held))
+    return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, known_texts))
 
 
 def _prompt(episodes: Sequence[EpisodeText], known: Sequence[str], predictions: Sequence[str]) -> str:
@@ -180,54 +180,54 @@ def _prompt(episodes: Sequence[EpisodeText], known: Sequence[str], predictions: 
     return f"{fenced(**parts)}\n\n{which}\n\n{ask}"
 
 
-def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequence[str]) -> Extraction:
-    sources = [[*sources_of(messages), *known] for messages in episodes]
-    held = {_key(text) for text in known}
-    owners = [(place, at) for place, messages in enumerate(episodes) for at in range(len(messages))]
-    kept: dict[str, Statement] = {}
+def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known_texts: Sequence[str]) -> Extraction:
+    sources = [[*sources_of(messages), *known_texts] for messages in episodes]
+    known_keys = {_key(text) for text in known_texts}
+    owners = [(episode, position) for episode, messages in enumerate(episodes) for position in range(len(messages))]
+    statements: dict[str, Statement] = {}
     refused: set[int] = set()
     read: set[int] = set()
-    for found in answer.statements:
-        cited = sorted({owners[number - 1] for number in found.messages if 1 <= number <= len(owners)})
+    for finding in answer.statements:
+        cited = sorted({owners[number - 1] for number in finding.messages if 1 <= number <= len(owners)})
         if not cited:
             continue
-        place = cited[0][0]
-        cites = tuple(at for owner, at in cited if owner == place)
-        statement = _statement(found, place, cites, episodes[place], len(known), sources[place])
-        (refused if statement is None else read).add(place)
+        episode = cited[0][0]
+        cites = tuple(position for owner, position in cited if owner == episode)
+        statement = _statement(finding, episode, cites, episodes[episode], len(known_texts), sources[episode])
+        (refused if statement is None else read).add(episode)
         if statement is not None:
-            kept.setdefault(_key(statement.text), statement)
-    if answer.statements and not kept:
+            statements.setdefault(_key(statement.text), statement)
+    if answer.statements and not statements:
         raise LanguageModelError("None of the language model's statements keeps the rules.")
     return Extraction(
-        statements=tuple(statement for key, statement in kept.items() if key not in held),
+        statements=tuple(statement for key, statement in statements.items() if key not in known_keys),
         unread=frozenset(refused - read),
     )
 
 
 def _statement(
-    found: FoundStatement, place: int, cited: tuple[int, ...], messages: Sequence[Message], most_known: int,
+    finding: FoundStatement, episode: int, cited: tuple[int, ...], messages: Sequence[Message], most_known: int,
     sources: Sequence[str],
 ) -> Statement | None:  # fmt: skip
     """The validated statement, or None without support or with an invented number."""
-    text = " ".join(found.statement.split())
+    text = " ".join(finding.statement.split())
     support = _supporting_messages(text, cited, messages)
     if not support or not supported(text, sources):
         return None
-    position = None if found.known is None else found.known - FIRST_KNOWN
-    named = position is not None and 0 <= position < most_known
-    change: ChangeType = found.change if named else "new"
-    category = (found.category or "").lower()
+    position = None if finding.known is None else finding.known - FIRST_KNOWN
+    is_known = position is not None and 0 <= position < most_known
+    change: ChangeType = finding.change if is_known else "new"
+    category = (finding.category or "").lower()
     return Statement(
         text=text,
         change=change,
-        episode=place,
+        episode=episode,
         messages=support,
-        known=position if named and change != "new" else None,
-        type=found.type,
-        confidence=found.confidence,
-        keywords=distinct((word for word in found.keywords if numbers_supported(word, [text])), MOST_KEYWORDS),
-        tags=distinct((tag.lower().lstrip("#") for tag in found.tags), MOST_TAGS),
+        known=position if is_known and change != "new" else None,
+        type=finding.type,
+        confidence=finding.confidence,
+        keywords=distinct((word for word in finding.keywords if numbers_supported(word, [text])), MOST_KEYWORDS),
+        tags=distinct((tag.lower().lstrip("#") for tag in finding.tags), MOST_TAGS),
         category=category if category in CATEGORIES else None,
     )
 
@@ -236,14 +236,14 @@ def _supporting_messages(text: str, cited: tuple[int, ...], messages: Sequence[M
     """The messages that support a statement, including a person's confirmation of an assistant; empty if only an
     assistant said it.
     """
-    people = [at for at in cited if not _is_agent(messages[at])]
-    if any(_CONFIRMS.match(messages[at].content) for at in people):
+    people = [i for i in cited if not _is_agent(messages[i])]
+    if any(_CONFIRMS.match(messages[i].content) for i in people):
         return cited
     if people:
-        held = [messages[at].content for at in people]
-        return cited if topic_supported(text, [*held, *(messages[at].name or "" for at in people)], share=0.1) else ()
-    for at in cited:
-        reply = next((n for n in range(at + 1, len(messages)) if not _is_agent(messages[n])), None)
+        contents = [messages[i].content for i in people]
+        return cited if topic_supported(text, [*contents, *(messages[i].name or "" for i in people)], share=0.1) else ()
+    for i in cited:
+        reply = next((n for n in range(i + 1, len(messages)) if not _is_agent(messages[n])), None)
         if reply is not None and _CONFIRMS.match(messages[reply].content):
             return tuple(sorted({*cited, reply}))
     return ()

@@ -71,13 +71,13 @@ def _line(candidate: Message | Episode | MemoryRecord) -> str:
 
 
 def _read(answer: Judgements, count: int) -> tuple[bool | None, ...]:
-    said: dict[int, set[bool]] = {}
-    for one in answer.candidates:
-        said.setdefault(one.candidate, set()).add(one.meant)
-    judged = {number: meant for number, (meant, *others) in said.items() if not others}
+    verdicts: dict[int, set[bool]] = {}
+    for judgement in answer.candidates:
+        verdicts.setdefault(judgement.candidate, set()).add(judgement.meant)
+    judged = {number: result for number, (result, *others) in verdicts.items() if not others}
     if judged.pop(1, True):
         raise LanguageModelError("The language model's answer on what to forget was refused: the blank is never meant.")
-    meant = tuple(judged.get(number) for number in range(FIRST_CANDIDATE, FIRST_CANDIDATE + count))
-    if len(said) > 1 and not {True, False}.intersection(meant):
+    result = tuple(judged.get(number) for number in range(FIRST_CANDIDATE, FIRST_CANDIDATE + count))
+    if len(verdicts) > 1 and not {True, False}.intersection(result):
         raise LanguageModelError("The language model judged none of the candidates it was given.")
-    return meant
+    return result

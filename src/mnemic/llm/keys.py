@@ -66,7 +66,7 @@ def store_key(provider: str, secret: str) -> None:
     keyring = _keyring()
     backend = keyring.get_keyring()
     chain = [backend, *(getattr(backend, "backends", None) or ())]
-    if any(type(one).__module__.startswith("keyrings.alt") for one in chain):
+    if any(type(keyring_backend).__module__.startswith("keyrings.alt") for keyring_backend in chain):
         raise ConfigurationError(
             "The keyring of this machine keeps secrets in a file. Nothing was stored: put the key into the environment."
         )

@@ -301,9 +301,9 @@ class _Connection(Connection[_Client]):
 
         request_settings = self._settings
         model = infer_model(self._model, provider_factory=self._provider)
-        given = getattr(getattr(model, "client", None), "api_key", None)
-        if isinstance(given, str) and len(given) >= SHORTEST_SECRET:
-            self.keys.append(given)
+        api_key = getattr(getattr(model, "client", None), "api_key", None)
+        if isinstance(api_key, str) and len(api_key) >= SHORTEST_SECRET:
+            self.keys.append(api_key)
         if isinstance(self._model, str):
             _without_retries(model)
         await self.opened.enter_async_context(model)

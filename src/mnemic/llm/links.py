@@ -71,9 +71,9 @@ def task(pairs: Sequence[Pair]) -> Task[tuple[ProposedLink, ...]]:
             f"question; give 1 to {MOST_MEMORIES} memories, each with 1 to {MOST_CANDIDATES} candidates."
         )
     numbers = _numbers(pairs)
-    places = [{numbers[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
+    positions = [{numbers[other.id]: position for position, other in enumerate(others)} for _, others in pairs]
     prompt = _prompt(pairs, numbers)
-    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, places))
+    return Task("link", INSTRUCTIONS, prompt, Relations, lambda answer: _read(answer, positions))
 
 
 def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
@@ -86,9 +86,9 @@ def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
 def _prompt(pairs: Sequence[Pair], numbers: Mapping[str, int]) -> str:
     """The memories (numbered from 1), all other candidates (from 101), and the candidates of each memory."""
     texts = {"memories": numbered_list([memory for memory, _ in pairs])}
-    known = {other.id: other for _, others in pairs for other in others if numbers[other.id] >= FIRST_CANDIDATE}
-    if known:
-        texts["candidates"] = numbered_list([*known.values()], FIRST_CANDIDATE)
+    candidates = {other.id: other for _, others in pairs for other in others if numbers[other.id] >= FIRST_CANDIDATE}
+    if candidates:
+        texts["candidates"] = numbered_list([*candidates.values()], FIRST_CANDIDATE)
     lines = [
         f"memory {number}: candidates {', '.join(str(numbers[other.id]) for other in others)}"
         for number, (_, others) in enumerate(pairs, 1)
@@ -96,16 +96,16 @@ def _prompt(pairs: Sequence[Pair], numbers: Mapping[str, int]) -> str:
     return "\n".join((fenced(**texts), "", *lines, "", "How are the memories related to their candidates?"))
 
 
-def _read(answer: Relations, places: Sequence[dict[int, int]]) -> tuple[ProposedLink, ...]:
-    found: dict[tuple[int, int, LinkType], ProposedLink] = {}
+def _read(answer: Relations, positions: Sequence[dict[int, int]]) -> tuple[ProposedLink, ...]:
+    proposals: dict[tuple[int, int, LinkType], ProposedLink] = {}
     for link in answer.links:
-        place = places[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(places) else None
-        if place is not None:
+        position = positions[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(positions) else None
+        if position is not None:
             reason = " ".join(link.reason.split())
             proposed = ProposedLink(
-                memory=link.memory - 1, candidate=place, type=link.type, strength=link.strength, reason=reason
+                memory=link.memory - 1, candidate=position, type=link.type, strength=link.strength, reason=reason
             )
-            found.setdefault((link.memory, place, link.type), proposed)
-    if answer.links and not found:
+            proposals.setdefault((link.memory, position, link.type), proposed)
+    if answer.links and not proposals:
         raise LanguageModelError("The language model linked none of the memories to a candidate of theirs.")
-    return tuple(found.values())
+    return tuple(proposals.values())

@@ -91,23 +91,23 @@ def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:
 
 
 def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> tuple[Narrative | None, ...]:
-    found: dict[int, Narrative] = {}
+    narratives: dict[int, Narrative] = {}
     for record in answer.episodes:
-        place = record.episode - 1
-        if 0 <= place < len(episodes) and place not in found:
-            one = narrative(record.title, record.story, episodes[place])
-            if one is not None:
-                found[place] = one
-    if not found:
+        position = record.episode - 1
+        if 0 <= position < len(episodes) and position not in narratives:
+            record_narrative = narrative(record.title, record.story, episodes[position])
+            if record_narrative is not None:
+                narratives[position] = record_narrative
+    if not narratives:
         raise LanguageModelError("The language model's titles and stories break the rules.")
-    return tuple(map(found.get, range(len(episodes))))
+    return tuple(map(narratives.get, range(len(episodes))))
 
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:
     """The valid parts of an episode's record; None when nothing is valid."""
     sources = sources_of(messages)
-    kept = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
-    return None if kept.title is None and kept.story is None else kept
+    result = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
+    return None if result.title is None and result.story is None else result
 
 
 def _title(text: str, sources: Sequence[str]) -> str | None:

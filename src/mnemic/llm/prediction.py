@@ -53,11 +53,11 @@ def titled(titles: Sequence[str]) -> str:
 
 
 def _read(answer: ExpectedEpisodes, count: int) -> tuple[str, ...]:
-    found: dict[int, str] = {}
-    for one in answer.predictions:
-        if 1 <= one.episode <= count:
-            found.setdefault(one.episode, " ".join(one.prediction.split()))
-    texts = tuple(found.get(number, "") for number in range(1, count + 1))
-    if answer.predictions and not found:
+    predictions: dict[int, str] = {}
+    for item in answer.predictions:
+        if 1 <= item.episode <= count:
+            predictions.setdefault(item.episode, " ".join(item.prediction.split()))
+    texts = tuple(predictions.get(number, "") for number in range(1, count + 1))
+    if answer.predictions and not predictions:
         raise LanguageModelError("The language model predicted none of the episodes it was given.")
     return texts

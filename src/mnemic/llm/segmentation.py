@@ -94,5 +94,5 @@ def _record(span: EpisodeSpan, group: Sequence[int], messages: Sequence[Message]
     """The record of a group that equals its span."""
     if not span.story or (span.first - 1, span.last) != (group[0], group[-1] + 1):
         return None
-    found = narrative(span.topic, span.story, messages[span.first - 1 : span.last])
-    return found if found and found.story else None
+    record = narrative(span.topic, span.story, messages[span.first - 1 : span.last])
+    return record if record and record.story else None

@@ -87,8 +87,8 @@ def classify(
     detail = "" if meaning == "refused" else scrubbed(str(error), secrets, keep=service)
     unavailable, failed = kinds
     kind = unavailable if meaning in ("refused", "transient") else failed
-    said = texts[meaning].format(service=service, label=label, detail=detail)
-    return Failure(kind(said), meaning, _retry_after(error) if meaning == "transient" else 0.0)
+    message = texts[meaning].format(service=service, label=label, detail=detail)
+    return Failure(kind(message), meaning, _retry_after(error) if meaning == "transient" else 0.0)
 
 
 def _meaning(names: set[str], status: object) -> Meaning:
@@ -102,8 +102,8 @@ def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str
     """`text` with everything that could be a key masked, cut to 300 characters; words of `keep` are not masked."""
     for secret in secrets:
         text = text.replace(secret, MASK)
-    known = {keep, *re.split(r"[:@]", keep)}
-    text = SECRETS.sub(lambda found: found[0] if found[0].strip(".") in known else MASK, text)
+    words = {keep, *re.split(r"[:@]", keep)}
+    text = SECRETS.sub(lambda match: match[0] if match[0].strip(".") in words else MASK, text)
     text = " ".join(text.split()) or "no details."
     return text[:LONGEST_DETAIL] + ("..." if len(text) > LONGEST_DETAIL else "" if text.endswith(".") else ".")
 
@@ -114,11 +114,11 @@ def _names(*errors: BaseException) -> set[str]:
 
 def _causes(error: BaseException) -> list[BaseException]:
     """The chain of causes: older versions of pydantic-ai wrap connection errors."""
-    found: list[BaseException] = []
-    while (cause := error.__cause__) is not None and len(found) < DEEPEST_CAUSE:
-        found.append(cause)
+    causes: list[BaseException] = []
+    while (cause := error.__cause__) is not None and len(causes) < DEEPEST_CAUSE:
+        causes.append(cause)
         error = cause
-    return found
+    return causes
 
 
 def _retry_after(error: Exception) -> float:

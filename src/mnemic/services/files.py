@@ -81,11 +81,11 @@ def _check(stream: IO[str]) -> None:
 
 def _clear(path: Path) -> None:
     """Remove temporary files of killed processes that were writing this file."""
-    for left in path.parent.glob(f"{escape(path.name)}.*.part"):
-        number = left.name.removeprefix(f"{path.name}.").removesuffix(".part")
+    for partial in path.parent.glob(f"{escape(path.name)}.*.part"):
+        number = partial.name.removeprefix(f"{path.name}.").removesuffix(".part")
         if number.isdecimal() and not _runs(int(number)):
             with suppress(OSError):
-                left.unlink()
+                partial.unlink()
 
 
 def _runs(process: int) -> bool:

@@ -59,10 +59,10 @@ def restore_backup(
         InvalidInput: there is no backup in the folder, or the target is not empty.
         StoreCorrupt: the backup is damaged; nothing was copied.
     """
-    place = _folder(folder)
-    if not SqliteStore.at(place):
-        raise InvalidInput(f"There is no backup in {place}. Name a folder written by mnemic backup.")
-    with closing(SqliteStore(place, key=key)) as store:
+    source = _folder(folder)
+    if not SqliteStore.at(source):
+        raise InvalidInput(f"There is no backup in {source}. Name a folder written by mnemic backup.")
+    with closing(SqliteStore(source, key=key)) as store:
         return store.backup(_folder(to), progress=progress or _no_progress)
 
 

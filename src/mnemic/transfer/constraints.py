@@ -41,8 +41,8 @@ class Constraints:
         self._assign_messages()
 
     def _change(self, id: str, **values: Any) -> None:
-        held = self.changed.get(id) or self._load(id)
-        self.changed[id] = self.states[id] = replace(held, **values)
+        state = self.changed.get(id) or self._load(id)
+        self.changed[id] = self.states[id] = replace(state, **values)
 
     def _add_event(self, id: str, operation: str, detail: Mapping[str, object], **values: Any) -> None:
         trail = self.states[id].trail
@@ -71,11 +71,11 @@ class Constraints:
         """Memories that stand for each other, by consolidations of two devices: the oldest comes back."""
         into = {id_: head for id_ in self.states if (head := self._absorbed_into(id_))}
         for id_ in sorted(into, key=self._age):
-            seen, at = [id_], into.get(id_)
-            while at is not None and at not in seen:
-                seen.append(at)
-                at = into.get(at)
-            if at == id_:
+            seen, current = [id_], into.get(id_)
+            while current is not None and current not in seen:
+                seen.append(current)
+                current = into.get(current)
+            if current == id_:
                 self._add_event(id_, "restore", {"reason": "it stands for another memory on another device"})
                 del into[id_]
 
@@ -88,20 +88,20 @@ class Constraints:
 
     def _groups(self, by: Callable[[RecordState], object]) -> Iterator[list[str]]:
         """The memories of a level that are believed and have something in common, where there are several."""
-        found: dict[tuple[object, ...], list[str]] = defaultdict(list)
+        groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
         for id_, state in self.states.items():
             if state.holds and (value := by(state)) is not None:
-                found[state.project or "", state.session or "", value].append(id_)
-        yield from [ids for ids in found.values() if len(ids) > 1]
+                groups[state.project or "", state.session or "", value].append(id_)
+        yield from [ids for ids in groups.values() if len(ids) > 1]
 
     def _keep_one_text(self) -> None:
         """Of memories that say the same at a level, under one key or none, the oldest stays, and any that holds longer."""
         for ids in self._groups(lambda state: (state.hash, state.key)):
-            kept = list[str]()
+            retained = list[str]()
             for id_ in sorted(ids, key=self._age):
-                first = next((one for one in kept if self.states[one].until >= self.states[id_].until), None)
+                first = next((other for other in retained if self.states[other].until >= self.states[id_].until), None)
                 if first is None:
-                    kept.append(id_)
+                    retained.append(id_)
                     continue
                 reason = f"the memory {first!r} says the same, stored on another device"
                 self._add_event(id_, "archive", {"reason": reason})
@@ -138,11 +138,11 @@ class Constraints:
 
     def _assign_messages(self) -> None:
         """A message belongs to an episode that has it: to a live one before others, that no later one was made from."""
-        having: dict[str, list[str]] = defaultdict(list)
+        episodes: dict[str, list[str]] = defaultdict(list)
         for id_, state in self.states.items():
             for parent in state.parents if state.kind == "episode" else ():
-                having[parent].append(id_)
+                episodes[parent].append(id_)
         for id_ in [id_ for id_, state in self.changed.items() if state.kind == "message"]:
-            whole = [one for one in having[id_] if not set(having[one]) & set(having[id_])]
-            chosen = min(whole, key=lambda one: (self.states[one].standing != "live", self._age(one)), default=None)
+            latest = [episode for episode in episodes[id_] if not set(episodes[episode]) & set(episodes[id_])]
+            chosen = min(latest, key=lambda e: (self.states[e].standing != "live", self._age(e)), default=None)
             self._change(id_, episode=chosen, waits=0 if chosen else self.states[id_].waits)

@@ -87,19 +87,20 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
     """
     runtime.uses.settle(scope.user)
     for _ in range(ATTEMPTS):
-        number = runtime.store.user(scope.user)
-        before = 0 if number is None else runtime.store.last_event(number)
-        lines, torn = list[dict[str, object]](), None
+        user_id = runtime.store.user(scope.user)
+        before = 0 if user_id is None else runtime.store.last_event(user_id)
+        lines, fault = list[dict[str, object]](), None
         try:
-            lines = _lines(runtime, scope.user, number, vectors=vectors)
+            lines = _lines(runtime, scope.user, user_id, vectors=vectors)
         except (LookupError, TypeError, CycleError, NotFound) as error:  # a row refers to a missing one
-            torn = error
-        if number == runtime.store.user(scope.user) and (number is None or runtime.store.last_event(number) == before):
-            if torn is not None:
+            fault = error
+        unchanged = user_id is None or runtime.store.last_event(user_id) == before
+        if user_id == runtime.store.user(scope.user) and unchanged:
+            if fault is not None:
                 raise StoreCorrupt(
-                    f"{runtime.store.location} has inconsistent rows ({type(torn).__name__}: {torn}). Nothing was written. "
+                    f"{runtime.store.location} has inconsistent rows ({type(fault).__name__}: {fault}). Nothing was written. "
                     "Check it with mnemic doctor --deep, or restore a backup."
-                ) from torn
+                ) from fault
             _write(runtime, file, (f"{to_json(line)}\n" for line in lines))
             return cast("dict[str, int]", lines[0]["counts"])
     raise Conflict(
@@ -122,27 +123,27 @@ def _write(runtime: Runtime, file: str | Path | IO[str], lines: Iterable[str]) -
         write_lines(partial, cipher, lines)
 
 
-def _lines(runtime: Runtime, user: str, number: int | None, *, vectors: bool) -> list[dict[str, object]]:
+def _lines(runtime: Runtime, user: str, user_id: int | None, *, vectors: bool) -> list[dict[str, object]]:
     """The lines of a user, the header with the counts by kind first."""
     header: dict[str, object] = {"mnemic": VERSION}
-    found: list[dict[str, object]] = []
-    if number is not None:
-        delta = runtime.store.catalog(number, after=0, event=-1)
-        stored = _fetch_all(runtime, number, delta.rows.doc.tolist() if delta.rows else [])
-        builder = _LineBuilder(runtime, user, number, stored)
+    lines: list[dict[str, object]] = []
+    if user_id is not None:
+        delta = runtime.store.catalog(user_id, after=0, event=-1)
+        stored = _fetch_all(runtime, user_id, delta.rows.doc.tolist() if delta.rows else [])
+        builder = _LineBuilder(runtime, user, user_id, stored)
         if vectors and delta.model is not None and delta.vectors:
             header |= {"model": delta.model, "dimension": delta.dimension}
             docs = delta.vectors.doc.tolist()
             builder.vectors = dict(zip(docs, map(_packed, delta.vectors.values), strict=True))
-            parts = runtime.store.embedding.passages_of(number, docs)
+            parts = runtime.store.embedding.passages_of(user_id, docs)
             builder.passages = {doc: _packed(rows) for doc, rows in parts.items()}
         for kind in ("message", "episode", "memory"):
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
-            found += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
-        _sort_sources(found)
-        found += [{"kind": "link", **_as_json(link)} for link in runtime.store.relations.all_links(user)]
-    header["counts"] = _counts(str(line["kind"]) for line in found)
-    return [header, *found]
+            lines += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
+        _sort_sources(lines)
+        lines += [{"kind": "link", **_as_json(link)} for link in runtime.store.relations.all_links(user)]
+    header["counts"] = _counts(str(line["kind"]) for line in lines)
+    return [header, *lines]
 
 
 def _counts(kinds: Iterable[str]) -> dict[str, int]:
@@ -150,21 +151,22 @@ def _counts(kinds: Iterable[str]) -> dict[str, int]:
     return dict.fromkeys(_KINDS, 0) | Counter(kinds)
 
 
-def _fetch_all(runtime: Runtime, number: int, docs: Sequence[int]) -> dict[int, Stored]:
-    found: dict[int, Stored] = {}
+def _fetch_all(runtime: Runtime, user_id: int, docs: Sequence[int]) -> dict[int, Stored]:
+    stored: dict[int, Stored] = {}
     for start in range(0, len(docs), BATCH):
-        found |= runtime.store.fetch(number, docs[start : start + BATCH])
-    return dict(sorted(found.items()))
+        stored |= runtime.store.fetch(user_id, docs[start : start + BATCH])
+    return dict(sorted(stored.items()))
 
 
 class _LineBuilder:
     """Builds the lines of records with their additional fields."""
 
-    def __init__(self, runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored]) -> None:
+    def __init__(self, runtime: Runtime, user: str, user_id: int, stored: Mapping[int, Stored]) -> None:
         knowledge = runtime.store.knowledge
         most = max(1, len(stored))
         self._runtime, self._user = runtime, user
-        self._emotions = runtime.store.relations.emotions(number, [d for d, s in stored.items() if s.kind == "message"])
+        messages = [doc for doc, item in stored.items() if item.kind == "message"]
+        self._emotions = runtime.store.relations.emotions(user_id, messages)
         self._enrich = set(knowledge.pending(user, "enrich"))
         self._refine = {record.id for record in knowledge.unrefined(user, most)}
         self._quarantined = set(runtime.store.lifecycle.quarantined(user))
@@ -173,23 +175,23 @@ class _LineBuilder:
 
     def line(self, doc: int, stored: Stored) -> dict[str, object]:
         value = stored.value
-        more: dict[str, object]
+        extra: dict[str, object]
         match value:
             case Message():
-                more = {"project": stored.project, "status": stored.status, "settled": stored.episode == 0}
-                more["emotion"] = _jsonable(self._emotions.get(doc))
+                extra = {"project": stored.project, "status": stored.status, "settled": stored.episode == 0}
+                extra["emotion"] = _jsonable(self._emotions.get(doc))
             case Episode():
-                more = {"earlier": self._earlier(value), "refine": value.id in self._refine}
+                extra = {"earlier": self._earlier(value), "refine": value.id in self._refine}
             case MemoryRecord():
                 value = replace(
                     value, importance=value.importance if value.pinned else value.salience, superseded_by=()
                 )
-                more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
-                more["access_count"] = value.access_count or None
-                more["everywhere"] = self._forgotten_everywhere(value)
-        more |= self._quarantine(str(value.id))
+                extra = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
+                extra["access_count"] = value.access_count or None
+                extra["everywhere"] = self._forgotten_everywhere(value)
+        extra |= self._quarantine(str(value.id))
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
-        line = {"kind": stored.kind, **_as_json(value), **more, **vectors}
+        line = {"kind": stored.kind, **_as_json(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
@@ -243,10 +245,10 @@ def _topological_order(records: Mapping[int, Stored]) -> list[int]:
 
 def _sort_sources(lines: Sequence[dict[str, object]]) -> None:
     """Sort sources by the order of the file, which does not depend on docs."""
-    place = {str(line["id"]): number for number, line in enumerate(lines)}
+    position = {str(line["id"]): number for number, line in enumerate(lines)}
     for line in lines:
         if "source_ids" in line:
-            line["source_ids"] = sorted(cast("list[str]", line["source_ids"]), key=place.__getitem__)
+            line["source_ids"] = sorted(cast("list[str]", line["source_ids"]), key=position.__getitem__)
 
 
 # Import
@@ -283,8 +285,8 @@ def restore_from(
     """
     header, lines = _read(file, key or encryption_key(runtime))
     lines = [_redact(runtime.secrets, line) for line in lines]
-    number = runtime.store.user(scope.user)
-    if number is not None and runtime.store.catalog(number, after=0, event=-1).rows:
+    user_id = runtime.store.user(scope.user)
+    if user_id is not None and runtime.store.catalog(user_id, after=0, event=-1).rows:
         raise InvalidInput(
             f"The user {scope.user!r} has records already; an export is imported into an empty user. Name another user or "
             "folder."
@@ -295,7 +297,7 @@ def restore_from(
     embedder = runtime.indexer.embedder
     carried = header.get("model") == embedder.id
     indexing = _index_all(runtime, [line for line in lines if line.kind != "link"], progress, carried=carried)
-    receipts = runtime.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
+    receipts = runtime.store.apply(scope.user, _restoring_changes(lines, indexing), model=embedder.id)
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
         raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
     return counts
@@ -336,7 +338,7 @@ def _redact(policy: SecretPolicy, line: Line) -> Line:
         line = replace(line, extra={**line.extra, "quarantine": policy.redacted(reason)[0]})
     value, kinds = redact_record(policy, _record(line))
     earlier = [policy.redacted(content) for content in line.extra.get("earlier") or ()]
-    kinds = (*kinds, *(kind for _, found in earlier for kind in found))
+    kinds = (*kinds, *(kind for _, text_kinds in earlier for kind in text_kinds))
     refuse_secrets(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
     if not kinds:
         return line
@@ -386,14 +388,14 @@ def _line(number: int, text: str) -> Line:
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise line_error(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
-    made: Any = _KINDS[kind]
+    record_type: Any = _KINDS[kind]
     extra, hints = _EXTRA_FIELDS[kind], _hints(kind)
     if unknown := sorted(set(values) - set(hints)):
         raise line_error(number, f"has a field {shown(unknown[0])} that a {kind} has not")
     try:
         checked = {name: coerce(name, hints[name], value) for name, value in values.items()}
-        own = {field.name for field in fields(made)}
-        value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
+        names = {field.name for field in fields(record_type)}
+        value: Record | Link = record_type(**{name: item for name, item in checked.items() if name in names})
         if (
             isinstance(value, MemoryRecord)
             and value.category == "preference"
@@ -418,16 +420,16 @@ def _index_all(
     runtime: Runtime, lines: Sequence[Line], progress: Progress | None, *, carried: bool
 ) -> dict[str, changes.Indexing]:
     """The index data of all records, by id."""
-    found: dict[str, changes.Indexing] = {}
+    by_id: dict[str, changes.Indexing] = {}
     embedder = None if carried else runtime.indexer.embedder
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
-        made = runtime.indexer.indexing([_record(line) for line in batch], embedder)
-        for line, index in zip(batch, made, strict=True):
-            found[str(_record(line).id)] = replace(index, **_vectors(line)) if carried else index
+        indexing = runtime.indexer.indexing([_record(line) for line in batch], embedder)
+        for line, index in zip(batch, indexing, strict=True):
+            by_id[str(_record(line).id)] = replace(index, **_vectors(line)) if carried else index
         if progress:
             progress(start + len(batch), len(lines))
-    return found
+    return by_id
 
 
 def _record(line: Line) -> Record:
@@ -461,41 +463,41 @@ def _unpacked(line: Line, name: str) -> NDArray[np.float32]:
     return values
 
 
-def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
+def _restoring_changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
     """The changes that restore the records, in an order in which none is rejected."""
-    shared = Counter(key for line in lines for key in _keys(line))
-    made: list[changes.Change] = []
+    shared = Counter(key for line in lines for key in _statement_keys(line))
+    first: list[changes.Change] = []
     last: list[changes.Change] = []
-    doubted: list[changes.Change] = []
+    quarantines: list[changes.Change] = []
     for line in lines:
         value = line.value
         if isinstance(value, Link):
             last.append(changes.PutLink(link=value))
             continue
-        made += _version_changes(line, value, indexing[str(value.id)])
+        first += _version_changes(line, value, indexing[str(value.id)])
         archived = changes.Archive(
             id=str(value.id), reason="archived when it was exported", everywhere=line.extra.get("everywhere") or False
         )
         if (reason := line.extra["quarantine"]) is not None:
             # A memory is archived at once, because others may have the same text; other records after their descendants.
             fate = [archived] if line.extra["forgotten"] else []
-            held = changes.Quarantine(ids=(str(value.id),), reason=reason)
+            quarantine = changes.Quarantine(ids=(str(value.id),), reason=reason)
             if isinstance(value, MemoryRecord):
-                made += [*fate, held]
+                first += [*fate, quarantine]
             else:
                 last += fate
-                doubted.append(held)
+                quarantines.append(quarantine)
         elif (line.extra["status"] if isinstance(value, Message) else value.status) == "archived":
-            (made if isinstance(value, MemoryRecord) else last).append(archived)
-        elif any(shared[key] > 1 for key in _keys(line)):  # others have or had the same text
-            made.append(replace(archived, reason="while an export was read"))
+            (first if isinstance(value, MemoryRecord) else last).append(archived)
+        elif any(shared[key] > 1 for key in _statement_keys(line)):  # others have or had the same text
+            first.append(replace(archived, reason="while an export was read"))
             last.append(changes.Restore(id=str(value.id)))
     if settled := tuple(str(_record(line).id) for line in lines if line.extra.get("settled")):
         last.append(changes.MarkProcessed(ids=settled))
-    felt = {str(line.value.id): line.extra["emotion"] for line in lines if isinstance(line.value, Message)}
-    if felt := {id_: emotion for id_, emotion in felt.items() if emotion}:
-        last.append(changes.SetEmotions(emotions=felt))
-    return [*made, *last, *reversed(doubted)]  # each with its own reason, before its sources
+    emotions = {str(line.value.id): line.extra["emotion"] for line in lines if isinstance(line.value, Message)}
+    if emotions := {id_: emotion for id_, emotion in emotions.items() if emotion}:
+        last.append(changes.SetEmotions(emotions=emotions))
+    return [*first, *last, *reversed(quarantines)]  # each with its own reason, before its sources
 
 
 def _version_changes(line: Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
@@ -504,24 +506,24 @@ def _version_changes(line: Line, value: Record, index: changes.Indexing) -> Iter
         yield changes.AddMessage(message=value, project=line.extra["project"], indexing=index)
         return
     for version, content in enumerate((*(line.extra["earlier"] or ()), value.content), start=1):
-        own = index if version == value.version else _EARLIER
+        indexing = index if version == value.version else _EARLIER
         status = "short_term" if value.status == "archived" else value.status
         if isinstance(value, Episode):
             episode = replace(value, content=content, version=version, status="short_term")
-            refine = bool(line.extra["refine"]) and own is index
-            yield changes.AddEpisode(record=episode, indexing=own, refine=refine)
+            refine = bool(line.extra["refine"]) and indexing is index
+            yield changes.AddEpisode(record=episode, indexing=indexing, refine=refine)
             continue
         record = replace(value, content=content, version=version, status=status)
         if version == 1:
-            yield changes.AddMemory(record=record, indexing=own, enrich=bool(line.extra["enrich"]))
+            yield changes.AddMemory(record=record, indexing=indexing, enrich=bool(line.extra["enrich"]))
         else:
-            yield changes.Revise(record=record, indexing=own)
+            yield changes.Revise(record=record, indexing=indexing)
 
 
 _EARLIER = changes.Indexing(terms=(), length=0, traits=0)
 
 
-def _keys(line: Line) -> set[tuple[object, ...]]:
+def _statement_keys(line: Line) -> set[tuple[object, ...]]:
     """What all versions of a memory say: while one is added, no other that says it may be live."""
     value = line.value
     if not isinstance(value, MemoryRecord):

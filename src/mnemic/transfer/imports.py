@@ -23,7 +23,7 @@ from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, memories, sources, users
-from mnemic.transfer.importers.fields import LEFT_OUT, Damage, Found
+from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory
 from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Reading:
     file: str
     format: str
     messages: Sequence[Message] = ()
-    memories: Sequence[Found] = ()
+    memories: Sequence[ParsedMemory] = ()
     damaged: Sequence[Damage] = ()
     remarks: Sequence[str] = ()
     export: str = ""
@@ -97,13 +97,13 @@ class Tally:
 
     def report(self, reading: Reading, *, dry_run: bool) -> ImportReport:
         """The counts as a report on the file."""
-        undated = [one.sent_at for one in reading.messages] + [one.changed for one in reading.memories]
+        times = [message.sent_at for message in reading.messages] + [memory.changed for memory in reading.memories]
         return ImportReport(
             file=reading.file, format=reading.format, counts=dict(self.counts), stored=self.stored,
             duplicate=self.duplicate, without_text=self.without_text, rejected=tuple(self.rejected),
-            damaged=tuple(one.reason for one in reading.damaged),
-            undated=sum(when is None for when in undated),
-            left_out=Counter(what for one in reading.messages for what in one.metadata.get(LEFT_OUT, ())),
+            damaged=tuple(damage.reason for damage in reading.damaged),
+            undated=sum(moment is None for moment in times),
+            left_out=Counter(part for message in reading.messages for part in message.metadata.get(LEFT_OUT, ())),
             remarks=(*reading.remarks, *_unknown_roles(self.roles)), pending=dict(self.pending), dry_run=dry_run,
         )  # fmt: skip
 
@@ -119,16 +119,16 @@ def _unknown_roles(roles: Counter[str]) -> list[str]:
 
 def sum_of(tallies: Iterable[Tally]) -> Tally:
     """The counts of several users as one."""
-    found = Tally()
-    for one in tallies:
-        found.counts.update(one.counts)
-        found.stored += one.stored
-        found.duplicate += one.duplicate
-        found.without_text += one.without_text
-        found.rejected += one.rejected
-        found.pending.update(one.pending)
-        found.roles.update(one.roles)
-    return found
+    total = Tally()
+    for tally in tallies:
+        total.counts.update(tally.counts)
+        total.stored += tally.stored
+        total.duplicate += tally.duplicate
+        total.without_text += tally.without_text
+        total.rejected += tally.rejected
+        total.pending.update(tally.pending)
+        total.roles.update(tally.roles)
+    return total
 
 
 def read(
@@ -172,31 +172,31 @@ def _understood(parsed: files.Parsed, file: str, format: str, session: str, *, g
         InvalidInput: its format is unknown, all of it is damaged, or a part of it while it is ``strict``.
     """
     name = files.detect(parsed.data) if format == "auto" else format
-    found, messages, damaged, unread = list[Found](), list[Message](), list[Damage](), list[Damage]()
+    memories, messages, damaged, unread = list[ParsedMemory](), list[Message](), list[Damage](), list[Damage]()
     if name in files.MEMORY_FORMATS:
-        found, damaged = files.read_memories(parsed, name)
+        memories, damaged = files.read_memories(parsed, name)
     if name in files.MESSAGE_FORMATS:
         messages, unread = files.messages_of(parsed, name, session, guessed=guessed)
         damaged = [*dict.fromkeys([*damaged, *unread])]
-    if refused := damaged if strict else unread if not (messages or found) else []:
+    if refused := damaged if strict else unread if not (messages or memories) else []:
         raise InvalidInput(refused[0].reason)
-    return Reading(file, name, messages, found, damaged, files.remarks(parsed.data, name))
+    return Reading(file, name, messages, memories, damaged, files.remarks(parsed.data, name))
 
 
 def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
     """The messages of a file by the importer that a package has installed; those without a session are of ``session``."""
-    found = {one.name: one for one in entry_points(group=IMPORTERS)}
-    importer = found[validation.one_of("format", format, sorted({*get_args(ImportFormat), *found}))]
+    importers = {importer.name: importer for importer in entry_points(group=IMPORTERS)}
+    importer = importers[validation.one_of("format", format, sorted({*get_args(ImportFormat), *importers}))]
     if file == "-":
         raise InvalidInput(f"The importer {format!r} reads files. Write stdin to a file first.")
     try:
         messages: Iterable[Message] = importer.load()(Path(file))
-        return [replace(one, session=one.session or session or Path(file).stem) for one in messages]
+        return [replace(m, session=m.session or session or Path(file).stem) for m in messages]
     except MnemicError:
         raise
     except Exception as error:  # a package of somebody else may raise anything
-        told = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {NOTHING}"
-        raise InvalidInput(told) from error
+        message = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {NOTHING}"
+        raise InvalidInput(message) from error
 
 
 def _is_export(content: str) -> bool:
@@ -226,16 +226,16 @@ def by_user(reading: Reading, *, user: str, field: str | None, only: str | None)
     parts = {
         owner: replace(
             reading,
-            memories=[one for one in found if isinstance(one, Found)],
-            messages=[one for one in found if isinstance(one, Message)],
+            memories=[record for record in records if isinstance(record, ParsedMemory)],
+            messages=[record for record in records if isinstance(record, Message)],
         )
-        for owner, found in mine.items()
+        for owner, records in mine.items()
     }
     left_out = [f"{others} of other users left out"] if others else []
     whole = replace(
         reading,
-        memories=[one for part in parts.values() for one in part.memories],
-        messages=[one for part in parts.values() for one in part.messages],
+        memories=[memory for part in parts.values() for memory in part.memories],
+        messages=[message for part in parts.values() for message in part.messages],
         damaged=[*reading.damaged, *nobodys],
         remarks=[*reading.remarks, *left_out],
     )
@@ -257,7 +257,7 @@ def store(
         tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
         tally.stored = tally.counts.total()
         return
-    roles = Counter(role_of(one.role) for one in reading.messages if one.source is None)
+    roles = Counter(role_of(message.role) for message in reading.messages if message.source is None)
     tally.roles.update(
         {runtime.secrets.name(role): count for role, count in roles.items() if role not in add.SOURCE_OF_ROLE}
     )
@@ -275,15 +275,15 @@ def _receipts(
     runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, *, dry_run: bool
 ) -> Iterator[tuple[str, Receipt, str]]:
     """The kind, receipt and text of each record, as it is stored."""
-    for one, receipt in zip(
+    for memory, receipt in zip(
         reading.memories, memories.store(runtime, scope, reading.memories, zone, dry_run=dry_run), strict=True
     ):
-        yield "memory", receipt, one.content
-    given = iter(reading.messages)
-    known: dict[str, str | None] = {}
-    while batch := list(islice(given, BATCH)):
+        yield "memory", receipt, memory.content
+    messages = iter(reading.messages)
+    texts: dict[str, str | None] = {}
+    while batch := list(islice(messages, BATCH)):
         receipts = (
-            [_expected(runtime, scope, message, zone, known) for message in batch]
+            [_expected(runtime, scope, message, zone, texts) for message in batch]
             if dry_run
             else _added(runtime, scope, batch, zone)
         )
@@ -301,22 +301,22 @@ def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinf
         return [receipt for message in batch for receipt in _added(runtime, scope, [message], zone)]
 
 
-def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, known: dict[str, str | None]) -> Receipt:
-    """The outcome of a message, if it were stored after those that ``known`` has by id."""
+def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, texts: dict[str, str | None]) -> Receipt:
+    """The outcome of a message, if it were stored after those that ``texts`` has by id."""
     try:
-        one = check_record(runtime.secrets, runtime.fence, add.complete(message, scope, None, zone, now()))
+        checked = check_record(runtime.secrets, runtime.fence, add.complete(message, scope, None, zone, now()))
     except InvalidInput as error:
         return Receipt(id=str(message.id), outcome="rejected", reason=str(error))
-    if not add.storable(one):
-        return add.unstored(one)
-    id_, content = str(one.record.id), one.record.content
-    if id_ not in known and runtime.store.docs_of(scope.user, [id_], kind="message"):
-        known[id_] = runtime.store.get(scope.user, id_).value.content
-    held = known.setdefault(id_, None)
-    if held is None:
-        known[id_] = content
+    if not add.storable(checked):
+        return add.unstored(checked)
+    id_, content = str(checked.record.id), checked.record.content
+    if id_ not in texts and runtime.store.docs_of(scope.user, [id_], kind="message"):
+        texts[id_] = runtime.store.get(scope.user, id_).value.content
+    existing = texts.setdefault(id_, None)
+    if existing is None:
+        texts[id_] = content
         return Receipt(id=id_, outcome="stored")
-    if held == content:
+    if existing == content:
         return Receipt(id=id_, outcome="duplicate")
     return Receipt(id=id_, outcome="rejected", reason="another message has this id")
 

@@ -20,20 +20,18 @@ Stamp = tuple[bool, int]
 def join(a: RecordState, b: RecordState) -> RecordState:
     """Both states as one; see the module. They have one id, kind and level, and their texts."""
     trail = tuple(sorted({*a.trail, *b.trail}))
-    texts = {
-        at: max(text for one in (a, b) for when, text in one.texts if when == at) for at, _ in (*a.texts, *b.texts)
-    }
+    texts = dict(sorted({*a.texts, *b.texts}))  # of two at one moment the later in order
     last = max((a, b), key=_ending)
     joined = replace(
         a,
         trail=trail,
-        texts=tuple(sorted(texts.items())),
-        tier=max((a, b), key=lambda one: (_last(one.trail, _moves_tier), one.tier)).tier,
+        texts=tuple(texts.items()),
+        tier=max((a, b), key=lambda state: (_last(state.trail, _moves_tier), state.tier)).tier,
         created_at=min(a.created_at, b.created_at),
         expired_at=last.expired_at,
         invalid_at=last.invalid_at,
-        trust=max((a, b), key=lambda one: (_written(one), -one.trust)).trust,
-        emotion=max((a.emotion, b.emotion), key=lambda one: (one[0] is not None, to_json(one))),
+        trust=max((a, b), key=lambda state: (_written(state), -state.trust)).trust,
+        emotion=max((a.emotion, b.emotion), key=lambda emotion: (emotion[0] is not None, to_json(emotion))),
         waits=None if a.waits is None or b.waits is None else min(a.waits, b.waits),
         episode=max(a.episode or "", b.episode or "") or None,
         parents=a.parents | b.parents,
@@ -93,13 +91,14 @@ class Withdrawn:
 def withdrawn(consolidations: Iterable[tuple[str, Consolidation]]) -> Withdrawn:
     """What consolidations, with their ids, had added, if they are undone."""
     undone, lineage, links = set[str](), set[tuple[str, str]](), set[Ends]()
-    for id_, made in consolidations:
-        if made.undone_at is not None:
+    for id_, consolidation in consolidations:
+        if consolidation.undone_at is not None:
             undone.add(id_)
-            heads = {row["number"]: row["doc"] for row in made.rows.get("promotions", ())}
-            members = made.rows.get("members", ())
+            heads = {row["number"]: row["doc"] for row in consolidation.rows.get("promotions", ())}
+            members = consolidation.rows.get("members", ())
             lineage.update((heads[row["number"]], row["doc"]) for row in members if row["descends"])
-            links.update((row["source"], row["target"], row["type"]) for row in made.rows.get("decided_links", ()))
+            decided = consolidation.rows.get("decided_links", ())
+            links.update((row["source"], row["target"], row["type"]) for row in decided)
     return Withdrawn(undone, lineage, links)
 
 
@@ -110,27 +109,24 @@ def join_links(
     sides: tuple[Mapping[Ends, LinkValue], Mapping[Ends, LinkValue]],
     states: tuple[Mapping[str, RecordState], Mapping[str, RecordState]],
     joined: Mapping[str, RecordState],
-    gone: Withdrawn,
+    undone: Withdrawn,
 ) -> dict[Ends, LinkValue]:
     """The links of both sides, except those that one side removed, and of a memory that holds those to successors."""
-    found: dict[Ends, LinkValue] = {}
+    links: dict[Ends, LinkValue] = {}
     for ends in {*sides[0], *sides[1]}:
         source, target, kind = ends
         if source in joined and target in joined and (kind != "supersedes" or joined[target].expired_at is not None):
-            held = [
-                (_made(own.get(target), ends), side[ends])
-                for side, own in zip(sides, states, strict=True)
-                if ends in side
-            ]
-            same = len(held) == 2 and held[0][1] == held[1][1]
-            value = max(held)[1]
+            pairs = zip(sides, states, strict=True)
+            values = [(_made(of_side.get(target), ends), side[ends]) for side, of_side in pairs if ends in side]
+            same = len(values) == 2 and values[0][1] == values[1][1]
+            value = max(values)[1]
             removed = _last(joined[target].trail, partial(_removes, ends))
-            if len(held) == 1 and (ends in gone.links or value[-1] in gone.consolidations):
+            if len(values) == 1 and (ends in undone.links or value[-1] in undone.consolidations):
                 continue
-            made = (_made(joined[target], ends), *(_promoted(joined[end], value[-1]) for end in (source, target)))
-            if same or max(value[0], *made) > removed:
-                found[ends] = value
-    return found
+            changes = (_made(joined[target], ends), *(_promoted(joined[end], value[-1]) for end in (source, target)))
+            if same or max(value[0], *changes) > removed:
+                links[ends] = value
+    return links
 
 
 def _made(target: RecordState | None, ends: Ends) -> int:

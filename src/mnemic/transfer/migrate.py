@@ -95,10 +95,10 @@ def migrate(
 
 def is_same(left: Store, right: Store) -> bool:
     """Whether both are one record; a copy in another place is another record."""
-    places = [
+    locations = [
         store.location if is_address(store.location) else Path(store.location).resolve() for store in (left, right)
     ]
-    return left.fence == right.fence and places[0] == places[1]
+    return left.fence == right.fence and locations[0] == locations[1]
 
 
 @contextmanager

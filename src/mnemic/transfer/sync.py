@@ -61,16 +61,16 @@ class _Side:
 
     def has_rewritten(self, state: RecordState) -> bool:
         """Whether an erasure of this sync changed a record."""
-        held = self.before.get(state.id)
-        return held is not None and held.trail != state.trail
+        previous = self.before.get(state.id)
+        return previous is not None and previous.trail != state.trail
 
     def count(self, merged: MergedRows) -> None:
-        self.added |= {one.after.id for one in merged.records if one.before is None}
-        self.updated |= {one.after.id for one in merged.records if one.before is not None}
+        self.added |= {record.after.id for record in merged.records if record.before is None}
+        self.updated |= {record.after.id for record in merged.records if record.before is not None}
 
 
 @contextmanager
-def beside(runtime: Runtime, place: str | Path, key: str | bytes | None) -> Generator[Runtime]:
+def beside(runtime: Runtime, location: str | Path, key: str | bytes | None) -> Generator[Runtime]:
     """The record in another place, with the models of a runtime; a folder has the same key, if none is given.
 
     Raises:
@@ -79,8 +79,8 @@ def beside(runtime: Runtime, place: str | Path, key: str | bytes | None) -> Gene
         WrongKey: it is encrypted under another key, or not at all.
         StoreError: it cannot be opened.
     """
-    with opened(place, key or (None if is_address(str(place)) else encryption_key(runtime)), make=False) as held:
-        guarded = cast("Store", RedactingStore(held, runtime.secrets, runtime.indexer))
+    with opened(location, key or (None if is_address(str(location)) else encryption_key(runtime)), make=False) as store:
+        guarded = cast("Store", RedactingStore(store, runtime.secrets, runtime.indexer))
         views = Views(guarded, in_memory=False, index=None)
         yield replace(
             runtime, store=guarded, fence=guarded.fence, views=views, uses=Uses(guarded), updater=None
@@ -102,7 +102,7 @@ def sync(
     conflicts: dict[str, SyncConflict] = {}
     for _ in range(ATTEMPTS):
         rows = _without_erased(sides, user, dry_run=dry_run)
-        if not any(held.outlines or held.tombstones for held in rows) and not any(side.erased for side in sides):
+        if not any(r.outlines or r.tombstones for r in rows) and not any(side.erased for side in sides):
             raise InvalidInput(f"Neither record has a user {user!r}: name one of them (mnemic users lists them).")
         try:
             merge = _Merge(sides, user, rows)
@@ -127,23 +127,22 @@ def _without_erased(sides: tuple[_Side, _Side], user: str, *, dry_run: bool) -> 
     """Both sides without what either has erased, down to what was derived from it there."""
     while True:
         rows = tuple(side.runtime.store.synced.read(user) for side in sides)
-        held = _united(rows[0].tombstones, rows[1].tombstones)
-        gone = [[id_ for id_, state in one.outlines.items() if covers(held, id_, state.began)] for one in rows]
+        tombstones = _union(rows[0].tombstones, rows[1].tombstones)
+        erased = [[id_ for id_, state in r.outlines.items() if covers(tombstones, id_, state.began)] for r in rows]
         if dry_run:
-            return cast("Pair", tuple(map(partial(_spared, user), sides, rows, gone)))
-        if not any(gone) and rows[0].tombstones == rows[1].tombstones:
+            return cast("Pair", tuple(map(partial(_after_erasure, user), sides, rows, erased)))
+        if not any(erased) and rows[0].tombstones == rows[1].tombstones:
             return cast("Pair", rows)
-        for side, one, ids in zip(sides, rows, gone, strict=True):
-            if one.tombstones != held:
-                side.runtime.store.synced.add_tombstones(user, held)
+        for side, side_rows, ids in zip(sides, rows, erased, strict=True):
+            if side_rows.tombstones != tombstones:
+                side.runtime.store.synced.add_tombstones(user, tombstones)
             if ids:
-                side.before = side.before or one.outlines
-                side.erased += _erase(
-                    side.runtime, user, ids, all_of_them=len(ids) == len(one.outlines) and EVERYTHING in held
-                )
+                side.before = side.before or side_rows.outlines
+                all_of_them = len(ids) == len(side_rows.outlines) and EVERYTHING in tombstones
+                side.erased += _erase(side.runtime, user, ids, all_of_them=all_of_them)
 
 
-def _united(a: Tombstones, b: Tombstones) -> Tombstones:
+def _union(a: Tombstones, b: Tombstones) -> Tombstones:
     return {record: max(a.get(record, 0), b.get(record, 0)) for record in {*a, *b}}
 
 
@@ -156,10 +155,10 @@ def _erase(runtime: Runtime, user: str, ids: Sequence[str], *, all_of_them: bool
     return len(erasure.erase_records(runtime, scope, ids, UTC).ids)
 
 
-def _spared(user: str, side: _Side, rows: UserRows, gone: Sequence[str]) -> UserRows:
+def _after_erasure(user: str, side: _Side, rows: UserRows, erased_ids: Sequence[str]) -> UserRows:
     """A side as it would be after the erasure."""
-    family = side.runtime.store.erasure.lineage(user, gone)
-    erased = erasure.plan_erasure(family, gone).erased
+    family = side.runtime.store.erasure.lineage(user, erased_ids)
+    erased = erasure.plan_erasure(family, erased_ids).erased
     side.erased = len(erased)
     return replace(rows, outlines={id_: state for id_, state in rows.outlines.items() if id_ not in erased})
 
@@ -183,31 +182,31 @@ class _Merge:
         self._sides, self._user, self._rows = sides, user, rows
         left, right = rows[0].outlines, rows[1].outlines
         differing = sorted(id_ for id_ in {*left, *right} if left.get(id_) != right.get(id_))
-        self._held = tuple(self._read(side, one, differing) for side, one in zip(sides, rows, strict=True))
+        self._states = tuple(self._read(side, r, differing) for side, r in zip(sides, rows, strict=True))
         joined = {id_: self._join(id_) for id_ in differing}
-        self.conflicts = {id_: found for id_, state in joined.items() if (found := self._conflict(state))}
-        self._withdrawn = withdrawn([*self._undone(0).items(), *self._undone(1).items()])
+        self.conflicts = {id_: conflict for id_, state in joined.items() if (conflict := self._conflict(state))}
+        self._withdrawn = withdrawn([*self._undo_states(0).items(), *self._undo_states(1).items()])
         for id_ in differing:
             joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
-        whole = Constraints(left, joined, self._load)
-        whole.enforce()
-        self.states, self._joined = whole.states, whole.changed
+        constraints = Constraints(left, joined, self._load)
+        constraints.enforce()
+        self.states, self._joined = constraints.states, constraints.changed
 
     def _read(self, side: _Side, rows: UserRows, ids: Iterable[str]) -> dict[str, RecordState]:
-        known = [id_ for id_ in ids if id_ in rows.outlines]
-        found = side.runtime.store.synced.states(self._user, known)
-        if len(found) < len(known):
+        present = [id_ for id_ in ids if id_ in rows.outlines]
+        states = side.runtime.store.synced.states(self._user, present)
+        if len(states) < len(present):
             raise _OutdatedError
-        return found
+        return states
 
     def _load(self, id: str) -> RecordState:
         """The texts of a record that is equal on both sides."""
-        for side, rows, held in zip(self._sides, self._rows, self._held, strict=True):
-            held.update(self._read(side, rows, [id]))
+        for side, rows, states in zip(self._sides, self._rows, self._states, strict=True):
+            states.update(self._read(side, rows, [id]))
         return self._join(id)
 
     def _join(self, id: str) -> RecordState:
-        a, b = (held.get(id) for held in self._held)
+        a, b = (states.get(id) for states in self._states)
         if a is None or b is None:
             return cast("RecordState", a or b)
         if (a.kind, a.project, a.session) != (b.kind, b.project, b.session):
@@ -216,34 +215,35 @@ class _Merge:
                 "session. Nothing was merged. Store both under other ids, then erase this one."
             )
         fresh = [side.has_rewritten(state) for side, state in zip(self._sides, (a, b), strict=True)]
-        return _erased_alike(a, b, first=fresh[1] and not fresh[0], second=fresh[0] and not fresh[1]) or join(a, b)
+        first, second = fresh[1] and not fresh[0], fresh[0] and not fresh[1]
+        return _state_after_erasure(a, b, first=first, second=second) or join(a, b)
 
     def _conflict(self, joined: RecordState) -> SyncConflict | None:
         """What both sides changed of a record, if a user sees a difference."""
-        a, b = (held.get(joined.id) for held in self._held)
+        a, b = (states.get(joined.id) for states in self._states)
         if a is None or b is None or {*a.trail} <= {*b.trail} or {*a.trail} >= {*b.trail}:
             return None
         shown = [_shown(state) for state in (a, b)]
-        differs = tuple(name for name, one, two in zip(_SHOWN, *shown, strict=True) if one != two)
+        differs = tuple(name for name, mine, theirs in zip(_SHOWN, *shown, strict=True) if mine != theirs)
         first, second = (a, b) if _text(a) == _text(joined) else (b, a)
         return SyncConflict(
             id=joined.id, differs=differs, kept=_text(joined), other=_text(second), kept_at=from_micros(first.trail[-1].at),
             other_at=from_micros(second.trail[-1].at),
         ) if differs else None  # fmt: skip
 
-    def _undone(self, at: int) -> dict[str, Consolidation]:
+    def _undo_states(self, index: int) -> dict[str, Consolidation]:
         """The consolidations of one side, undone if they are on either."""
-        other = self._rows[1 - at].consolidations
+        other = self._rows[1 - index].consolidations
         return {
-            id_: replace(made, undone_at=made.undone_at or (other[id_].undone_at if id_ in other else None))
-            for id_, made in self._rows[at].consolidations.items()
+            id_: replace(cycle, undone_at=cycle.undone_at or (other[id_].undone_at if id_ in other else None))
+            for id_, cycle in self._rows[index].consolidations.items()
         }
 
     def _parents(self, joined: RecordState) -> frozenset[str]:
         """What a record was made from, on either side."""
-        a, b = (held[joined.id].parents if joined.id in held else joined.parents for held in self._held)
-        known = (id_ for id_ in joined.parents if any(id_ in one.outlines for one in self._rows))
-        return frozenset(id_ for id_ in known if id_ in a & b or (joined.id, id_) not in self._withdrawn.lineage)
+        a, b = (states[joined.id].parents if joined.id in states else joined.parents for states in self._states)
+        present = (id_ for id_ in joined.parents if any(id_ in rows.outlines for rows in self._rows))
+        return frozenset(id_ for id_ in present if id_ in a & b or (joined.id, id_) not in self._withdrawn.lineage)
 
     def write(self, *, dry_run: bool, progress: Progress | None) -> bool:
         """Write what is new to each side; False if one has changed since it was read."""
@@ -251,9 +251,9 @@ class _Merge:
             (self._rows[0].links, self._rows[1].links), (self._rows[0].outlines, self._rows[1].outlines), self.states,
             self._withdrawn,
         )  # fmt: skip
-        news = [self._news(at, links) for at in (0, 1)]
-        done, total = 0, sum(len(merged.records) for merged in news)
-        for side, rows, merged, other in zip(self._sides, self._rows, news, self._rows[::-1], strict=True):
+        merges = [self._news(index, links) for index in (0, 1)]
+        done, total = 0, sum(len(merged.records) for merged in merges)
+        for side, rows, merged, other in zip(self._sides, self._rows, merges, self._rows[::-1], strict=True):
             if merged and not dry_run:
                 model = rows.model or other.model
                 name = model.name if model else side.runtime.indexer.embedder.id
@@ -266,67 +266,61 @@ class _Merge:
                 progress(done, total)
         return True
 
-    def _news(self, at: int, links: Mapping[Ends, LinkValue]) -> MergedRows:
+    def _news(self, index: int, links: Mapping[Ends, LinkValue]) -> MergedRows:
         """What one side takes over."""
-        own, held = self._rows[at], self._held[at]
-        changed = [(held.get(id_), state) for id_, state in self._joined.items() if held.get(id_) != state]
+        rows, states = self._rows[index], self._states[index]
+        changed = [(states.get(id_), state) for id_, state in self._joined.items() if states.get(id_) != state]
         changed.sort(key=lambda pair: (pair[1].created_at, pair[1].id))
-        vectors = self._vectors(at, [after for _, after in changed])
+        vectors = self._vectors(index, [after for _, after in changed])
         return MergedRows(
             records=[Merged(before, after, vectors.get(after.id)) for before, after in changed],
-            links={ends: value for ends, value in links.items() if own.links.get(ends) != value},
-            unlinked=[ends for ends in own.links if ends not in links],
-            consolidations=self._consolidations(at),
+            links={ends: value for ends, value in links.items() if rows.links.get(ends) != value},
+            unlinked=[ends for ends in rows.links if ends not in links],
+            consolidations=self._consolidations(index),
         )
 
-    def _vectors(self, at: int, states: Sequence[RecordState]) -> dict[str, TextVectors]:
+    def _vectors(self, index: int, states: Sequence[RecordState]) -> dict[str, TextVectors]:
         """The vectors of texts that are those of the other side, if both sides use one model."""
-        own, other, theirs = self._rows[at], self._rows[1 - at], self._held[1 - at]
-        side = self._sides[at].runtime
-        mine = own.model or (other.model if other.model and other.model.name == side.indexer.embedder.id else None)
-        if mine is None or mine != other.model:
+        rows, other, theirs = self._rows[index], self._rows[1 - index], self._states[1 - index]
+        side = self._sides[index].runtime
+        model = rows.model or (other.model if other.model and other.model.name == side.indexer.embedder.id else None)
+        if model is None or model != other.model:
             return {}
         same = [s.id for s in states if s.id in theirs and numbered(s).texts[-1] == numbered(theirs[s.id]).texts[-1]]
-        return self._sides[1 - at].runtime.store.knowledge.vectors(self._user, same)
+        return self._sides[1 - index].runtime.store.knowledge.vectors(self._user, same)
 
-    def _consolidations(self, at: int) -> dict[str, Consolidation]:
+    def _consolidations(self, index: int) -> dict[str, Consolidation]:
         """The undo data of the other side, and what was undone there."""
-        own, found = self._rows[at].consolidations, dict[str, Consolidation]()
-        for id_, made in self._rows[1 - at].consolidations.items():
-            held = own.get(id_)
-            if held is None:
-                promoted = [self._revised(1 - at, row) for row in made.rows.get("promotions", ())]
-                found[id_] = replace(made, rows={**made.rows, "promotions": promoted})
-            elif made.undone_at is not None and (held.undone_at is None or held.undone_at < made.undone_at):
-                found[id_] = replace(held, undone_at=made.undone_at)
-        return found
+        existing, new = self._rows[index].consolidations, dict[str, Consolidation]()
+        for id_, cycle in self._rows[1 - index].consolidations.items():
+            previous = existing.get(id_)
+            if previous is None:
+                promoted = [self._revised(1 - index, row) for row in cycle.rows.get("promotions", ())]
+                new[id_] = replace(cycle, rows={**cycle.rows, "promotions": promoted})
+            elif cycle.undone_at is not None and (previous.undone_at is None or previous.undone_at < cycle.undone_at):
+                new[id_] = replace(previous, undone_at=cycle.undone_at)
+        return new
 
     def _revised(self, source: int, row: Mapping[str, object]) -> Mapping[str, object]:
         """A promotion with the number that its new text has after the merge."""
         id_ = str(row["doc"])
-        if row["revised"] is None or id_ not in self._held[source] or id_ not in self._joined:
+        if row["revised"] is None or id_ not in self._states[source] or id_ not in self._joined:
             return row
-        before, after = numbered(self._held[source][id_]).numbers, numbered(self._joined[id_]).numbers
-        return {
-            **row,
-            "revised": next(
-                (after[at] for at, number in before.items() if number == row["revised"] and at in after), None
-            ),
-        }
+        before, after = numbered(self._states[source][id_]).numbers, numbered(self._joined[id_]).numbers
+        moments = (moment for moment, number in before.items() if number == row["revised"] and moment in after)
+        return {**row, "revised": next((after[moment] for moment in moments), None)}
 
 
-def _erased_alike(a: RecordState, b: RecordState, *, first: bool, second: bool) -> RecordState | None:
+def _state_after_erasure(a: RecordState, b: RecordState, *, first: bool, second: bool) -> RecordState | None:
     """The state of one side, if the other one has nothing beyond it but what an erasure did to it there; else None.
 
     If that is so of both, ``first`` or ``second`` says which side did it before this sync.
     """
-    more = [
-        [event for event in {*one.trail} - {*two.trail} if ERASURE not in event.about] for one, two in ((a, b), (b, a))
-    ]
-    if all(more) or {*a.trail} <= {*b.trail} or {*b.trail} <= {*a.trail}:
+    extra = [[event for event in {*x.trail} - {*y.trail} if ERASURE not in event.about] for x, y in ((a, b), (b, a))]
+    if all(extra) or {*a.trail} <= {*b.trail} or {*b.trail} <= {*a.trail}:
         return None
-    taken, other = (a, b) if more[0] or (not more[1] and (first or (not second and a.trail > b.trail))) else (b, a)
-    return join(taken, replace(taken, emotion=other.emotion, waits=other.waits, uses=other.uses))
+    erased, other = (a, b) if extra[0] or (not extra[1] and (first or (not second and a.trail > b.trail))) else (b, a)
+    return join(erased, replace(erased, emotion=other.emotion, waits=other.waits, uses=other.uses))
 
 
 _SHOWN: Sequence[Literal["text", "status", "validity"]] = ("text", "status", "validity")

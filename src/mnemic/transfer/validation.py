@@ -168,13 +168,13 @@ def _check_next(line: Line, value: Record, seen: Mapping[str, Line]) -> None:
         raise line_error(line.number, f"is version {value.version} without those before")
 
 
-def _check_episode(line: Line, episode: Episode, of: Sequence[Line]) -> None:
+def _check_episode(line: Line, episode: Episode, lines: Sequence[Line]) -> None:
     """Check that the messages of an episode have its project and, if it has one, its session."""
-    messages = [(one, one.value) for one in of if isinstance(one.value, Message)]
-    if not messages or len(messages) < len(of):
+    messages = [(source, source.value) for source in lines if isinstance(source.value, Message)]
+    if not messages or len(messages) < len(lines):
         raise line_error(line.number, "is an episode without messages, or with records of other kinds")
     project, session = episode.project, episode.session
-    if any(one.extra["project"] != project or session not in (None, said.session) for one, said in messages):
+    if any(line.extra["project"] != project or session not in (None, message.session) for line, message in messages):
         raise line_error(line.number, "is an episode of another project or conversation than its messages")
 
 

@@ -85,25 +85,25 @@ class Guard:
             return
         headers = Headers(scope=scope)
         session = _cookie(headers, self._access.cookie)
-        known = self._access.is_session(session)
-        if not known and self._access.token is None:
-            session, known = self._access.session(), True
-        response = self._refusal(scope, headers, known=known)
+        admitted = self._access.is_session(session)
+        if not admitted and self._access.token is None:
+            session, admitted = self._access.session(), True
+        response = self._refusal(scope, headers, admitted=admitted)
         scope.setdefault("state", {})["session"] = session
 
         async def confined(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = MutableHeaders(raw=message["headers"])
+                response_headers = MutableHeaders(raw=message["headers"])
                 for name, value in HEADERS.items():
-                    own[name] = value
+                    response_headers[name] = value
                 if self._access.token is None and session != _cookie(headers, self._access.cookie):
-                    own.append("set-cookie", self._set_cookie(scope, session))
-                message["headers"] = own.raw
+                    response_headers.append("set-cookie", self._set_cookie(scope, session))
+                message["headers"] = response_headers.raw
             await send(message)
 
         await (response or self._app)(scope, receive, confined)
 
-    def _refusal(self, scope: Scope, headers: Headers, *, known: bool) -> Response | None:
+    def _refusal(self, scope: Scope, headers: Headers, *, admitted: bool) -> Response | None:
         """The answer to a request that goes no further."""
         host = headers.get("host", "")
         if self._access.hosts is not None and _without_port(host) not in self._access.hosts:
@@ -112,17 +112,17 @@ class Guard:
             return PlainTextResponse("This request came from another site.", 403)
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         token = query.pop("token", None)
-        if token is not None and scope["method"] == "GET" and (known or self._access.redeem(token)):
+        if token is not None and scope["method"] == "GET" and (admitted or self._access.redeem(token)):
             path = f"/{scope['path'].lstrip('/')}" + (f"?{urlencode(query)}" if query else "")
             response = RedirectResponse(path, 303)
             if (
                 headers.get("sec-fetch-site") == "cross-site"
             ):  # opened from a file: a redirect would not send the cookie
                 response = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(path)}">')
-            if not known:
+            if not admitted:
                 response.headers["set-cookie"] = self._set_cookie(scope, self._access.session())
             return response
-        if not known:
+        if not admitted:
             text = "Open the link that mnemic ui printed. It works once; run mnemic ui again for another."
             return PlainTextResponse(text, 403)
         return None
@@ -141,7 +141,7 @@ def _without_port(host: str) -> str:
 
 def _cookie(headers: Headers, name: str) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
-    return found.value if found else ""
+    return cookie.value if cookie else ""

@@ -30,8 +30,8 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     """
     ui = Explorer(memory, access or Access(), read_only)
     lists = {
-        "/timeline": timeline.page, "/recall": recall.page, "/answers": answers.page, "/answer": answers.one,
-        "/records": records.page, "/record": records.one, "/audit": audit.page,
+        "/timeline": timeline.page, "/recall": recall.page, "/answers": answers.page, "/answer": answers.detail,
+        "/records": records.page, "/record": records.detail, "/audit": audit.page,
     }  # fmt: skip
     views = {
         "/": now.page, "/facet": records.facet, "/consolidations": consolidations.page, "/emotions": emotions.page,

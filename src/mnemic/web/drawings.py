@@ -102,7 +102,7 @@ def timeline(
     columns: Sequence[Column],
     ticks: Sequence[Tick],
     lanes: Sequence[Lane],
-    at: datetime | None = None,
+    day: datetime | None = None,
 ) -> Markup:
     """Messages as columns and ticks, and lanes of episodes and memories over one axis, with a line at a day.
 
@@ -112,7 +112,7 @@ def timeline(
         columns: how many messages were said when.
         ticks: single messages, where there are few.
         lanes: what was true, or talked about, from when to when.
-        at: where the line stands.
+        day: where the line stands.
     """
     span = max((end - begin).total_seconds(), 1.0)
 
@@ -142,8 +142,8 @@ def timeline(
         drawn, rows = (_successive if lane.successive else _packed)(lane.bars, x, top + 14)
         parts += drawn
         top += 14 + rows * ROW + 4
-    if at is not None:
-        parts.append(f'<line class="now" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="16" y2="{top:.0f}"/>')
+    if day is not None:
+        parts.append(f'<line class="now" x1="{x(day):.1f}" x2="{x(day):.1f}" y1="16" y2="{top:.0f}"/>')
     return _svg(WIDTH, top + 4, "Messages, episodes and memories over time", parts, "timeline")
 
 
@@ -158,9 +158,9 @@ def _successive(bars: Sequence[Bar], x: Callable[[datetime], float], top: float)
         if room := int((right - left - 12) / LETTER) - 1:
             label = _short(bar.label, max(room, 1)) if room > 2 else ""
             parts.append(f'<text class="label" x="{left + 8:.1f}" y="{top + 11}">{_text(label)}</text>')
-    for before, bar, place in zip(bars, bars[1:], ends, strict=False):
+    for before, bar, middle in zip(bars, bars[1:], ends, strict=False):
         title = f"{before.label} → {bar.label}, {_date(bar.start)}"
-        shape = f'<circle class="handover" cx="{place:.1f}" cy="{top + 7}" r="5"/>'
+        shape = f'<circle class="handover" cx="{middle:.1f}" cy="{top + 7}" r="5"/>'
         parts.append(_titled(bar.href, title, shape))
     return parts, 1
 
@@ -180,9 +180,9 @@ def _packed(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> 
         free[row : row + 1] = [last + 8]
         y = top + row * ROW
         parts.append(_rect(bar, left, width, y))
-        anchor, place = ("end", right - 5) if late else ("start", left + 5)
+        anchor, label_x = ("end", right - 5) if late else ("start", left + 5)
         label = _text(_short(bar.label))
-        parts.append(f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{label}</text>')
+        parts.append(f'<text class="label" x="{label_x:.1f}" y="{y + 11}" text-anchor="{anchor}">{label}</text>')
     return parts, len(free)
 
 
@@ -201,10 +201,10 @@ def _axis(begin: datetime, end: datetime) -> Iterable[str]:
     form = "%b %Y" if end - begin > timedelta(days=3) else "%b %H:%M"
     for step in range(steps + 1):
         moment = begin + (end - begin) * step / steps
-        place = WIDTH * step / steps
+        x = WIDTH * step / steps
         anchor = "start" if step == 0 else "end" if step == steps else "middle"
-        yield f'<line class="grid" x1="{place:.0f}" x2="{place:.0f}" y1="16" y2="2000"/>'
-        yield f'<text class="axis" x="{place:.0f}" y="11" text-anchor="{anchor}">{moment.day} {moment:{form}}</text>'
+        yield f'<line class="grid" x1="{x:.0f}" x2="{x:.0f}" y1="16" y2="2000"/>'
+        yield f'<text class="axis" x="{x:.0f}" y="11" text-anchor="{anchor}">{moment.day} {moment:{form}}</text>'
 
 
 def shares(contributions: Mapping[str, float], best: float) -> Markup:
@@ -224,15 +224,15 @@ def shares(contributions: Mapping[str, float], best: float) -> Markup:
             f"<title>{_text(name)} {value:+.3f}</title></rect>"
         )
         left += width
-    said = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
-    return _svg(480, 10, f"Signals: {said}", parts, "shares")
+    summary = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
+    return _svg(480, 10, f"Signals: {summary}", parts, "shares")
 
 
 def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = None) -> Markup:
     """The plane of valence (left to right) and arousal (bottom to top), a point for each (emotion, label, link)."""
     size, half = 420, 190
 
-    def place(emotion: Emotion) -> tuple[float, float]:
+    def position(emotion: Emotion) -> tuple[float, float]:
         return size / 2 + emotion.valence * half, size / 2 - emotion.arousal * half
 
     parts = [
@@ -248,13 +248,13 @@ def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = Non
         ),
     ]  # fmt: skip
     for emotion, label, href in points:
-        x, y = place(emotion)
+        x, y = position(emotion)
         circle = (
             f'<circle class="point {emotion.quadrant}" cx="{x:.1f}" cy="{y:.1f}" r="{4 + 3 * emotion.confidence:.1f}"/>'
         )
         parts.append(_titled(href, _short(label), circle))
     if mood is not None:
-        x, y = place(mood)
+        x, y = position(mood)
         parts.append(f'<circle class="mood" cx="{x:.1f}" cy="{y:.1f}" r="10"/>')
     return _svg(size, size, "Valence and arousal of memories", parts, "plane")
 
@@ -278,16 +278,16 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
         href: the page of each memory.
     """
     around = [record for record in graph.memories if record.id != centre][:NEIGHBOURS]
-    places = {centre: (300.0, 170.0)}
+    positions = {centre: (300.0, 170.0)}
     for n, record in enumerate(around):
         angle = 2 * math.pi * n / len(around) - math.pi / 2
-        places[record.id] = (300 + 210 * math.cos(angle), 170 + 125 * math.sin(angle))
+        positions[record.id] = (300 + 210 * math.cos(angle), 170 + 125 * math.sin(angle))
     parts = [_TIP]
     for link in graph.links:
-        if link.source in places and link.target in places:
-            (x1, y1), (x2, y2) = places[link.source], places[link.target]
-            apart = math.dist((x1, y1), (x2, y2)) or 1.0
-            x2, y2 = x2 - EDGE * (x2 - x1) / apart, y2 - EDGE * (y2 - y1) / apart
+        if link.source in positions and link.target in positions:
+            (x1, y1), (x2, y2) = positions[link.source], positions[link.target]
+            distance = math.dist((x1, y1), (x2, y2)) or 1.0
+            x2, y2 = x2 - EDGE * (x2 - x1) / distance, y2 - EDGE * (y2 - y1) / distance
             share = {link.source: OUTWARD, link.target: 1 - OUTWARD}.get(centre, 0.5)
             tip = "" if link.type == "contradicts" else ' marker-end="url(#tip)"'
             title = f"{link.type} {link.strength:.2f} {_short(link.reason, 200)}"
@@ -298,7 +298,7 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
                 f"{_text(link.type)}</text>"
             )
     texts = {record.id: record.content for record in graph.memories}
-    for id_, (x, y) in places.items():
+    for id_, (x, y) in positions.items():
         kind = "centre" if id_ == centre else "node"
         label = _text(_short(texts.get(id_, id_), 28))
         parts.append(

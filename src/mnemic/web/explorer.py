@@ -34,7 +34,7 @@ def environment(zone: tzinfo) -> Environment:
     Args:
         zone: of the times that are shown.
     """
-    found = Environment(
+    templates = Environment(
         loader=PackageLoader("mnemic.web"),
         autoescape=True,
         finalize=_revealed,
@@ -42,7 +42,7 @@ def environment(zone: tzinfo) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= _times(zone) | {
+    templates.filters |= _times(zone) | {
         "short": _short,
         "bytes": _bytes,
         "number": _number,
@@ -54,7 +54,7 @@ def environment(zone: tzinfo) -> Environment:
         "spoken": spoken,
         "exact": escape,
     }
-    return found
+    return templates
 
 
 def _revealed(value: Any) -> Any:
@@ -75,11 +75,11 @@ def spoken(record: Message | Episode | MemoryRecord) -> str:
 def _times(zone: tzinfo) -> dict[str, Callable[[datetime | None], str]]:
     """The filters for times, in a zone."""
 
-    def moment(at: datetime | None) -> str:
-        return f"{local(at, zone).day} {local(at, zone):%b %Y, %H:%M}" if at else "-"
+    def moment(time: datetime | None) -> str:
+        return f"{local(time, zone).day} {local(time, zone):%b %Y, %H:%M}" if time else "-"
 
-    def day(at: datetime | None) -> str:
-        return f"{local(at, zone).day} {local(at, zone):%B %Y}" if at else "-"
+    def day(time: datetime | None) -> str:
+        return f"{local(time, zone).day} {local(time, zone):%B %Y}" if time else "-"
 
     return {"moment": moment, "day": day}
 
@@ -166,8 +166,8 @@ class Explorer:
         async def endpoint(request: Request) -> Response:
             form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
             if not hmac.compare_digest(form.get("csrf", "").encode(), self.access.csrf(request.state.session).encode()):
-                told = "This form is not from this page. Nothing was done. Open the page again, and send it again."
-                return self.render(request, "error.html", 403, title="Not done", error=told)
+                message = "This form is not from this page. Nothing was done. Open the page again, and send it again."
+                return self.render(request, "error.html", 403, title="Not done", error=message)
             try:
                 target = await run_in_threadpool(act, self, request, form)
             except MnemicError as error:
@@ -179,12 +179,12 @@ class Explorer:
     def not_found(self, request: Request, error: Exception) -> Response:
         """The error page for an address that does not exist, or does not take this method."""
         status = error.status_code if isinstance(error, HTTPException) else 404
-        told = (
+        message = (
             f"There is no page at {request.url.path}."
             if status == 404
             else "This address does not take this kind of request."
         )
-        return self.render(request, "error.html", status, title="Not found", error=told)
+        return self.render(request, "error.html", status, title="Not found", error=message)
 
     def refused(self, request: Request, error: MnemicError) -> Response:
         """The page of an error."""

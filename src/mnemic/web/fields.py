@@ -21,10 +21,10 @@ def day_of(text: str | None, zone: tzinfo) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(f"{text[:40]!r} is no date. Write it like 2026-03-09.") from None
-    return found if found.tzinfo else found.replace(tzinfo=zone)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def next_day(day: datetime) -> datetime:
@@ -32,18 +32,18 @@ def next_day(day: datetime) -> datetime:
     return later(day, DAY)
 
 
-def whole(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+def whole(query: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     """A whole number between two bounds; outside of them the nearer bound."""
     try:
-        return min(max(int(given.get(name) or default), least), most)
+        return min(max(int(query.get(name) or default), least), most)
     except ValueError:
         raise InvalidInput(f"{name} must be a whole number.") from None
 
 
-def number(given: Mapping[str, str], name: str) -> float | None:
+def number(query: Mapping[str, str], name: str) -> float | None:
     """A number; None if none is given."""
     try:
-        return float(given[name]) if given.get(name) else None
+        return float(query[name]) if query.get(name) else None
     except ValueError:
         raise InvalidInput(f"{name} must be a number.") from None
 

@@ -34,7 +34,7 @@ def report(memory: Memory) -> str:
     shown = {**shown, "changes": [one for one in shown["changes"] if not is_forgotten(memory, one.id)]}
     return environment(zone).get_template("report.html").render(
         memory=memory, base="", static=True, read_only=True, csrf="", made=present(), zone=zone, most=MEMORIES,
-        memories=memory.list(order="importance", limit=MEMORIES), done=consolidations.done(memory), feeling=plane(felt),
+        memories=memory.list(order="importance", limit=MEMORIES), cycles=consolidations.cycles(memory), feeling=plane(felt),
         events=[_shown(memory, event) for event in memory.admin.log(limit=EVENTS)], style=Markup(style),  # noqa: S704 - our own file
         style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
         **shown, **timeline.history(memory, None),

@@ -57,7 +57,7 @@ def test_a_long_text_is_searched_once(searched):
 
 @pytest.mark.parametrize("text", ["text {}", f"{{}} {TOKEN} and {TOKEN}"])
 def test_only_so_much_is_kept(monkeypatch, text):
-    monkeypatch.setattr(policy, "_KEPT", 6)
+    monkeypatch.setattr(policy, "_MAX_SIZE", 6)
     checked = SecretPolicy()
     for at in range(10):
         checked.redacted(text.format(at))

@@ -171,10 +171,10 @@ class OnnxEmbedder:
         if is_hub_name(self._source):  # available without the model
             return f"onnx:{fspath(self._source)}{self._variant()}"
         vector, files = self.embed([PROBE])[0], self._files()
-        known = vector.size == DIMENSION and np.allclose(
+        is_default = vector.size == DIMENSION and np.allclose(
             vector[: len(PROBE_VECTOR)], PROBE_VECTOR, atol=PROBE_TOLERANCE
         )
-        if known and not any(files.prompts.values()):
+        if is_default and not any(files.prompts.values()):
             return MODEL_NAME
         parts = [sha256(path) for path in (files.model, files.tokenizer)]
         return f"onnx:{_digest(files.pooling + ''.join(parts) + _prompt_key(files.prompts))[:16]}"
@@ -185,8 +185,8 @@ class OnnxEmbedder:
 
 
 def _prompt_key(prompts: Prompts) -> str:
-    given = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
-    return repr(given) if given else ""
+    pairs = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
+    return repr(pairs) if pairs else ""
 
 
 def _digest(text: str) -> str:

@@ -42,15 +42,15 @@ class LoadedModel:
     def vectors(self, texts: Sequence[str], batch_size: int) -> NDArray[np.float32]:
         """Embed at least one text: an array of shape (len(texts), dimension), not normalised."""
         try:
-            found = [
-                (places, _pool(values, mask, self._pooling))
-                for places, values, mask in self._network.run(texts, self._output, batch_size)
+            batches = [
+                (positions, _pool(values, mask, self._pooling))
+                for positions, values, mask in self._network.run(texts, self._output, batch_size)
             ]
-            rows = np.concatenate([rows for _, rows in found])
+            rows = np.concatenate([rows for _, rows in batches])
         except Exception as error:
             raise EmbedderError(f"The model failed on this input: {error}.") from error
         vectors = np.empty_like(rows)
-        vectors[[place for places, _ in found for place in places]] = rows
+        vectors[[position for positions, _ in batches for position in positions]] = rows
         return vectors
 
 
@@ -62,8 +62,8 @@ def _output(names: Collection[str], pooling: Pooling) -> tuple[str, Pooling | No
     for name in TOKEN_OUTPUTS:
         if name in names:
             return name, pooling
-    known = ", ".join(VECTOR_OUTPUTS + TOKEN_OUTPUTS)
-    raise EmbedderUnavailable(f"The model's outputs are {', '.join(names)}; one of {known} is needed. Export it again.")
+    usable, outputs = ", ".join(VECTOR_OUTPUTS + TOKEN_OUTPUTS), ", ".join(names)
+    raise EmbedderUnavailable(f"The model's outputs are {outputs}; one of {usable} is needed. Export it again.")
 
 
 def _pool(values: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling | None) -> NDArray[np.float32]:

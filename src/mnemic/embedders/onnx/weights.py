@@ -83,8 +83,8 @@ def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | Non
     """
     from mnemic.onnx.hub import hub_files
 
-    if (found := packaged_model(name)) is not None:
-        return found
+    if (packaged := packaged_model(name)) is not None:
+        return packaged
     reasons = [f"- the package {PACKAGE} is not installed"]
     if name == MODEL_NAME:
         try:

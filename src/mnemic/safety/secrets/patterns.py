@@ -55,7 +55,7 @@ class Pattern:
 _GROUPS = ("secret", "escaped", "double", "single", "back", "bare")
 
 
-def found(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:
+def spans_of(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:
     """Spans of secrets of one pattern.
 
     A rejected match is skipped as a whole, which keeps the time linear.
@@ -72,12 +72,12 @@ def found(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:
                 yield (*_secret(match), pattern.kind)
         return
     for needle in pattern.needles:
-        at = sought.find(needle)
-        while at >= 0:
-            match = regex.match(text, at)
+        start = sought.find(needle)
+        while start >= 0:
+            match = regex.match(text, start)
             if match is not None and (pattern.holds is None or pattern.holds(match)):
                 yield (*_secret(match), pattern.kind)
-            at = sought.find(needle, at + len(needle) if match is None else max(match.end(), at + len(needle)))
+            start = sought.find(needle, start + len(needle) if match is None else max(match.end(), start + len(needle)))
 
 
 def _secret(match: Match) -> tuple[int, int]:
@@ -734,27 +734,27 @@ class _Table:
 
 def columns(text: str) -> Iterator[Span]:
     """Spans of cells in secret columns of tables; marks of earlier passes count as cells."""
-    table, at, low = None, 0, text.lower()
+    table, offset, low = None, 0, text.lower()
     names = [name for name in (*_PASSWORDS, *_KEYS) if name in low]
     for line in text.split("\n"):
         if table is not None:
             cells = _cells(line, table.sign)
             table = table if len(cells) == table.width else None
             if table is not None:
-                yield from _secrets(text, table, [(at + start, at + end) for start, end in cells])
+                yield from _secrets(text, table, [(offset + start, offset + end) for start, end in cells])
         if table is None:
             table = _headed(line, names)
-        at += len(line) + 1
+        offset += len(line) + 1
 
 
 def _cells(line: str, sign: str) -> list[tuple[int, int]]:
-    found, at = list[tuple[int, int]](), 0
-    while (match := _CELLS[sign].match(line, at)) is not None:
-        found.append(match.span())
+    spans, position = list[tuple[int, int]](), 0
+    while (match := _CELLS[sign].match(line, position)) is not None:
+        spans.append(match.span())
         if match.end() == len(line):
             break
-        at = match.end() + 1
-    return found
+        position = match.end() + 1
+    return spans
 
 
 def _headed(line: str, names: Sequence[str]) -> _Table | None:
@@ -763,10 +763,10 @@ def _headed(line: str, names: Sequence[str]) -> _Table | None:
     if sign is None or len(line) > _LONGEST or not any(name in line.lower() for name in names):
         return None
     headings = [line[start:end] for start, end in _cells(line, sign)]
-    if sum(bool(one.strip()) for one in headings) < 2 or not all(map(_HEADING.fullmatch, headings)):
+    if sum(bool(heading.strip()) for heading in headings) < 2 or not all(map(_HEADING.fullmatch, headings)):
         return None
-    named = {place: one.strip(" \t\"'*_`") for place, one in enumerate(headings)}
-    secret = {place: name for place, name in named.items() if named_secret(name)}
+    names_by_column = {column: heading.strip(" \t\"'*_`") for column, heading in enumerate(headings)}
+    secret = {column: name for column, name in names_by_column.items() if named_secret(name)}
     logins = any(word in heading.lower() for heading in headings for word in _LOGIN)
     return _Table(sign, len(headings), secret, logins) if secret else None
 
@@ -778,8 +778,8 @@ def _is_plain(value: str) -> bool:
 
 
 def _secrets(text: str, table: _Table, cells: list[tuple[int, int]]) -> Iterator[Span]:
-    for place, name in table.secret.items():
-        start, end = cells[place]
+    for column, name in table.secret.items():
+        start, end = cells[column]
         cell = text[start:end]
         value = cell.strip(" \t\r\"'*_`")
         kind = named_secret(name, value) if value and not re.search(r"\s", value) else None

@@ -18,8 +18,8 @@ from mnemic.safety.secrets.patterns import (
     Pattern,
     Span,
     columns,
-    found,
     named_secret,
+    spans_of,
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 
@@ -87,8 +87,8 @@ class SecretPolicy:
 
     def _within(self, value: Any, kinds: dict[str, None]) -> Any:
         if isinstance(value, str):
-            text, found = self._finder.redacted(value)
-            kinds |= dict.fromkeys(found)
+            text, text_kinds = self._finder.redacted(value)
+            kinds |= dict.fromkeys(text_kinds)
             return text
         if isinstance(value, Mapping):
             items = cast("Mapping[Any, Any]", value).items()
@@ -177,7 +177,7 @@ _KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJ
 
 _LEAST = 16
 """Least length of a word that may be a token."""
-_KEPT = 65_536
+_MAX_SIZE = 65_536
 """How many searched texts are known, each secret in them counted as one more: about 10 MB at most."""
 _PASSES = 20
 """Most passes over a text while there is something to redact."""
@@ -199,7 +199,7 @@ class _Finder:
 
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
-        self._said = [
+        self._context = [
             (n, pattern)
             for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS)
             if pattern.kind in kinds
@@ -209,7 +209,7 @@ class _Finder:
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
-        self._words = _shortest({needle for needle, _ in self._said})
+        self._words = _shortest({needle for needle, _ in self._context})
         self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
         self._size = 0
 
@@ -223,16 +223,16 @@ class _Finder:
         passes = self._known_texts.get(digest)
         if passes is None:
             passes = self._searched(text)
-            self._keep(digest, passes)
+            self._remember(digest, passes)
         kinds: dict[str, None] = {}
         for spans in passes:
             kinds |= dict.fromkeys(kind for *_, kind in spans)
             text = _without(text, spans)
         return text, tuple(kinds)
 
-    def _keep(self, digest: bytes, passes: Sequence[list[Span]]) -> None:
+    def _remember(self, digest: bytes, passes: Sequence[list[Span]]) -> None:
         self._size += 1 + sum(map(len, passes))
-        if self._size > _KEPT:
+        if self._size > _MAX_SIZE:
             self._known_texts.clear()
             self._size = 1 + sum(map(len, passes))
         self._known_texts[digest] = passes
@@ -248,28 +248,28 @@ class _Finder:
     def _spans(self, text: str) -> list[Span]:
         """Spans of secrets, disjoint and in order."""
         unseen = _without_marks(text)
-        spans = [span for pattern in self._extra for span in found(pattern, unseen, unseen)]
+        spans = [span for pattern in self._extra for span in spans_of(pattern, unseen, unseen)]
         plain, places = _plain(text)
-        for start, end, kind in self._known(plain):
+        for start, end, kind in self._built_in_spans(plain):
             spans.append((places[start], places[end - 1] + 1, kind) if places else (start, end, kind))
         return _merged(spans) if spans else spans
 
-    def _known(self, text: str) -> list[Span]:
+    def _built_in_spans(self, text: str) -> list[Span]:
         """Spans of secrets of built-in kinds in a normalised text."""
         whole, text = text, _without_marks(text)
-        spans = [span for pattern in self._anywhere for span in found(pattern, text, text)]
+        spans = [span for pattern in self._anywhere for span in spans_of(pattern, text, text)]
         if len(text) >= _LEAST and (longest := max(map(len, text.split()), default=0)) >= _LEAST:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
                 if pattern.least <= longest:
-                    spans += found(pattern, text, text)
+                    spans += spans_of(pattern, text, text)
         low = _folded(text)
         if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
-            for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
-                spans += found(pattern, text, low)
+            for pattern in dict.fromkeys([pattern for needle, pattern in self._context if needle in low]):
+                spans += spans_of(pattern, text, low)
             spans += [span for span in columns(whole) if span[2] in self._kinds]
         if _DIGITS.search(text):
             for pattern in self._numbers:
-                spans += found(pattern, text, text)
+                spans += spans_of(pattern, text, text)
         return spans
 
 
@@ -295,15 +295,15 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
     if text.isascii() and "\r" not in text:
         return text, ()
     text = text.translate(_PLAIN)
-    shown, places, at = list[str](), array("L"), 0
+    shown, positions, position = list[str](), array("L"), 0
     for hidden in _HIDDEN.finditer(text):
-        shown.append(text[at : hidden.start()])
-        places.extend(range(at, hidden.start()))
-        at = hidden.end()
+        shown.append(text[position : hidden.start()])
+        positions.extend(range(position, hidden.start()))
+        position = hidden.end()
     if not shown:
         return text, ()
-    places.extend(range(at, len(text)))
-    return "".join((*shown, text[at:])), places
+    positions.extend(range(position, len(text)))
+    return "".join((*shown, text[position:])), positions
 
 
 def _folded(text: str) -> str:
@@ -319,25 +319,25 @@ def _shortest(needles: Collection[str]) -> tuple[str, ...]:
 
 def _merged(spans: list[Span]) -> list[Span]:
     """Merge overlapping spans; the earlier pattern gives the kind."""
-    order = {id(span): place for place, span in enumerate(spans)}
+    order = {id(span): rank for rank, span in enumerate(spans)}
     merged: list[Span] = []
-    places: list[int] = []
+    ranks: list[int] = []
     for span in sorted(spans):
-        place = order[id(span)]
+        rank = order[id(span)]
         if merged and span[0] < merged[-1][1]:
             start, end, kind = merged[-1]
-            merged[-1] = (start, max(end, span[1]), span[2] if place < places[-1] else kind)
-            places[-1] = min(place, places[-1])
+            merged[-1] = (start, max(end, span[1]), span[2] if rank < ranks[-1] else kind)
+            ranks[-1] = min(rank, ranks[-1])
         else:
             merged.append(span)
-            places.append(place)
+            ranks.append(rank)
     return merged
 
 
 def _without(text: str, spans: Sequence[Span]) -> str:
     parts: list[str] = []
-    at = 0
+    position = 0
     for start, end, kind in spans:
-        parts += text[at:start], f"[redacted: {kind}]"
-        at = end
-    return "".join((*parts, text[at:]))
+        parts += text[position:start], f"[redacted: {kind}]"
+        position = end
+    return "".join((*parts, text[position:]))

@@ -51,10 +51,10 @@ def _is_base58_key(match: Match) -> bool:
     """Whether a match is a private key in wallet import format, by checksum."""
     number = 0
     for c in match[0]:
-        place = _BASE58.find(c)
-        if place < 0:
+        digit = _BASE58.find(c)
+        if digit < 0:
             return False
-        number = number * 58 + place
+        number = number * 58 + digit
     if number >= 1 << (8 * 38):
         return False
     data = number.to_bytes(38, "big").lstrip(b"\0")

@@ -19,10 +19,11 @@ from mnemic.transfer.importers.fields import (
     LEFT_OUT,
     Damage,
     Fields,
+    array,
     fields_of,
     mapping,
     objects,
-    parted,
+    partition,
     read_each,
     read_one,
 )
@@ -43,10 +44,10 @@ def _message(
     about: Mapping[str, object] | None = None,
 ) -> Message:
     metadata = {field: value for field, value in (about or {}).items() if value}
-    left = sorted(left_out)
+    omitted = sorted(left_out)
     return Message(
         role=role_of(role), content=content, name=name, sent_at=sent_at, id=id, session=session,
-        metadata={**metadata, **({LEFT_OUT: left} if left else {})},
+        metadata={**metadata, **({LEFT_OUT: omitted} if omitted else {})},
     )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def chatgpt(data: object, session: str | None) -> Iterator[Message | Damage]:
         yield from damaged
         nodes = conversation.inside("mapping")
         shown = (_chatgpt_node(nodes, key, name or id_ or session, title) for key in _branch(nodes.values, current))
-        yield from _in_order(message for found in shown for message in found)
+        yield from _in_order(message for messages in shown for message in messages)
 
     return read_each(data, read)
 
@@ -81,11 +82,11 @@ def chatgpt(data: object, session: str | None) -> Iterator[Message | Damage]:
 def other_branches(data: object) -> int:
     """The number of messages of ChatGPT that are in branches which were edited away."""
     count = 0
-    for conversation in map(mapping, _list(data) or [data]):
+    for conversation in map(mapping, array(data) or [data]):
         nodes, current = Fields(mapping(conversation.get("mapping")), ""), conversation.get("current_node")
         shown = _branch(nodes.values, current)
-        edited = [one for key in nodes.values.keys() - {*shown} for one in _chatgpt_node(nodes, key, None, None)]
-        count += sum(isinstance(one, Message) and bool(one.content) for one in edited)
+        edited = [m for key in nodes.values.keys() - {*shown} for m in _chatgpt_node(nodes, key, None, None)]
+        count += sum(isinstance(message, Message) and bool(message.content) for message in edited)
     return count
 
 
@@ -96,7 +97,7 @@ def _branch(nodes: Mapping[str, object], current: object) -> list[str]:
     """
     parents: dict[str, str] = {}
     for key, node in nodes.items():
-        parents |= {str(child): key for child in _list(mapping(node).get("children"))}
+        parents |= {str(child): key for child in array(mapping(node).get("children"))}
     for key, node in nodes.items():
         parent = mapping(node).get("parent")
         parents |= {key: parent} if isinstance(parent, str) and parent else {}
@@ -107,13 +108,13 @@ def _branch(nodes: Mapping[str, object], current: object) -> list[str]:
     return [key for key in _walk(current, parents) if key in nodes or key in parents][::-1]
 
 
-def _walk(at: str | None, following: Mapping[str, str]) -> dict[str, None]:
+def _walk(key: str | None, following: Mapping[str, str]) -> dict[str, None]:
     """What follows a key, in order, up to the end or a key that came before."""
-    found: dict[str, None] = {}
-    while at is not None and at not in found:
-        found[at] = None
-        at = following.get(at)
-    return found
+    keys: dict[str, None] = {}
+    while key is not None and key not in keys:
+        keys[key] = None
+        key = following.get(key)
+    return keys
 
 
 def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | None) -> Iterator[Message | Damage]:
@@ -125,7 +126,7 @@ def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | Non
         message = _chatgpt_message(node.inside("message"), session, title)
         yield from () if message is None else (message,)
 
-    return read_one(nodes.values.get(key), read, f"{nodes.place}.{key}")
+    return read_one(nodes.values.get(key), read, f"{nodes.path}.{key}")
 
 
 _CHATGPT_HIDDEN = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
@@ -162,7 +163,7 @@ def _chatgpt_text(content: Fields, kind: str) -> tuple[str, set[str]]:
         return content.text("text", needed=False) or "", set()
     parts = [*enumerate(content.listed("parts"))]
     texts = [part for _, part in parts if isinstance(part, str) and part]
-    others = [fields_of(part, f"{content.place}.parts[{n}]").values for n, part in parts if not isinstance(part, str)]
+    others = [fields_of(part, f"{content.path}.parts[{n}]").values for n, part in parts if not isinstance(part, str)]
     spoken = [str(part["text"]) for part in others if isinstance(part.get("text"), str)]
     kinds = {str(part.get("content_type", "part")) for part in others if not isinstance(part.get("text"), str)}
     return "\n".join([*texts, *spoken]), kinds
@@ -176,29 +177,29 @@ def _without_marks(text: str) -> tuple[str, set[str]]:
     """A text with the words that its marks show, and the kinds of marks that show none."""
     kinds: set[str] = set()
 
-    def shown(mark: re.Match[str]) -> str:
-        space, kind, told = mark.groups()
+    def replacement(mark: re.Match[str]) -> str:
+        space, kind, argument = mark.groups()
         if kind is None:
             return ""  # around words
-        words = _label(kind, told.split("\ue202")[0])
+        words = _mark_words(kind, argument.split("\ue202")[0])
         kinds.update(() if words else (kind or "mark",))
         return space + words if words else ""
 
-    return _MARK.sub(shown, text), kinds
+    return _MARK.sub(replacement, text), kinds
 
 
-def _label(kind: str, told: str) -> str:
+def _mark_words(kind: str, argument: str) -> str:
     """The words that a mark shows: of a link its text, of a thing its name."""
     if kind in ("url", "link_title"):
-        return told
+        return argument
     if kind != "entity":
         return ""
     try:
-        parts = cast("object", json.loads(told))
+        parts = cast("object", json.loads(argument))
     except (ValueError, RecursionError):
-        return told
-    words = cast("list[object]", parts) if isinstance(parts, list) else []
-    return str(words[1]) if len(words) > 1 else told
+        return argument
+    words = array(parts)
+    return str(words[1]) if len(words) > 1 else argument
 
 
 # Claude
@@ -212,10 +213,10 @@ def claude(data: object, session: str | None) -> Iterator[Message | Damage]:
         yield from damaged
         about = {TITLE: title, ACCOUNT: mapping(conversation.values.get("account")).get("uuid")}
         listed = conversation.listed("chat_messages")
-        said = read_each(
-            listed, lambda item: [_claude_message(item, uuid or session, about)], f"{conversation.place}.chat_messages"
+        messages = read_each(
+            listed, lambda item: [_claude_message(item, uuid or session, about)], f"{conversation.path}.chat_messages"
         )
-        yield from _in_order(said)
+        yield from _in_order(messages)
 
     return read_each(data, read)
 
@@ -225,7 +226,7 @@ def _claude_message(item: Fields, session: str | None, about: Mapping[str, objec
     files = [
         str(name)
         for field in ("attachments", "files")
-        for file in (objects(item.values[field], f"{item.place}.{field}") if item.values.get(field) else ())
+        for file in (objects(item.values[field], f"{item.path}.{field}") if item.values.get(field) else ())
         if (name := file.values.get("file_name"))
     ]
     content = "\n".join([*([text] if text else []), *(f"[file: {name}]" for name in files)])
@@ -246,7 +247,7 @@ def telegram(data: object, session: str | None) -> Iterator[Message | Damage]:
         yield from damaged
         about = (chat.values.get("id"), name or session)
         yield from read_each(
-            chat.listed("messages"), lambda item: _telegram_message(item, *about), f"{chat.place}.messages"
+            chat.listed("messages"), lambda item: _telegram_message(item, *about), f"{chat.path}.messages"
         )
 
     chats = mapping(mapping(data).get("chats")).get("list")
@@ -275,7 +276,7 @@ def _telegram_text(item: Fields) -> str:
         return item.text("text") or ""
     parts = enumerate(cast("list[object]", value))
     return "".join(
-        part if isinstance(part, str) else fields_of(part, f"{item.place}.text[{number}]").text("text") or ""
+        part if isinstance(part, str) else fields_of(part, f"{item.path}.text[{number}]").text("text") or ""
         for number, part in parts
     )
 
@@ -291,7 +292,7 @@ def slack(data: object, session: str | None) -> Iterator[Message | Damage]:
     channels = mapping(whole.get("channels")) or {session or "slack": data}
     users = {str(key): str(name) for key, name in mapping(whole.get("users")).items()}
     for channel, listed in channels.items():
-        yield from read_each(listed, partial(_slack_said, channel=channel, users=users), channel)
+        yield from read_each(listed, partial(_slack_message, channel=channel, users=users), channel)
 
 
 _SLACK_SHOWN = ("files", "attachments", "blocks")
@@ -299,13 +300,11 @@ _SLACK_SHOWN = ("files", "attachments", "blocks")
 _SLACK_SAID = (None, "thread_broadcast", "file_share", "me_message", "bot_message")
 
 
-def _slack_said(item: Fields, *, channel: str, users: Mapping[str, str]) -> Iterator[Message]:
+def _slack_message(item: Fields, *, channel: str, users: Mapping[str, str]) -> Iterator[Message]:
     kind, subtype = item.text("type", needed=False) or "message", item.text("subtype", needed=False)
-    if kind == "message" and subtype in _SLACK_SAID:
-        yield _slack_message(item, channel, users)
+    if kind != "message" or subtype not in _SLACK_SAID:
+        return
 
-
-def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Message:
     def plain(mark: re.Match[str]) -> str:
         sign, target, label = mark.groups()
         if sign == "@":
@@ -317,23 +316,19 @@ def _slack_message(item: Fields, channel: str, users: Mapping[str, str]) -> Mess
     author = item.text("user", needed=False)
     named = item.maybe("user_profile").text("real_name", needed=False) or item.text("username", needed=False)
     name = named or users.get(author or "", author or "")
-    files = [str(file["name"]) for file in map(mapping, _list(item.values.get("files"))) if file.get("name")]
+    files = [str(file["name"]) for file in map(mapping, array(item.values.get("files"))) if file.get("name")]
     content = "\n".join([*([text] if text else []), *(f"[file: {file}]" for file in files)])
-    stamp = item.word("ts")
-    bot = item.values.get("bot_id") or item.values.get("subtype") == "bot_message"
-    return _message(
-        "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{stamp}", session=channel,
+    timestamp = item.word("ts")
+    bot = item.values.get("bot_id") or subtype == "bot_message"
+    yield _message(
+        "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{timestamp}", session=channel,
         name=name or None,
     )  # fmt: skip
 
 
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
 def slack_users(data: object) -> tuple[dict[str, str], list[Damage]]:
     """The names of ``users.json`` by id, and its damaged parts."""
-    names, damaged = parted(read_each(data, _slack_user, "users.json"))
+    names, damaged = partition(read_each(data, _slack_user, "users.json"))
     return dict(names), damaged
 
 

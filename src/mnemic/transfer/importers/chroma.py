@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
-from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, names_in, statement
+from mnemic.transfer.importers.fields import (
+    Fields,
+    ParsedMemory,
+    array,
+    identifier,
+    mapping,
+    metadata_of,
+    names_in,
+    statement,
+)
 
 
 def rows(data: object) -> list[object]:
@@ -16,7 +24,7 @@ def rows(data: object) -> list[object]:
     Raises:
         InvalidInput: it is the result of a query, or its lists differ in length.
     """
-    ids, documents, metadatas = (_list(data, field) for field in ("ids", "documents", "metadatas"))
+    ids, documents, metadatas = (array(mapping(data).get(field)) for field in ("ids", "documents", "metadatas"))
     if ids and isinstance(ids[0], list):
         raise InvalidInput("This is the result of collection.query(). Export the collection with collection.get().")
     metadatas = metadatas or [None] * len(ids)
@@ -28,20 +36,15 @@ def rows(data: object) -> list[object]:
     return [{"id": i, "document": d, "metadata": m} for i, d, m in zip(ids, documents, metadatas, strict=True)]
 
 
-def _list(data: object, field: str) -> list[object]:
-    value = mapping(data).get(field)
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def memory(item: Fields) -> Found:
+def memory(item: Fields) -> ParsedMemory:
     """One document.
 
     Raises:
         InvalidInput: it has no id or text.
     """
     metadata = item.maybe("metadata")
-    return Found(
-        place=item.place,
+    return ParsedMemory(
+        path=item.path,
         id=identifier("chroma", item.word("id")),
         content=statement(item, "document", item.text("document", needed=False) or ""),
         names=names_in(metadata.values),

@@ -55,7 +55,7 @@ def names_in(values: Mapping[str, object]) -> dict[str, str]:
 class Damage:
     """A part of a file that is not imported: its place and the reason."""
 
-    place: str
+    path: str
     reason: str
 
 
@@ -64,11 +64,11 @@ class Fields:
     """A JSON object with its place in the file, for errors."""
 
     values: Mapping[str, object]
-    place: str
+    path: str
 
     def fault(self, field: str, problem: str) -> InvalidInput:
         """The error for a field."""
-        return InvalidInput(f"{self.place}.{field} {problem}.")
+        return InvalidInput(f"{self.path}.{field} {problem}.")
 
     def text(self, field: str, *, needed: bool = True) -> str | None:
         """A string; if not ``needed``, None for a missing or empty one."""
@@ -106,12 +106,12 @@ class Fields:
         value = self.values.get(field)
         if value is None:
             raise self.fault(field, "is missing")
-        return fields_of(value, f"{self.place}.{field}")
+        return fields_of(value, f"{self.path}.{field}")
 
     def maybe(self, field: str) -> Fields:
         """The object in a field; empty if it is missing."""
         value = self.values.get(field)
-        return fields_of({} if value is None else value, f"{self.place}.{field}")
+        return fields_of({} if value is None else value, f"{self.path}.{field}")
 
     def listed(self, field: str) -> list[object]:
         """The list in a field."""
@@ -122,28 +122,28 @@ class Fields:
 
     def texts(self, *fields: str) -> tuple[list[str | None], list[Damage]]:
         """Strings that may be missing, and the damage of those that are something else, for what can do without them."""
-        found, damaged = list[str | None](), list[Damage]()
+        texts, damaged = list[str | None](), list[Damage]()
         for field in fields:
             try:
-                found.append(self.text(field, needed=False))
+                texts.append(self.text(field, needed=False))
             except InvalidInput as error:
-                found.append(None)
-                damaged.append(Damage(f"{self.place}.{field}", str(error)))
-        return found, damaged
+                texts.append(None)
+                damaged.append(Damage(f"{self.path}.{field}", str(error)))
+        return texts, damaged
 
     def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
         """The text of a string or list of parts, and the kinds of parts that are not text: see ``join_parts``."""
         value = self.values.get(field)
         if value is None and field not in self.values:
             raise self.fault(field, "is missing")
-        return join_parts(value, f"{self.place}.{field}", kind=kind, joint=joint)
+        return join_parts(value, f"{self.path}.{field}", kind=kind, joint=joint)
 
 
-def fields_of(value: object, place: str) -> Fields:
+def fields_of(value: object, path: str) -> Fields:
     """A JSON object with its place."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{place} must be an object, not {json_type(value)}.")
-    return Fields(cast("Mapping[str, object]", value), place)
+        raise InvalidInput(f"{path} must be an object, not {json_type(value)}.")
+    return Fields(cast("Mapping[str, object]", value), path)
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -151,21 +151,25 @@ def mapping(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
-def objects(data: object, place: str = "") -> list[Fields]:
+def array(value: object, default: Iterable[object] = ()) -> list[object]:
+    """A JSON list; the default for any other value."""
+    return cast("list[object]", value) if isinstance(value, list) else [*default]
+
+
+def objects(data: object, path: str = "") -> list[Fields]:
     """The objects of a list; a single object is a list of one."""
-    items = cast("list[object]", data) if isinstance(data, list) else [data]
-    return [fields_of(item, f"{place}[{number}]") for number, item in enumerate(items)]
+    return [fields_of(item, f"{path}[{number}]") for number, item in enumerate(array(data, [data]))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ParsedMemory:
     """One memory of a file.
 
     ``names`` are the fields that may name its user. ``changed`` is the time of the last change of its text, ``ended``
     when it stopped being true, ``until`` the end of its lifetime.
     """
 
-    place: str
+    path: str
     id: str
     content: str
     names: Mapping[str, str]
@@ -182,39 +186,39 @@ class Found:
 T = TypeVar("T")
 
 
-def read_each(data: object, read: Callable[[Fields], Iterable[T | Damage]], place: str = "") -> Iterator[T | Damage]:
+def read_each(data: object, read: Callable[[Fields], Iterable[T | Damage]], path: str = "") -> Iterator[T | Damage]:
     """What is read of each object of a list, and the damage of those that cannot be read; see ``objects``."""
-    for number, item in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
-        yield from read_one(item, read, f"{place}[{number}]")
+    for number, item in enumerate(array(data, [data])):
+        yield from read_one(item, read, f"{path}[{number}]")
 
 
-def read_one(value: object, read: Callable[[Fields], Iterable[T | Damage]], place: str) -> Iterator[T | Damage]:
+def read_one(value: object, read: Callable[[Fields], Iterable[T | Damage]], path: str) -> Iterator[T | Damage]:
     """What is read of an object, up to its damage; what is known as damage is that."""
     if isinstance(value, Damage):
         yield value
         return
     try:
-        yield from read(fields_of(value, place))
+        yield from read(fields_of(value, path))
     except InvalidInput as error:
-        yield Damage(place, str(error))
+        yield Damage(path, str(error))
 
 
-def parted(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
+def partition(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
     """What was read, and what is damaged."""
-    found, damaged = list[T](), list[Damage]()
-    for one in read:
-        if isinstance(one, Damage):
-            damaged.append(one)
+    values, damaged = list[T](), list[Damage]()
+    for item in read:
+        if isinstance(item, Damage):
+            damaged.append(item)
         else:
-            found.append(one)
-    return found, damaged
+            values.append(item)
+    return values, damaged
 
 
 def identifier(prefix: str, name: str) -> str:
     """An id with a prefix; a very long name is hashed."""
-    made = f"{prefix}:{clean(name)}"
-    if len(made.encode(errors="replace")) <= MAX_NAME:
-        return made
+    id_ = f"{prefix}:{clean(name)}"
+    if len(id_.encode(errors="replace")) <= MAX_NAME:
+        return id_
     return f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
 
 
@@ -237,9 +241,9 @@ def metadata_of(own: Mapping[str, object], extra: Mapping[str, object], prefix: 
     Raises:
         InvalidInput: a value is not JSON.
     """
-    kept = {name: value for name, value in extra.items() if value not in (None, "", [], {})}
-    made = {**own, **{f"{prefix}_{name}" if name in own else name: value for name, value in kept.items()}}
+    extra_values = {name: value for name, value in extra.items() if value not in (None, "", [], {})}
+    metadata = {**own, **{f"{prefix}_{name}" if name in own else name: value for name, value in extra_values.items()}}
     try:
-        return json_object("its metadata", made)
+        return json_object("its metadata", metadata)
     except InvalidInput as error:
         raise InvalidInput(f"its metadata cannot be kept. {error}") from error

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import cast
 
 from mnemic.errors import InvalidInput
@@ -30,7 +31,7 @@ from mnemic.transfer.importers import (
     transcripts,
     zep,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, Found, mapping, names_in, parted, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, array, mapping, names_in, partition, read_one
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
@@ -200,10 +201,10 @@ def read_messages(
     name = detect(data) if format == "auto" else format
     if name not in MESSAGE_FORMATS:
         raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
-    found, damaged = messages_of(Parsed(data), name, session, guessed=guessed)
+    history, damaged = messages_of(Parsed(data), name, session, guessed=guessed)
     if damaged:
         raise InvalidInput(damaged[0].reason)
-    return found
+    return history
 
 
 def messages_of(
@@ -221,17 +222,17 @@ def messages_of(
         InvalidInput: the file has another format.
     """
     data = _items(read.data, format) if format in _LISTS else read.data
-    found, damaged = parted(MESSAGE_FORMATS[format](data, session))
-    return with_ids(found, session if guessed else None), [*read.damaged, *(_by_line(one, read) for one in damaged)]
+    history, damaged = partition(MESSAGE_FORMATS[format](data, session))
+    return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(d, read) for d in damaged)]
 
 
 def _by_line(damage: Damage, read: Parsed) -> Damage:
     """Damage of JSON lines, with the number of its line as the place."""
-    item = re.match(r"\[(\d+)\]", damage.place)
+    item = re.match(r"\[(\d+)\]", damage.path)
     if item is None or not read.lines:
         return damage
     line = f"line {read.lines[int(item[1])]}"
-    return Damage(line + damage.place[item.end() :], damage.reason.replace(item[0], line, 1))
+    return Damage(line + damage.path[item.end() :], damage.reason.replace(item[0], line, 1))
 
 
 def _items(data: object, format: str) -> object:
@@ -247,14 +248,14 @@ def _items(data: object, format: str) -> object:
             return _unwrap(data)
 
 
-def _places(read: Parsed, items: Sequence[object]) -> list[str]:
+def _paths(read: Parsed, items: Sequence[object]) -> list[str]:
     """Where each item of a file stands: its line, or its number from 0."""
     if _unwrap(read.data) is read.data and len(read.lines) == len(items):
         return [f"line {number}" for number in read.lines]
     return [f"[{number}]" for number in range(len(items))]
 
 
-def with_ids(found: Iterable[Message], guessed: str | None = None) -> list[Message]:
+def with_ids(history: Iterable[Message], guessed: str | None = None) -> list[Message]:
     """Messages with ids; a missing id is derived from content, speaker, time, session and user.
 
     A ``guessed`` session counts only for messages without a time: a newer export of a chat may be named otherwise.
@@ -262,19 +263,19 @@ def with_ids(found: Iterable[Message], guessed: str | None = None) -> list[Messa
     Repetitions are counted, so that two equal messages are stored as two, and a second import of both stores none.
     """
     seen = Counter[str]()
-    made: list[Message] = []
-    for message in found:
+    identified: list[Message] = []
+    for message in history:
         if message.id is not None:
-            made.append(message)
+            identified.append(message)
             continue
-        when = message.sent_at.isoformat() if message.sent_at else None
-        named = names_in(message.metadata).values()
-        session = None if when and message.session == guessed else message.session
-        said = json.dumps([session, message.role, message.name, when, message.content, *named])
-        seen[said] += 1
-        digest = hashlib.sha256(f"{seen[said]} {said}".encode()).hexdigest()[:24]
-        made.append(replace(message, id=f"import:{digest}"))
-    return made
+        moment = message.sent_at.isoformat() if message.sent_at else None
+        users = names_in(message.metadata).values()
+        session = None if moment and message.session == guessed else message.session
+        content = json.dumps([session, message.role, message.name, moment, message.content, *users])
+        seen[content] += 1
+        digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()[:24]
+        identified.append(replace(message, id=f"import:{digest}"))
+    return identified
 
 
 MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message | Damage]]] = {
@@ -323,7 +324,7 @@ def remarks(data: object, format: str) -> list[str]:
 # Memories
 
 
-def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]:
+def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[Damage]]:
     """The memories of a file, in order, and the parts that are damaged or not supported.
 
     Args:
@@ -334,16 +335,16 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
         InvalidInput: the file has another format.
     """
     value = _items(read.data, format)
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    items = array(value, [value])
     unsupported = mem0.unsupported(mapping(read.data)) if format == "mem0" else ()
-    places = _places(read, items)
-    found, damaged = parted(
-        one for place, item in zip(places, items, strict=True) for one in read_one(item, MEMORY_FORMATS[format], place)
-    )
-    return found, [*read.damaged, *unsupported, *damaged]
+
+    located = zip(_paths(read, items), items, strict=True)
+    parsed = (read_one(item, MEMORY_FORMATS[format], path) for path, item in located)
+    memories, damaged = partition(chain.from_iterable(parsed))
+    return memories, [*read.damaged, *unsupported, *damaged]
 
 
-MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[Found | Damage]]] = {
+MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]] = {
     "mem0": lambda item: (mem0.memory(item),),
     "langgraph": lambda item: (langgraph.memory(item),),
     "memory-graph": graph.memories,

@@ -5,27 +5,27 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from mnemic.transfer.importers.fields import Damage, Fields, Found, identifier, statement
+from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, identifier, statement
 
 
-def memories(item: Fields) -> Iterator[Found | Damage]:
+def memories(item: Fields) -> Iterator[ParsedMemory | Damage]:
     """A memory for each observation of an entity, ``Ana: likes tea``, and one for a relation, ``Ana works at Acme``."""
     if item.word("type") == "relation":
         words = (item.word("from"), item.word("relationType").replace("_", " "), item.word("to"))
-        yield _found(item, " ".join(words), [], {"relation": item.word("relationType")})
+        yield _memory(item, " ".join(words), [], {"relation": item.word("relationType")})
         return
     name, kind = item.word("name"), item.text("entityType", needed=False)
     for number, observation in enumerate(item.listed("observations")):
         if isinstance(observation, str):
-            yield _found(item, f"{name}: {observation}", [kind] if kind else [], {"entity": name})
+            yield _memory(item, f"{name}: {observation}", [kind] if kind else [], {"entity": name})
         else:
             field = f"observations[{number}]"
-            yield Damage(f"{item.place}.{field}", str(item.fault(field, "must be a string")))
+            yield Damage(f"{item.path}.{field}", str(item.fault(field, "must be a string")))
 
 
-def _found(item: Fields, text: str, tags: list[str], metadata: dict[str, str]) -> Found:
+def _memory(item: Fields, text: str, tags: list[str], metadata: dict[str, str]) -> ParsedMemory:
     content = statement(item, "observations", text)
     digest = hashlib.sha256(content.encode(errors="replace")).hexdigest()[:24]
-    return Found(
-        place=item.place, id=identifier("graph", digest), content=content, names={}, tags=tuple(tags), metadata=metadata
+    return ParsedMemory(
+        path=item.path, id=identifier("graph", digest), content=content, names={}, tags=tuple(tags), metadata=metadata
     )

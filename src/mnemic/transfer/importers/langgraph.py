@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from mnemic.text.values import json_type
-from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, metadata_of, statement
+from mnemic.transfer.importers.fields import Fields, ParsedMemory, identifier, mapping, metadata_of, statement
 from mnemic.types import MemoryType
 
 _TEXTS = ("content", "text", "memory", "data", "fact", "statement")
@@ -17,12 +17,12 @@ _TRIPLE = ("subject", "predicate", "object")
 _TYPES: Mapping[str, MemoryType] = {"episode": "episodic", "procedure": "procedural", "instructions": "procedural"}
 """Memory types of LangMem's kinds; all others are semantic."""
 
-_TAKEN = (
+_FIELDS = (
     "namespace", "prefix", "key", "value", "created_at", "updated_at", "expires_at", "score", "ttl", "ttl_minutes",
 )  # fmt: skip
 
 
-def memory(item: Fields) -> Found:
+def memory(item: Fields) -> ParsedMemory:
     """One item.
 
     Raises:
@@ -32,17 +32,17 @@ def memory(item: Fields) -> Found:
     value = _value(item)
     kind = value.get("kind")
     inner = value["content"] if isinstance(kind, str) and "content" in value else value
-    text, own = _text_of(inner)
+    text, value_fields = _text_of(inner)
     created = item.moment("created_at")
-    rest = {name: held for name, held in item.values.items() if name not in _TAKEN}
-    return Found(
-        place=item.place,
+    rest = {name: entry for name, entry in item.values.items() if name not in _FIELDS}
+    return ParsedMemory(
+        path=item.path,
         id=identifier("langgraph", ".".join([*namespace, item.word("key")])),
         content=statement(item, "value", text),
-        names={f"namespace.{place}": label for place, label in enumerate(namespace)},
+        names={f"namespace.{position}": label for position, label in enumerate(namespace)},
         type=_TYPES.get(kind.lower(), "semantic") if isinstance(kind, str) else "semantic",
         category=kind if isinstance(kind, str) and kind != "Memory" else None,
-        metadata=metadata_of({**own, "namespace": list(namespace)}, rest, "langgraph"),
+        metadata=metadata_of({**value_fields, "namespace": list(namespace)}, rest, "langgraph"),
         created=created,
         changed=item.moment("updated_at") or created,
         until=item.moment("expires_at"),
@@ -80,11 +80,11 @@ def _text_of(value: object) -> tuple[str, Mapping[str, object]]:
     fields = mapping(cast("object", value))
     if all(isinstance(fields.get(name), str) for name in _TRIPLE):
         text = " ".join(str(fields[name]) for name in _TRIPLE)
-        return text, {name: held for name, held in fields.items() if held is not None}
+        return text, {name: entry for name, entry in fields.items() if entry is not None}
     for name_ in _TEXTS:
         if isinstance(fields.get(name_), str):
-            return str(fields[name_]), {name: held for name, held in fields.items() if name != name_}
-    lines = [f"{name}: {_as_text(held)}" for name, held in fields.items() if held not in (None, "", [], {})]
+            return str(fields[name_]), {name: entry for name, entry in fields.items() if name != name_}
+    lines = [f"{name}: {_as_text(entry)}" for name, entry in fields.items() if entry not in (None, "", [], {})]
     return "\n".join(lines), {"value": fields}
 
 

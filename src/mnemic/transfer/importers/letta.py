@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import (
     Damage,
     Fields,
-    Found,
+    ParsedMemory,
+    array,
     fields_of,
     identifier,
     mapping,
@@ -41,12 +41,7 @@ def rows(data: object) -> list[object]:
         return [*_listed(file, "blocks"), *turns]
     if "core_memory" in file.values:  # the first version: one agent
         return [*_listed(file, "core_memory"), *_turns(file)]
-    return cast("list[object]", data) if isinstance(data, list) else [data]
-
-
-def _list(value: Mapping[str, object], field: str) -> list[object]:
-    found = value.get(field)
-    return cast("list[object]", found) if isinstance(found, list) else []
+    return array(data, [data])
 
 
 def _listed(owner: Fields, field: str) -> list[object]:
@@ -54,7 +49,7 @@ def _listed(owner: Fields, field: str) -> list[object]:
     try:
         return owner.listed(field)
     except InvalidInput as error:
-        return [Damage(f"{owner.place}.{field}", str(error))]
+        return [Damage(f"{owner.path}.{field}", str(error))]
 
 
 def _turns(agent: Fields) -> Iterator[object]:
@@ -62,11 +57,11 @@ def _turns(agent: Fields) -> Iterator[object]:
     yield from damaged
     about = {"agent": name, "agent_type": agent.values.get("agent_type")}
     for turn in _listed(agent, "messages"):
-        held = mapping(turn)
-        yield {**held, **about} if held else turn
+        fields = mapping(turn)
+        yield {**fields, **about} if fields else turn
 
 
-def memories(item: Fields) -> Iterable[Found]:
+def memories(item: Fields) -> Iterable[ParsedMemory]:
     """A memory block or an archival passage; none for a message, and for the block about the agent itself.
 
     Raises:
@@ -76,20 +71,20 @@ def memories(item: Fields) -> Iterable[Found]:
         return
     if "label" not in item.values:
         rest = {name: value for name, value in item.values.items() if name not in _PASSAGE}
-        yield Found(
-            place=item.place,
+        yield ParsedMemory(
+            path=item.path,
             id=identifier("letta", item.word("id")),
             content=statement(item, "text", item.text("text") or ""),
             names=names_in(item.maybe("metadata").values),
-            tags=tuple(str(tag) for tag in _list(item.values, "tags")),
+            tags=tuple(str(tag) for tag in array(item.values.get("tags"))),
             metadata=metadata_of(item.maybe("metadata").values, rest, "letta"),
             created=item.moment("created_at"),
             changed=item.moment("updated_at") or item.moment("created_at"),
         )
     elif (label := item.word("label")) != "persona" and (value := item.text("value")):
         digest = hashlib.sha256(f"{label}\n{value}".encode(errors="replace")).hexdigest()[:24]
-        yield Found(
-            place=item.place, id=identifier("letta", digest), content=statement(item, "value", value), names={},
+        yield ParsedMemory(
+            path=item.path, id=identifier("letta", digest), content=statement(item, "value", value), names={},
             tags=(label,), metadata={"block": label},
         )  # fmt: skip
 
@@ -103,14 +98,14 @@ def messages(data: object, session: str | None) -> Iterator[Message | Damage]:
 
     def read(item: Fields) -> Iterator[Message]:
         role = _ROLES.get(item.word("role" if "role" in item.values else "message_type")) if _is_message(item) else None
-        if role is not None and (text := _said(item, role)):
+        if role is not None and (text := _spoken_text(item, role)):
             sent_at = item.moment("date" if "date" in item.values else "created_at")
             yield Message(role=role, content=text, session=item.text("agent", needed=False) or session, sent_at=sent_at)
 
     return read_each(data, read)
 
 
-def _said(item: Fields, role: str) -> str:
+def _spoken_text(item: Fields, role: str) -> str:
     """The words of a message. A MemGPT agent speaks by the tool ``send_message``; the rest of what it writes is thought."""
     field = "content" if "content" in item.values else "text"
     text, _ = item.said(field)
@@ -121,7 +116,7 @@ def _said(item: Fields, role: str) -> str:
         if "type" not in event:
             return text
         return str(event.get("message", "")) if event["type"] == "user_message" else ""  # others: logins, heartbeats
-    calls = [mapping(mapping(call).get("function")) for call in _list(item.values, "tool_calls")]
+    calls = [mapping(mapping(call).get("function")) for call in array(item.values.get("tool_calls"))]
     spoken = [_json(str(call.get("arguments"))).get("message") for call in calls if call.get("name") == "send_message"]
     if spoken:
         return "\n".join(str(words) for words in spoken if words)

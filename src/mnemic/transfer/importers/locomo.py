@@ -30,11 +30,11 @@ def locomo(data: object, session: str | None) -> Iterator[Message | Damage]:
 
 def _conversation(talk: Fields, sample: str) -> Iterator[Message | Damage]:
     roles = {talk.word("speaker_a"): "user", talk.word("speaker_b"): "assistant"}
-    ends = (key.removeprefix("session_") for key in talk.values if key.startswith("session_"))
-    numbers = sorted(int(end) for end in ends if end.isdecimal())
+    suffixes = (key.removeprefix("session_") for key in talk.values if key.startswith("session_"))
+    numbers = sorted(int(end) for end in suffixes if end.isdecimal())
     for number in numbers:
         read = partial(_session, f"session_{number}", sample=sample, roles=roles)
-        yield from read_one(talk.values, read, talk.place)
+        yield from read_one(talk.values, read, talk.path)
 
 
 def _session(field: str, talk: Fields, *, sample: str, roles: Mapping[str, str]) -> Iterator[Message | Damage]:
@@ -42,7 +42,7 @@ def _session(field: str, talk: Fields, *, sample: str, roles: Mapping[str, str])
     for position, turn in enumerate(talk.listed(field)):
         sent_at = began + position * TURN_STEP
         read = partial(_turn, sample=sample, session=f"{sample}:{field}", sent_at=sent_at, roles=roles)
-        yield from read_one(turn, read, f"{talk.place}.{field}[{position}]")
+        yield from read_one(turn, read, f"{talk.path}.{field}[{position}]")
 
 
 def _turn(turn: Fields, *, sample: str, session: str, sent_at: datetime, roles: Mapping[str, str]) -> Iterator[Message]:

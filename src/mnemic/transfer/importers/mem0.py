@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, Found, identifier, metadata_of, names_in, statement
+from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, identifier, metadata_of, names_in, statement
 
-_TAKEN = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
+_FIELDS = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
 _INDEX = ("text_lemmatized", "score")
 """Fields that mem0 derives from a text for its search."""
 
 
-def memory(item: Fields) -> Found:
+def memory(item: Fields) -> ParsedMemory:
     """One memory.
 
     Raises:
@@ -22,7 +22,7 @@ def memory(item: Fields) -> Found:
     """
     if "new_memory" in item.values:
         raise InvalidInput(
-            f"{item.place} is a row of mem0's history, which has no user and contains outdated texts. Import the result of "
+            f"{item.path} is a row of mem0's history, which has no user and contains outdated texts. Import the result of "
             "get_all()."
         )
     number = item.values.get("id")
@@ -32,9 +32,9 @@ def memory(item: Fields) -> Found:
     field = "memory" if item.values.get("memory") is not None or "data" not in item.values else "data"
     content = statement(item, field, item.text(field) or "")
     created = item.moment("created_at")
-    rest = {key: value for key, value in item.values.items() if key not in {*_TAKEN, *_INDEX}}
-    return Found(
-        place=item.place,
+    rest = {key: value for key, value in item.values.items() if key not in {*_FIELDS, *_INDEX}}
+    return ParsedMemory(
+        path=item.path,
         id=identifier("mem0", name),
         content=content,
         names=names_in(item.values),

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
+from mnemic.ingest.add import unstored
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits
 from mnemic.runtime import redaction
 from mnemic.text.values import aware, now
-from mnemic.transfer.importers.fields import Found
+from mnemic.transfer.importers.fields import ParsedMemory
 from mnemic.types import Event, MemoryRecord, Receipt, RecordFilter, Scope, Status
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ TRUST = 0.7
 """The trust of imported memories, as of all records with the source ``model_inference``."""
 
 
-def when_changed(one: Found) -> datetime:
+def when_changed(memory: ParsedMemory) -> datetime:
     """The sort key by time of change; undated memories come last."""
-    return aware(one.changed, UTC) if one.changed else datetime.max.replace(tzinfo=UTC)
+    return aware(memory.changed, UTC) if memory.changed else datetime.max.replace(tzinfo=UTC)
 
 
 class _Stored:
@@ -32,49 +33,49 @@ class _Stored:
     def __init__(self, runtime: Runtime, scope: Scope) -> None:
         self._runtime, self._scope = runtime, scope
         filters = RecordFilter(kinds=("memory",), reach="user", status=get_args(Status), expired=True)
-        held = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
-        self._held = {record.id: record for record in held}
+        records = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
+        self._by_id = {record.id: record for record in records}
         self._imported: set[str] = set()
-        self._said = {
+        self._ids_by_text = {
             record.content.strip(): record.id
-            for record in held
+            for record in records
             if (record.project, record.session) == (scope.project, None)
         }
 
     def get(self, id: str) -> MemoryRecord | None:
         """The memory with an id, as it was before this import or became by it."""
-        return self._held.get(id)
+        return self._by_id.get(id)
 
     def add(self, record: MemoryRecord) -> None:
         """Add a memory that was imported."""
-        before = self._held.get(record.id)
-        if before is not None and self._said.get(before.content.strip()) == record.id:
-            del self._said[before.content.strip()]
-        self._held[record.id] = record
-        self._said[record.content.strip()] = record.id
+        before = self._by_id.get(record.id)
+        if before is not None and self._ids_by_text.get(before.content.strip()) == record.id:
+            del self._ids_by_text[before.content.strip()]
+        self._by_id[record.id] = record
+        self._ids_by_text[record.content.strip()] = record.id
         self._imported.add(record.id)
 
     def duplicate_of(self, record: MemoryRecord) -> Receipt | None:
         """The receipt for a duplicate of the text of a memory that was valid at that time."""
-        duplicate = self._said.get(record.content.strip())
+        duplicate = self._ids_by_text.get(record.content.strip())
         if duplicate is None:
             return None
-        ended = self._held[duplicate].invalid_at
+        ended = self._by_id[duplicate].invalid_at
         if ended is not None and (record.valid_at or record.created_at) >= ended:
             return None
         return Receipt(id=duplicate, outcome="duplicate", reason="the same statement is already stored")
 
     def is_later(self, record: MemoryRecord) -> bool:
         """Whether a record was changed after the text that is stored under its id, here or where it comes from."""
-        held, changed = self._held[record.id], record.said_at or record.created_at
-        if changed <= (held.said_at or held.created_at):
+        existing, changed = self._by_id[record.id], record.said_at or record.created_at
+        if changed <= (existing.said_at or existing.created_at):
             return False
         texts = [] if record.id in self._imported else self._texts(record.id)
         return all(event.at < changed for before, event in pairwise(texts) if event.content != before.content)
 
     def said(self, record: MemoryRecord) -> bool:
         """Whether the memory with the id of a record says the same, or did before it was edited."""
-        if self._held[record.id].content == record.content:
+        if self._by_id[record.id].content == record.content:
             return True
         return record.id not in self._imported and record.content in {event.content for event in self._texts(record.id)}
 
@@ -83,55 +84,52 @@ class _Stored:
 
 
 def store(
-    runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo, *, dry_run: bool = False
+    runtime: Runtime, scope: Scope, memories: Iterable[ParsedMemory], zone: tzinfo, *, dry_run: bool = False
 ) -> Iterator[Receipt]:
     """Store memories, oldest first, so that later statements supersede earlier ones.
 
     What was changed since an earlier import becomes the next version of its memory. A dry run gives the expected receipts,
     without storing anything.
     """
-    known = _Stored(runtime, scope)
-    for one in found:
-        guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
-        record: MemoryRecord = guarded.record
-        held = known.get(record.id)
-        changes = {} if held is None else _changes(known, held, record, dated=one.changed is not None)
-        receipt = _refused(guarded) or (_known(known, held, record, changes) if held else known.duplicate_of(record))
+    stored = _Stored(runtime, scope)
+    for memory in memories:
+        checked = redaction.check_record(runtime.secrets, runtime.fence, _record(memory, scope, zone))
+        record: MemoryRecord = checked.record
+        old = stored.get(record.id)
+        changes = {} if old is None else _new_values(stored, old, record, dated=memory.changed is not None)
+        receipt = _outcome(stored, old, record, changes) if old else stored.duplicate_of(record)
+        receipt = unstored(checked) if checked.refusal else receipt
         if receipt is None:
             receipt = (
                 Receipt(id=record.id, outcome="stored")
                 if dry_run
-                else redaction.with_redactions(_written(runtime, scope, record, changes, zone), guarded.kinds)
+                else redaction.with_redactions(_write(runtime, scope, record, changes, zone), checked.kinds)
             )
         if receipt.changed:
-            known.add(record)
+            stored.add(record)
         yield receipt
 
 
-def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:
-    record: MemoryRecord = guarded.record
-    return Receipt(id=record.id, outcome="rejected", reason=guarded.refusal) if guarded.refusal else None
-
-
-def _changes(known: _Stored, held: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:
+def _new_values(stored: _Stored, existing: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:
     """What a memory of a file changes in the one with its id: an earlier end, and whatever was changed later."""
     end, changes = record.invalid_at, dict[str, Any]()
-    if dated and known.is_later(record):
+    if dated and stored.is_later(record):
         new = {name: getattr(record, name) for name in ("content", "tags", "metadata", "delete_after")}
-        changes = {name: value for name, value in new.items() if value and value != getattr(held, name)}
+        changes = {name: value for name, value in new.items() if value and value != getattr(existing, name)}
         changes |= {"said_at": record.said_at} if changes else {}
         changes |= {"valid_at": record.valid_at} if "content" in changes else {}
-    return changes if end is None or (held.invalid_at and held.invalid_at <= end) else {**changes, "invalid_at": end}
+    holds = end is None or (existing.invalid_at and existing.invalid_at <= end)
+    return changes if holds else {**changes, "invalid_at": end}
 
 
-def _known(known: _Stored, held: MemoryRecord, record: MemoryRecord, changes: Mapping[str, Any]) -> Receipt | None:
+def _outcome(stored: _Stored, old: MemoryRecord, record: MemoryRecord, changes: Mapping[str, Any]) -> Receipt | None:
     """The receipt of a memory whose id is stored, unless it changes that."""
-    if held.status == "archived" or (not changes and known.said(record)):
+    if old.status == "archived" or (not changes and stored.said(record)):
         return Receipt(id=record.id, outcome="duplicate", reason="already imported")
     if not changes:
         why = "another text is stored under its id, and the file does not say that its own is later"
         return Receipt(id=record.id, outcome="rejected", reason=why)
-    if "content" in changes and held.expired_at is not None:
+    if "content" in changes and old.expired_at is not None:
         why = (
             "it was changed where it comes from, but another memory has taken its place here: update() it, or the other"
         )
@@ -139,22 +137,23 @@ def _known(known: _Stored, held: MemoryRecord, record: MemoryRecord, changes: Ma
     return None
 
 
-def _written(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
+def _write(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
     if not changes:
         return remember.store(runtime, scope, record)
-    held = runtime.store.get(scope.user, record.id).value
-    assert isinstance(held, MemoryRecord)
-    return edits.revise(runtime, scope, held, changes, zone)
+    existing = runtime.store.get(scope.user, record.id).value
+    assert isinstance(existing, MemoryRecord)
+    return edits.revise(runtime, scope, existing, changes, zone)
 
 
-def _record(one: Found, scope: Scope, zone: tzinfo) -> MemoryRecord:
+def _record(memory: ParsedMemory, scope: Scope, zone: tzinfo) -> MemoryRecord:
     """The memory record of an item, with its times."""
     moment = now().astimezone(zone)
-    changed = aware(one.changed, zone) if one.changed else moment
-    created = aware(one.created, zone) if one.created else changed
+    changed = aware(memory.changed, zone) if memory.changed else moment
+    created = aware(memory.created, zone) if memory.created else changed
     return MemoryRecord(
-        id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=one.metadata,
-        project=scope.project, source="model_inference", trust=TRUST, said_at=changed, valid_at=changed,
-        invalid_at=None if one.ended is None else aware(one.ended, zone), created_at=created, updated_at=changed,
-        delete_after=None if one.until is None else aware(one.until, zone),
+        id=memory.id, content=memory.content, type=memory.type, category=memory.category, tags=memory.tags,
+        metadata=memory.metadata, project=scope.project, source="model_inference", trust=TRUST, said_at=changed,
+        valid_at=changed,
+        invalid_at=None if memory.ended is None else aware(memory.ended, zone), created_at=created, updated_at=changed,
+        delete_after=None if memory.until is None else aware(memory.until, zone),
     )  # fmt: skip

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import cast
 
 from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import (
@@ -15,6 +14,7 @@ from mnemic.transfer.importers.fields import (
     LEFT_OUT,
     Damage,
     Fields,
+    array,
     fields_of,
     mapping,
     may_name_user,
@@ -33,14 +33,14 @@ def plain(data: object, session: str | None) -> Iterator[Message | Damage]:
 
 def _plain_message(item: Fields, session: str | None) -> Message:
     unnamed = {name: value for name, value in item.values.items() if not may_name_user(name, value)}
-    values, left_out = message_fields(unnamed, item.place)
+    values, left_out = message_fields(unnamed, item.path)
     if claims := [name for name in ("source", "trust") if name in values]:
         raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
-    told = Fields({**values, **names_in(item.values)}, item.place)
-    sent_at = told.moment("sent_at") or item.moment("created_at") or item.moment("created")
-    found = _message(told, told.word("role"), told.text("content") or "", sent_at, left_out)
-    own = told.text("session", needed=False) or session
-    return replace(found, session=own, metadata={**told.maybe("metadata").values, **found.metadata})
+    fields = Fields({**values, **names_in(item.values)}, item.path)
+    sent_at = fields.moment("sent_at") or item.moment("created_at") or item.moment("created")
+    message = _message(fields, fields.word("role"), fields.text("content") or "", sent_at, left_out)
+    message_session = fields.text("session", needed=False) or session
+    return replace(message, session=message_session, metadata={**fields.maybe("metadata").values, **message.metadata})
 
 
 def _message(
@@ -71,14 +71,13 @@ def _langchain_message(item: Fields, session: str | None) -> Message:
     tools = ["tool_calls"] if body.values.get("tool_calls") else []
     role = body.word("role") if kind == "chat" else kind
     extra = body.maybe("additional_kwargs")
-    named = Fields({**names_in(extra.values), **body.values}, body.place)
+    named = Fields({**names_in(extra.values), **body.values}, body.path)
     return _message(named, role, content, extra.moment("sent_at"), [*parts, *tools], session)
 
 
 def _langchain_type(item: Fields) -> str:
     """``human``, ``ai`` ...: from the type field, or the class name of a constructor."""
-    names = item.values.get("id")
-    path = cast("list[object]", names) if isinstance(names, list) else []
+    path = array(item.values.get("id"))
     word = str(path[-1]) if "lc" in item.values and path else item.word("type")
     kind = re.sub(r"(Message)?(Chunk)?$", "", word).lower()
     if kind not in _TYPES:
@@ -104,5 +103,5 @@ def _llama_message(item: Fields, session: str | None, named: Mapping[str, str]) 
     extra = item.maybe("additional_kwargs")
     role = item.word("role")
     left_out = [*parts, *(name for name in NOT_TEXT if extra.values.get(name))]
-    found = _message(extra, role, content, extra.moment("sent_at"), left_out, session)
-    yield replace(found, metadata={**found.metadata, **named})
+    message = _message(extra, role, content, extra.moment("sent_at"), left_out, session)
+    yield replace(message, metadata={**message.metadata, **named})

@@ -10,7 +10,7 @@ from typing import cast
 
 import yaml
 
-from mnemic.transfer.importers.fields import Fields, Found, identifier, mapping, statement
+from mnemic.transfer.importers.fields import Fields, ParsedMemory, identifier, mapping, statement
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
@@ -19,7 +19,7 @@ _RELATION = re.compile(r"[-*][ \t]+([\w -]+?)[ \t]+\[\[([^\[\]\n]+)\]\](?:[ \t]+
 _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
 
 
-def memories(item: Fields) -> Iterator[Found]:
+def memories(item: Fields) -> Iterator[ParsedMemory]:
     """A memory for each observation and relation of a note, and one for the prose under each heading.
 
     Raises:
@@ -31,44 +31,44 @@ def memories(item: Fields) -> Iterator[Found]:
     title = str(front.values.get("title") or PurePosixPath(item.word("file")).stem)
     heading, prose = "", list[str]()
     for line in [*body.split("\n"), "# "]:
-        if found := _HEADING.fullmatch(line.strip()) or (line == "# "):
+        if heading_match := _HEADING.fullmatch(line.strip()) or (line == "# "):
             if any(part.strip() for part in prose):
                 name = title if heading in ("", title) else f"{title}, {heading}"
-                yield _found(item, front, f"{name}: " + "\n".join(prose).strip())
-            heading, prose = (found.group(1).strip() if isinstance(found, re.Match) else ""), []
-        elif observed := _OBSERVATION.fullmatch(line.strip()):
-            category, words = observed.groups()
-            yield _found(
+                yield _memory(item, front, f"{name}: " + "\n".join(prose).strip())
+            heading, prose = (heading_match.group(1).strip() if isinstance(heading_match, re.Match) else ""), []
+        elif observation := _OBSERVATION.fullmatch(line.strip()):
+            category, words = observation.groups()
+            yield _memory(
                 item, front, f"{title}: {' '.join(_TAG.sub('', words).split())}", (category, *_TAG.findall(words))
             )
-        elif related := _RELATION.fullmatch(line.strip()):
-            relation, other, context = related.groups()
-            told = f"{title} {relation.replace('_', ' ')} {other}" + (f" ({context})" if context else "")
-            yield _found(item, front, told, ("relation",))
+        elif relation_match := _RELATION.fullmatch(line.strip()):
+            relation, other, context = relation_match.groups()
+            relation_text = f"{title} {relation.replace('_', ' ')} {other}" + (f" ({context})" if context else "")
+            yield _memory(item, front, relation_text, ("relation",))
         else:
             prose.append(line)
 
 
 def _front_matter(item: Fields, text: str) -> tuple[Fields, str]:
-    found = _FRONT_MATTER.match(text)
-    if found is None:
-        return Fields({}, item.place), text
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return Fields({}, item.path), text
     try:
-        values = cast("object", yaml.safe_load(found.group(1)))
+        values = cast("object", yaml.safe_load(match.group(1)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise item.fault("note", f"has front matter that is not YAML ({str(error).splitlines()[0]})") from error
     times = {name: str(value) for name, value in mapping(values).items() if name in ("created", "modified")}
-    return Fields({**mapping(values), **times}, item.place), text[found.end() :]
+    return Fields({**mapping(values), **times}, item.path), text[match.end() :]
 
 
-def _found(item: Fields, front: Fields, text: str, tags: tuple[str, ...] = ()) -> Found:
+def _memory(item: Fields, front: Fields, text: str, tags: tuple[str, ...] = ()) -> ParsedMemory:
     file = item.word("file")
     digest = hashlib.sha256(f"{front.values.get('permalink') or file}\n{text}".encode(errors="replace")).hexdigest()[
         :24
     ]
     created = front.moment("created")
-    return Found(
-        place=item.place, id=identifier("basic-memory", digest), content=statement(item, "note", text), names={},
+    return ParsedMemory(
+        path=item.path, id=identifier("basic-memory", digest), content=statement(item, "note", text), names={},
         tags=tuple(dict.fromkeys((*tags, *_tags(front.values)))), metadata={"note": file}, created=created,
         changed=front.moment("modified") or created,
     )  # fmt: skip

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import chats
-from mnemic.transfer.importers.fields import Damage
+from mnemic.transfer.importers.fields import Damage, array
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
@@ -33,16 +33,17 @@ def export_of(path: str, format: str = "auto") -> Parsed | None:
     Raises:
         InvalidInput: it cannot be read, or holds nothing that is known.
     """
-    place = Path(path)
+    location = Path(path)
     try:
-        if place.is_dir():
-            files = [file for file in sorted(place.rglob("*")) if file.is_file()]
-            return _of_export({file.relative_to(place).as_posix(): file.read_bytes for file in files}, path, format)
-        if place.is_file() and zipfile.is_zipfile(place):
-            return _of_archive(place, format)
-        is_note = place.suffix.lower() == ".md" and format in ("auto", "basic-memory")
+        if location.is_dir():
+            files = [file for file in sorted(location.rglob("*")) if file.is_file()]
+            readers = {file.relative_to(location).as_posix(): file.read_bytes for file in files}
+            return _export_data(readers, path, format)
+        if location.is_file() and zipfile.is_zipfile(location):
+            return _archive_data(location, format)
+        is_note = location.suffix.lower() == ".md" and format in ("auto", "basic-memory")
         if is_note and (text := text_of(path)).startswith("---\n"):
-            return Parsed([{"file": place.name, "note": text}])
+            return Parsed([{"file": location.name, "note": text}])
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
     return None
@@ -64,35 +65,35 @@ def text_of(path: str) -> str:
     except OSError as error:
         raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise _not_text(name, error) from error
+        raise _encoding_error(name, error) from error
 
 
 def _decoded(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _not_text(name, error) from error
+        raise _encoding_error(name, error) from error
 
 
-def _not_text(name: str, error: UnicodeDecodeError) -> InvalidInput:
+def _encoding_error(name: str, error: UnicodeDecodeError) -> InvalidInput:
     return InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.")
 
 
-def _of_archive(place: Path, format: str) -> Parsed:
-    with zipfile.ZipFile(place) as archive:
+def _archive_data(location: Path, format: str) -> Parsed:
+    with zipfile.ZipFile(location) as archive:
 
         def member(info: zipfile.ZipInfo) -> Reader:
             if info.file_size > LARGEST:
                 raise InvalidInput(
-                    f"{info.filename} of {place} has more than {LARGEST:,} bytes. Unpack it and import a part."
+                    f"{info.filename} of {location} has more than {LARGEST:,} bytes. Unpack it and import a part."
                 )
             return lambda: archive.read(info)
 
         members = {info.filename: member(info) for info in archive.infolist() if not info.is_dir()}
-        return _of_export(members, str(place), format)
+        return _export_data(members, str(location), format)
 
 
-def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
+def _export_data(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     """The file of an export that has the conversations, the days of each channel of Slack, or a folder of notes."""
     for pattern in KNOWN:
         matching = (
@@ -101,11 +102,11 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
         names = sorted(matching, key=lambda name: (name.count("/"), len(name), name))
         if not names:
             continue
-        beside = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
-        taken = beside if pattern == CONVERSATIONS else names[:1]
-        parsed = _joined({name: files[name] for name in taken}, format)
-        left = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in taken]
-        return replace(parsed, damaged=[*parsed.damaged, *left])
+        siblings = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
+        chosen = siblings if pattern == CONVERSATIONS else names[:1]
+        parsed = _joined({name: files[name] for name in chosen}, format)
+        unread = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in chosen]
+        return replace(parsed, damaged=[*parsed.damaged, *unread])
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return _slack(files, users)
@@ -115,47 +116,43 @@ def _of_export(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
             f"{path} holds no export that is known: no conversations.json (ChatGPT, Claude), result.json (Telegram), chat "
             "in text (WhatsApp), users.json (Slack) or notes in Markdown (basic-memory). Name the file to import."
         )
-    read, damaged = _each(files, notes, lambda text: text)
+    read, damaged = _parse_each(files, notes, lambda text: text)
     return Parsed([{"file": name, "note": text} for name, text in read], damaged=damaged)
 
 
 def _joined(files: Mapping[str, Reader], format: str) -> Parsed:
     """The conversations of a file or of several; one that cannot be read is named as damaged."""
-    read, damaged = _each(files, files, lambda text: parse_lines(text, format))
+    read, damaged = _parse_each(files, files, lambda text: parse_lines(text, format))
     if len(files) == len(read) == 1:
         return read[0][1]
-    found = [one for _, parsed in read for one in _list(parsed.data)]
-    return Parsed(found, damaged=[*damaged, *(one for _, parsed in read for one in parsed.damaged)])
+    conversations = [item for _, parsed in read for item in array(parsed.data, [parsed.data])]
+    return Parsed(conversations, damaged=[*damaged, *(item for _, parsed in read for item in parsed.damaged)])
 
 
 def _slack(files: Mapping[str, Reader], users: str) -> Parsed:
     """The messages of each channel in order of the days, and the names of the users."""
     days = [name for name in sorted(files) if name.endswith(".json") and PurePosixPath(name).stem[:4].isdigit()]
-    read, damaged = _each(files, days, _json)
+    read, damaged = _parse_each(files, days, _json)
     channels: dict[str, list[object]] = {}
-    for name, held in read:
-        channels.setdefault(PurePosixPath(name).parent.name, []).extend(_list(held))
-    named, unread = _each(files, [users], lambda text: chats.slack_users(_json(text)))
-    names = {id_: name for _, (known, _) in named for id_, name in known.items()}
-    unread += [one for _, (_, others) in named for one in others]
+    for name, messages in read:
+        channels.setdefault(PurePosixPath(name).parent.name, []).extend(array(messages, [messages]))
+    user_files, unread = _parse_each(files, [users], lambda text: chats.slack_users(_json(text)))
+    names = {id_: name for _, (by_id, _) in user_files for id_, name in by_id.items()}
+    unread += [damage for _, (_, others) in user_files for damage in others]
     return Parsed({"channels": channels, "users": names}, damaged=[*damaged, *unread])
 
 
-def _each(
+def _parse_each(
     files: Mapping[str, Reader], names: Iterable[str], parse: Callable[[str], T]
 ) -> tuple[list[tuple[str, T]], list[Damage]]:
     """Files by name as they are parsed, and those that cannot be read."""
-    found, damaged = list[tuple[str, T]](), list[Damage]()
+    results, damaged = list[tuple[str, T]](), list[Damage]()
     for name in names:
         try:
-            found.append((name, parse(_decoded(files[name](), name))))
+            results.append((name, parse(_decoded(files[name](), name))))
         except InvalidInput as error:
             damaged.append(Damage(name, f"{name} cannot be read. {error}"))
-    return found, damaged
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else [value]
+    return results, damaged
 
 
 def _json(text: str) -> object:

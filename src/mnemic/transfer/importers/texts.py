@@ -68,21 +68,21 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
         raise InvalidInput("No line begins with a date and a time, as each message of a chat of WhatsApp does.")
     order = date_order(match["date"] for match, _ in lines)
     for match, more in lines:
-        said = _SPEAKER.match(match["rest"])
-        if not said:
+        speaker = _SPEAKER.match(match["rest"])
+        if not speaker:
             continue
-        text = "\n".join([said["text"] or "", *more]).strip()
+        text = "\n".join([speaker["text"] or "", *more]).strip()
         media = bool(_OMITTED.match(text))
         sent_at = _moment(match, order)
         if sent_at is None:
             when = f"{match['date']}, {match['time']}"
             yield Damage(when, f"The message of {when} was not imported: there is no such {_in_words(order)} and time.")
             continue
-        text = _EDITED.sub("", _ATTACHED.sub(lambda found: f"[file: {found[1] or found[2]}]", text))
+        text = _EDITED.sub("", _ATTACHED.sub(lambda attachment: f"[file: {attachment[1] or attachment[2]}]", text))
         if match["ios"] and not media and _NOTICE.match(text):
             continue
         yield Message(
-            role="user", name=(said["name"] or said["alone"]).replace(_MARK, ""), session=session,
+            role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, ""), session=session,
             sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
             metadata={LEFT_OUT: ["media"]} if media else {},
         )  # fmt: skip
@@ -90,14 +90,14 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
 
 def _whatsapp_lines(text: str) -> list[tuple[re.Match[str], list[str]]]:
     """The lines that begin with a time, each with those that continue it."""
-    found: list[tuple[re.Match[str], list[str]]] = []
+    messages: list[tuple[re.Match[str], list[str]]] = []
     for line in text.splitlines():
         plain = _visible(line)
         if match := _WHATSAPP.match(plain):
-            found.append((match, []))
-        elif found:
-            found[-1][1].append(plain)
-    return found
+            messages.append((match, []))
+        elif messages:
+            messages[-1][1].append(plain)
+    return messages
 
 
 def date_order(dates: Iterable[str]) -> str:
@@ -108,16 +108,16 @@ def date_order(dates: Iterable[str]) -> str:
     Raises:
         InvalidInput: none of the dates exists in any order.
     """
-    written = [*dates]
-    known = Counter(order for text in written for order in _orders(text))
-    if not known:
+    texts = [*dates]
+    counts = Counter(order for text in texts for order in _orders(text))
+    if not counts:
         raise InvalidInput("The dates of the chat are in no order of day, month and year that a phone writes.")
 
-    def back(order: str) -> int:
-        days = [day for text in written if (day := _date(text, order))]
+    def steps_back(order: str) -> int:
+        days = [day for text in texts if (day := _date(text, order))]
         return sum(after < before for before, after in pairwise(days))
 
-    return min(known, key=lambda order: (-known[order], back(order), order))
+    return min(counts, key=lambda order: (-counts[order], steps_back(order), order))
 
 
 def _orders(text: str) -> list[str]:
@@ -229,17 +229,17 @@ def columns(text: str) -> dict[str, str]:
     try:
         header = _reader(text).fieldnames or ()
     except csv.Error as error:
-        raise _no_table(error) from error
-    known = {snake_case(column): column for column in header}
-    taken = {field: next((known[n] for n in names if n in known), "") for field, names in _COLUMNS.items()}
-    if not taken["content"]:
+        raise _table_error(error) from error
+    by_name = {snake_case(column): column for column in header}
+    by_field = {field: next((by_name[n] for n in names if n in by_name), "") for field, names in _COLUMNS.items()}
+    if not by_field["content"]:
         raise InvalidInput(
             f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'])}."
         )
-    return {field: column for field, column in taken.items() if column}
+    return {field: column for field, column in by_field.items() if column}
 
 
-def _no_table(error: csv.Error) -> InvalidInput:
+def _table_error(error: csv.Error) -> InvalidInput:
     return InvalidInput(f"The table is no CSV: {error}.")
 
 
@@ -249,31 +249,31 @@ def rows(text: str) -> list[dict[str, object]]:
     Raises:
         InvalidInput: the text is no table of messages.
     """
-    taken, reader, found = columns(text), _reader(text), list[dict[str, object]]()
-    user = taken.pop("user", None)
+    by_field, reader, table_rows = columns(text), _reader(text), list[dict[str, object]]()
+    user = by_field.pop("user", None)
     try:
         for row in reader:
-            told = {field: row.get(column) or None for field, column in taken.items()}
-            found.append(
-                {**told, "line": reader.line_num, "metadata": {user: row[user]} if user and row.get(user) else {}}
+            values = {field: row.get(column) or None for field, column in by_field.items()}
+            table_rows.append(
+                {**values, "line": reader.line_num, "metadata": {user: row[user]} if user and row.get(user) else {}}
             )
     except csv.Error as error:
-        raise _no_table(error) from error
-    return _with_times(found)
+        raise _table_error(error) from error
+    return _with_times(table_rows)
 
 
 _WRITTEN = re.compile(rf"\s*(?P<date>\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{4}})(?:,?\s+{_TIME})?\s*", re.IGNORECASE)
 """A day and a month in either order, and a time."""
 
 
-def _with_times(found: list[dict[str, object]]) -> list[dict[str, object]]:
+def _with_times(table_rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Rows with times such as 25.11.2024 10:15 in ISO 8601, where days above 12 show one order in the whole column."""
-    written = [_WRITTEN.fullmatch(str(row.get("sent_at"))) for row in found]
-    shown = {orders[0] for match in written if match and len(orders := _orders(match["date"])) == 1}
-    for row, match in zip(found, written, strict=True):
-        if match and len(shown) == 1 and (moment := _moment(match, *shown)):
+    matches = [_WRITTEN.fullmatch(str(row.get("sent_at"))) for row in table_rows]
+    unambiguous = {orders[0] for match in matches if match and len(orders := _orders(match["date"])) == 1}
+    for row, match in zip(table_rows, matches, strict=True):
+        if match and len(unambiguous) == 1 and (moment := _moment(match, *unambiguous)):
             row["sent_at"] = moment.isoformat()
-    return found
+    return table_rows
 
 
 def table(data: object, session: str | None) -> Iterator[Message | Damage]:

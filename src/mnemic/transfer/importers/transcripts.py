@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, fields_of, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, read_one
 from mnemic.types import Message
 
 LONGEST_LINE = 4 * 1024 * 1024
@@ -70,15 +70,15 @@ def messages(path: Path, session: str) -> Iterator[Message]:
 
 def turns(data: object, session: str | None) -> Iterator[Message | Damage]:
     """The messages of a transcript that was parsed, each in the session that its line names."""
-    for number, line in enumerate(cast("list[object]", data) if isinstance(data, list) else [data]):
+    for number, line in enumerate(array(data, [data])):
         yield from read_one(line, partial(_turn, number=number + 1, session=session), f"[{number}]")
 
 
 def _turn(line: Fields, *, number: int, session: str | None) -> Sequence[Message]:
-    found = [*_messages(line, number, line.text("sessionId", needed=False) or session or "transcript")]
-    if found:
+    turn = [*_messages(line, number, line.text("sessionId", needed=False) or session or "transcript")]
+    if turn:
         _ = line.moment("timestamp")  # refuses one that is none
-    return found
+    return turn
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
@@ -108,25 +108,25 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
     type_ = line.text("type", needed=False)
     if type_ not in (None, *_TURNS):
         return
-    said = _said(line, type_)
-    kind = said.text("type", needed=False)
-    role = said.text("role", needed=kind == "message" and type_ not in _ROLES) or type_
+    body = _body(line, type_)
+    kind = body.text("type", needed=False)
+    role = body.text("role", needed=kind == "message" and type_ not in _ROLES) or type_
     types = (type_ or role, kind or role)
-    if role not in _ROLES or any(one not in _TURNS or (one in _ROLES and one != role) for one in types):
+    if role not in _ROLES or any(name not in _TURNS or (name in _ROLES and name != role) for name in types):
         return
-    text = _text(said)
+    text = _text(body)
     text = (_strip_agent_blocks(text) if role == "user" else text).strip()
     if not text or (role == "user" and text.startswith(_NOT_SAID)):
         return
-    given = next(
+    own_id = next(
         (
             v
-            for v in (line.values.get("uuid"), said.values.get("id"), line.values.get("id"))
+            for v in (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
             if isinstance(v, str) and v
         ),
         None,
     )
-    name, sent_at = given or _derived_id(session, number, str(role), text), _moment(line.values.get("timestamp"))
+    name, sent_at = own_id or _derived_id(session, number, str(role), text), _moment(line.values.get("timestamp"))
     for start in range(0, len(text), MAX_CONTENT):
         piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
         if piece.strip():
@@ -146,32 +146,32 @@ def _strip_agent_blocks(text: str) -> str:
             break
         end = block.start()
     parts: list[str] = []
-    at, words = 0, False  # whether the line has text before the block
+    position, words = 0, False  # whether the line has text before the block
     for block in blocks:
-        before = text[at : block.start()]
+        before = text[position : block.start()]
         _, line_break, rest = before.rpartition("\n")
         words = bool(rest.strip()) or (words and not line_break)
         quoted = words and block.start() < end
-        own = block["body"] if block["tag"] == "command-args" else ""
-        parts += [before, block[0] if quoted else own]
-        at = block.end()
-    return "".join([*parts, text[at:]])
+        arguments = block["body"] if block["tag"] == "command-args" else ""
+        parts += [before, block[0] if quoted else arguments]
+        position = block.end()
+    return "".join([*parts, text[position:]])
 
 
-def _said(line: Fields, type_: str | None) -> Fields:
+def _body(line: Fields, type_: str | None) -> Fields:
     """The object of a line that has its role and content: one inside it, or the line."""
     if type_ == "response_item":
         return line.inside("payload")
     return next((line.inside(field) for field in ("message", "payload") if line.values.get(field) is not None), line)
 
 
-def _text(said: Fields) -> str:
+def _text(body: Fields) -> str:
     """The text parts, joined."""
-    content = said.values.get("content")
+    content = body.values.get("content")
     if not isinstance(content, list):
-        return said.text("content", needed=not said.values.get("tool_calls")) or ""
-    named = enumerate(cast("list[object]", content))
-    parts = [fields_of(part, f"{said.place}.content[{number}]") for number, part in named]
+        return body.text("content", needed=not body.values.get("tool_calls")) or ""
+    numbered = enumerate(cast("list[object]", content))
+    parts = [fields_of(part, f"{body.path}.content[{number}]") for number, part in numbered]
     return "\n".join(part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS)
 
 
@@ -187,5 +187,5 @@ def _moment(value: object) -> datetime | None:
 
 
 def _derived_id(session: str, number: int, role: str, text: str) -> str:
-    named = json.dumps([session, number, role, text]).encode()
-    return f"line_{hashlib.blake2b(named, digest_size=12).hexdigest()}"
+    source = json.dumps([session, number, role, text]).encode()
+    return f"line_{hashlib.blake2b(source, digest_size=12).hexdigest()}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mnemic.errors import InvalidInput
 from mnemic.runtime import scopes
-from mnemic.transfer.importers.fields import CHAT_STORE_KEY, USER_FIELDS, Damage, Found, names_in, snake_case
+from mnemic.transfer.importers.fields import CHAT_STORE_KEY, USER_FIELDS, Damage, ParsedMemory, names_in, snake_case
 from mnemic.types import Message
 
 NOBODY = "none"
@@ -18,17 +18,17 @@ NAMED = 5
 """Maximum number of users named in an error."""
 
 
-class _Named(NamedTuple):
+class _NamedRecord(NamedTuple):
     """A record with its place and the fields that may name its user."""
 
-    record: Found | Message
-    place: str
+    record: ParsedMemory | Message
+    path: str
     names: Mapping[str, str]
 
 
 def by_user(
-    memories: Sequence[Found], messages: Sequence[Message], *, user: str, field: str | None, only: str | None
-) -> tuple[dict[str, list[Found | Message]], list[Damage], int]:
+    memories: Sequence[ParsedMemory], messages: Sequence[Message], *, user: str, field: str | None, only: str | None
+) -> tuple[dict[str, list[ParsedMemory | Message]], list[Damage], int]:
     """Records by user, in their order; records without a valid user; and the number of those of other users.
 
     Args:
@@ -41,66 +41,66 @@ def by_user(
     Raises:
         InvalidInput: the file has several users, but no field is given, or no record has the field.
     """
-    found = [*_named(memories, messages)]
+    records = [*_named_records(memories, messages)]
     if field is None:
-        _one_user(found)
+        _require_one_user(records)
     if only is not None and field in (None, NOBODY):
         raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
-    if field not in (None, NOBODY) and found and not any(field in one.names for one in found):
-        raise InvalidInput(_unknown(field, found))
-    mine: dict[str, list[Found | Message]] = {}
+    if field not in (None, NOBODY) and records and not any(field in record.names for record in records):
+        raise InvalidInput(_unknown_field_error(field, records))
+    by_owner: dict[str, list[ParsedMemory | Message]] = {}
     damaged: list[Damage] = []
     others = 0
-    for record, place, names in found:
+    for record, path, names in records:
         owner = user if field in (None, NOBODY) else names.get(field)
         if owner is None:
-            damaged.append(Damage(place, f"{place} has no {field}: its user is unknown."))
+            damaged.append(Damage(path, f"{path} has no {field}: its user is unknown."))
         elif only is not None and owner != only:
             others += 1
         elif (wrong := _user_error(owner)) is not None:
-            damaged.append(Damage(place, f"{place}.{field} {owner!r:.60} cannot be a user: {wrong}"))
+            damaged.append(Damage(path, f"{path}.{field} {owner!r:.60} cannot be a user: {wrong}"))
         else:
-            mine.setdefault(owner, []).append(_owned(record, owner, field))
-    return mine, damaged, others
+            by_owner.setdefault(owner, []).append(_without_user(record, owner, field))
+    return by_owner, damaged, others
 
 
-def _named(memories: Sequence[Found], messages: Sequence[Message]) -> Iterator[_Named]:
+def _named_records(memories: Sequence[ParsedMemory], messages: Sequence[Message]) -> Iterator[_NamedRecord]:
     for memory in memories:
-        yield _Named(memory, memory.place, memory.names)
+        yield _NamedRecord(memory, memory.path, memory.names)
     for number, message in enumerate(messages, start=1):
-        yield _Named(message, f"message {number}", names_in(message.metadata))
+        yield _NamedRecord(message, f"message {number}", names_in(message.metadata))
 
 
-def _owned(record: Found | Message, owner: str, field: str | None) -> Found | Message:
+def _without_user(record: ParsedMemory | Message, owner: str, field: str | None) -> ParsedMemory | Message:
     """A record whose metadata does not repeat its user."""
-    named = names_in(record.metadata).items()
-    same = {name for name, value in named if value == owner and (name == field or snake_case(name) in USER_FIELDS)}
-    return replace(record, metadata={name: value for name, value in record.metadata.items() if name not in same})
+    fields = names_in(record.metadata).items()
+    repeated = {name for name, value in fields if value == owner and (name == field or snake_case(name) in USER_FIELDS)}
+    return replace(record, metadata={name: value for name, value in record.metadata.items() if name not in repeated})
 
 
-def _unknown(field: str | None, found: Sequence[_Named]) -> str:
+def _unknown_field_error(field: str | None, records: Sequence[_NamedRecord]) -> str:
     """The error for a field that no record has."""
-    known = ", ".join(sorted({name for one in found for name in one.names}))
+    names = ", ".join(sorted({name for record in records for name in record.names}))
     return (
         f"No record of the file has a field {field!r} that names its user; "
-        f"{f'known are: {known}' if known else 'its records name none'}. Leave user_from (--user-from) out to import all of "
+        f"{f'known are: {names}' if names else 'its records name none'}. Leave user_from (--user-from) out to import all of "
         "them for one user."
     )
 
 
-def _one_user(found: Sequence[_Named]) -> None:
+def _require_one_user(records: Sequence[_NamedRecord]) -> None:
     """Refuse a file with several users."""
-    fields = {name for one in found for name in one.names}
-    known = sorted(
+    fields = {name for record in records for name in record.names}
+    user_fields = sorted(
         (name for name in fields if snake_case(name) in USER_FIELDS), key=lambda n: USER_FIELDS.index(snake_case(n))
     )
-    if known:
-        field, what = known[0], "users"
-        sure = ([one.names[name] for name in known if name in one.names] for one in found)
-        names = dict.fromkeys(named[0] for named in sure if named)
+    if user_fields:
+        field, what = user_fields[0], "users"
+        surest = ([record.names[name] for name in user_fields if name in record.names] for record in records)
+        names = dict.fromkeys(values[0] for values in surest if values)
     else:
-        field, what = _distinguishing_field(found), "namespaces"
-        names = dict.fromkeys(".".join(one.names.values()) for one in found if "namespace.0" in one.names)
+        field, what = _distinguishing_field(records), "namespaces"
+        names = dict.fromkeys(".".join(record.names.values()) for record in records if "namespace.0" in record.names)
     if field == CHAT_STORE_KEY:
         what = "keys of a chat store, which may be users or sessions"
     if len(names) > 1:
@@ -112,11 +112,11 @@ def _one_user(found: Sequence[_Named]) -> None:
         )
 
 
-def _distinguishing_field(found: Sequence[_Named]) -> str:
+def _distinguishing_field(records: Sequence[_NamedRecord]) -> str:
     """The first field of the namespaces that differs between memories."""
-    for place in range(max((len(one.names) for one in found), default=0)):
-        if len({one.names.get(f"namespace.{place}") for one in found}) > 1:
-            return f"namespace.{place}"
+    for position in range(max((len(record.names) for record in records), default=0)):
+        if len({record.names.get(f"namespace.{position}") for record in records}) > 1:
+            return f"namespace.{position}"
     return "namespace.0"
 
 

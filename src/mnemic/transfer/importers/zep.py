@@ -8,7 +8,7 @@ from mnemic.ingest.messages import role_of
 from mnemic.transfer.importers.fields import (
     Damage,
     Fields,
-    Found,
+    ParsedMemory,
     identifier,
     metadata_of,
     names_in,
@@ -18,10 +18,10 @@ from mnemic.transfer.importers.fields import (
 )
 from mnemic.types import Message
 
-_TAKEN = ("uuid", "fact", "created_at", "valid_at", "invalid_at", "expired_at", "fact_embedding", "relevance", "score")
+_FIELDS = ("uuid", "fact", "created_at", "valid_at", "invalid_at", "expired_at", "fact_embedding", "relevance", "score")
 
 
-def memories(item: Fields) -> Iterable[Found]:
+def memories(item: Fields) -> Iterable[ParsedMemory]:
     """One fact, with the time when it was true; none for a message.
 
     Raises:
@@ -31,9 +31,9 @@ def memories(item: Fields) -> Iterable[Found]:
     if "role" in item.values:
         return
     created = item.moment("created_at")
-    rest = {name: value for name, value in item.values.items() if name not in _TAKEN}
-    yield Found(
-        place=item.place,
+    rest = {name: value for name, value in item.values.items() if name not in _FIELDS}
+    yield ParsedMemory(
+        path=item.path,
         id=identifier("zep", item.word("uuid")),
         content=statement(item, "fact", item.text("fact") or ""),
         names=names_in(item.values),
@@ -65,4 +65,4 @@ def messages(data: object, session: str | None) -> Iterator[Message | Damage]:
 
 def _snake_cased(item: Fields) -> Fields:
     """An object of the TypeScript client (``createdAt``) under the names of the others."""
-    return Fields({snake_case(name): value for name, value in item.values.items()}, item.place)
+    return Fields({snake_case(name): value for name, value in item.values.items()}, item.path)

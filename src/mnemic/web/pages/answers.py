@@ -38,41 +38,40 @@ class Difference:
 
 def page(ui: Explorer, request: Request) -> Response:
     """The contexts that are kept, the last first."""
-    given = ui.memory.admin.contexts()
-    return ui.listing(
-        request, "answers.html", given, title="Answers", given=given, kept=ui.memory.admin.settings.retention.contexts,
-    )  # fmt: skip
+    contexts, retained = ui.memory.admin.contexts(), ui.memory.admin.settings.retention.contexts
+    return ui.listing(request, "answers.html", contexts, title="Answers", contexts=contexts, retained=retained)
 
 
-def one(ui: Explorer, request: Request) -> Response:
+def detail(ui: Explorer, request: Request) -> Response:
     """One answer: the question, what was found then, the prompt, the reply, and what asking again would change."""
     number = whole(request.query_params, "number", 0, 0, 2**53)
-    kept = ui.memory.admin.contexts()
-    found = next((one for one in kept if one.number == number), None)
-    if found is None:
+    contexts = ui.memory.admin.contexts()
+    context = next((context for context in contexts if context.number == number), None)
+    if context is None:
         raise NotFound("No context is kept under this number: it was erased, or later ones took its place.")
-    memory = ui.memory.scoped(project=found.project, session=found.session)
-    after = _after(memory, found, kept)
+    memory = ui.memory.scoped(project=context.project, session=context.session)
+    after = _after(memory, context, contexts)
     reply = next(iter(memory.admin.without_forgotten(filter(None, [_reply(after)]))), None)
-    evidence = frozenset(term for hit in found.hits if hit.shown for term in content_terms(hit.text))
+    evidence = frozenset(term for hit in context.hits if hit.shown for term in content_terms(hit.text))
     terms = evidence.intersection(content_terms(reply.content) if reply else ())
-    best = max((sum(map(abs, hit.contributions.values())) for hit in found.hits), default=0.0)
-    exchange = [str(m.id) for m in after if (reply and m.id == reply.id) or m.content == found.question]
+    best = max((sum(map(abs, hit.contributions.values())) for hit in context.hits), default=0.0)
+    exchange = [str(m.id) for m in after if (reply and m.id == reply.id) or m.content == context.question]
     return ui.listing(
-        request, "answer.html", found.hits, title="Answer", given=found, reply=reply, marked=partial(marked, terms=terms),
-        differences=[*differences(memory, found, exchange)] if found.plain else None,
-        hits=[(hit, shares(hit.contributions, best)) for hit in found.hits],
+        request, "answer.html", context.hits, title="Answer", context=context, reply=reply, marked=partial(marked, terms=terms),
+        differences=[*differences(memory, context, exchange)] if context.plain else None,
+        hits=[(hit, shares(hit.contributions, best)) for hit in context.hits],
     )  # fmt: skip
 
 
-def _after(memory: Memory, given: GivenContext, kept: Sequence[GivenContext]) -> list[Message]:
+def _after(memory: Memory, context: GivenContext, contexts: Sequence[GivenContext]) -> list[Message]:
     """The messages after a context in its session, before the next context there."""
-    until = given.given_at + REPLY_WITHIN
-    for other in kept:
-        if (other.project, other.session) == (given.project, given.session) and other.given_at > given.given_at:
+    until = context.given_at + REPLY_WITHIN
+    for other in contexts:
+        if (other.project, other.session) == (context.project, context.session) and other.given_at > context.given_at:
             until = min(until, other.given_at)
-    found = memory.messages(since=given.given_at, until=until, reach="session" if given.session else "project+global")
-    return [message for message in found if message.session == given.session]
+    reach = "session" if context.session else "project+global"
+    messages = memory.messages(since=context.given_at, until=until, reach=reach)
+    return [message for message in messages if message.session == context.session]
 
 
 def _reply(after: Sequence[Message]) -> Message | None:
@@ -81,19 +80,19 @@ def _reply(after: Sequence[Message]) -> Message | None:
 
 def contexts_of(memory: Memory, record: Message | Episode | MemoryRecord) -> list[GivenContext]:
     """The contexts that had a record in their prompt, and the one whose reply it is, the last first."""
-    kept = memory.admin.contexts()
+    contexts = memory.admin.contexts()
     return [
-        one
-        for one in kept
-        if any(hit.shown and hit.id == record.id for hit in one.hits)
-        or (isinstance(record, Message) and record.role == "assistant" and _is_reply(memory, one, record, kept))
+        context
+        for context in contexts
+        if any(hit.shown and hit.id == record.id for hit in context.hits)
+        or (isinstance(record, Message) and record.role == "assistant" and _is_reply(memory, context, record, contexts))
     ]
 
 
-def _is_reply(memory: Memory, given: GivenContext, message: Message, kept: Sequence[GivenContext]) -> bool:
-    if given.session != message.session or message.sent_at is None or message.sent_at < given.given_at:
+def _is_reply(memory: Memory, context: GivenContext, message: Message, contexts: Sequence[GivenContext]) -> bool:
+    if context.session != message.session or message.sent_at is None or message.sent_at < context.given_at:
         return False
-    reply = _reply(_after(memory.scoped(project=given.project, session=given.session), given, kept))
+    reply = _reply(_after(memory.scoped(project=context.project, session=context.session), context, contexts))
     return reply is not None and reply.id == message.id
 
 
@@ -107,12 +106,12 @@ def marked(text: str, terms: frozenset[str]) -> Markup:
     return isolated(Markup("").join([*parts, escape(revealed(text[last:]))]))
 
 
-def differences(memory: Memory, given: GivenContext, exchange: Sequence[str]) -> Iterator[Difference]:
+def differences(memory: Memory, context: GivenContext, exchange: Sequence[str]) -> Iterator[Difference]:
     """What a prompt would have now and had not then, or had then and would not now; without the exchange itself."""
     now = memory.get_memory_context(
-        given.question, max_tokens=given.max_tokens, min_evidence=given.min_evidence, exclude=exchange
+        context.question, max_tokens=context.max_tokens, min_evidence=context.min_evidence, exclude=exchange
     )
-    then = {hit.id: hit.text for hit in given.hits if hit.shown}
+    then = {hit.id: hit.text for hit in context.hits if hit.shown}
     present = {id_: hit for hit in now.hits for id_ in (hit.id, *hit.similar, *hit.via)}
     for id_, text in then.items():
         if id_ not in present:
@@ -125,7 +124,7 @@ def differences(memory: Memory, given: GivenContext, exchange: Sequence[str]) ->
         if hit.id not in then and not {*hit.similar, *hit.via} & {*then}:
             stored = next((event.at for event in memory.history(hit.id)), None)
             yield Difference(
-                hit.id, hit.text, "new since" if stored and stored > given.given_at else "ranks higher now"
+                hit.id, hit.text, "new since" if stored and stored > context.given_at else "ranks higher now"
             )
 
 

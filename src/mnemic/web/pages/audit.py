@@ -13,17 +13,17 @@ PAGE = 100
 
 def page(ui: Explorer, request: Request) -> Response:
     """A page of events, of all operations or one."""
-    given = request.query_params
-    before = whole(given, "before", 0, 0, 2**53) or None
-    operation = given.get("operation", "")
-    found = ui.memory.admin.log(operations=[operation] if operation else None, before=before, limit=PAGE + 1)
-    following = found[PAGE - 1].sequence if len(found) > PAGE else None
+    query = request.query_params
+    before = whole(query, "before", 0, 0, 2**53) or None
+    operation = query.get("operation", "")
+    events = ui.memory.admin.log(operations=[operation] if operation else None, before=before, limit=PAGE + 1)
+    following = events[PAGE - 1].sequence if len(events) > PAGE else None
     return ui.listing(
         request,
         "audit.html",
-        found[:PAGE],
+        events[:PAGE],
         title="Audit",
-        events=found[:PAGE],
+        events=events[:PAGE],
         following=following,
         operation=operation,
     )

@@ -20,7 +20,7 @@ def page(ui: Explorer, request: Request) -> Response:
     """The list, newest first."""
     if not request.query_params.get("preview"):
         return ui.render(
-            request, "consolidations.html", title="Consolidations", done=done(ui.memory), preview=None,
+            request, "consolidations.html", title="Consolidations", cycles=cycles(ui.memory), preview=None,
             advice=ui.memory.should_consolidate(),
         )  # fmt: skip
     preview = ui.memory.consolidate(dry_run=True)
@@ -31,7 +31,7 @@ def page(ui: Explorer, request: Request) -> Response:
     return ui.render(request, "consolidations.html", title="Consolidations", preview=preview, planned=planned)
 
 
-def done(memory: Memory) -> list[Mapping[str, Any]]:
+def cycles(memory: Memory) -> list[Mapping[str, Any]]:
     """The consolidations of the last events: when, and each memory that was promoted with those it absorbed."""
     events = memory.admin.log(kinds=["memory"], operations=["promote", "absorb", "undo"], limit=EVENTS)
     undone = {event.detail.get("consolidation") for event in events if event.operation == "undo"}
@@ -39,12 +39,12 @@ def done(memory: Memory) -> list[Mapping[str, Any]]:
     for event in events:
         if event.operation == "absorb" and event.content:
             absorbed.setdefault((event.detail["consolidation"], event.detail["into"]), []).append(event.content)
-    found: dict[str, dict[str, Any]] = {}
+    by_id: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.operation == "promote" and (id_ := event.detail.get("consolidation")):
-            one = found.setdefault(id_, {"id": id_, "at": event.at, "clusters": [], "undone": id_ in undone})
-            one["clusters"].append({"kept": event.content, "absorbed": absorbed.get((id_, event.id), [])})
-    return [*found.values()]
+            cycle = by_id.setdefault(id_, {"id": id_, "at": event.at, "clusters": [], "undone": id_ in undone})
+            cycle["clusters"].append({"kept": event.content, "absorbed": absorbed.get((id_, event.id), [])})
+    return [*by_id.values()]
 
 
 def run(ui: Explorer, _request: Request, _form: Form) -> str:

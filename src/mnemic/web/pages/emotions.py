@@ -16,13 +16,15 @@ POINTS = 300
 
 def page(ui: Explorer, request: Request) -> Response:
     """The plane, and a mood that asks recall."""
-    given = request.query_params
-    valence, arousal = number(given, "valence") or 0.0, number(given, "arousal") or 0.0
+    query = request.query_params
+    valence, arousal = number(query, "valence") or 0.0, number(query, "arousal") or 0.0
     mood = Emotion(valence=max(-1.0, min(valence, 1.0)), arousal=max(-1.0, min(arousal, 1.0)))
-    found = felt(ui.memory)
+    memories = felt(ui.memory)
     base = request.scope.get("root_path", "")
-    points = [(record.emotion, spoken(record), href(base, record.id)) for record in found if record.emotion]
-    return ui.render(request, "emotions.html", title="Feeling", drawing=plane(points, mood), found=found, mood=mood)
+    points = [(record.emotion, spoken(record), href(base, record.id)) for record in memories if record.emotion]
+    return ui.render(
+        request, "emotions.html", title="Feeling", drawing=plane(points, mood), memories=memories, mood=mood
+    )
 
 
 def felt(memory: Memory) -> list[MemoryRecord]:

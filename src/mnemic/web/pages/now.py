@@ -53,9 +53,11 @@ class Change:
 def overview(memory: Memory) -> Mapping[str, Any]:
     """What the page shows."""
     important = memory.list(order="importance", limit=READ)
+    # what was stated before what was taken from messages, and what the assistant said last
+    profile = sorted(important, key=lambda record: (bool(record.source_ids), record.source == "model_inference"))
     return {
         "stats": memory.stats(),
-        "profile": [(record, _source(memory, record)) for record in sorted(important, key=_derived)[:SHOWN]],
+        "profile": [(record, _source(memory, record)) for record in profile[:SHOWN]],
         "changes": changes(memory),
         "doubtful": doubtful(memory, important),
         "preferences": dict(memory.preferences),
@@ -63,17 +65,12 @@ def overview(memory: Memory) -> Mapping[str, Any]:
     }
 
 
-def _derived(record: MemoryRecord) -> tuple[bool, bool]:
-    """Puts what was stated before what was taken from messages, and what the assistant said last."""
-    return bool(record.source_ids), record.source == "model_inference"
-
-
 def _source(memory: Memory, record: MemoryRecord) -> Message | None:
     """The message that a memory was made of first."""
     for id_ in record.source_ids[:1]:
         with suppress(NotFound):
-            found = memory.get(id_)
-            return found if isinstance(found, Message) else None
+            message = memory.get(id_)
+            return message if isinstance(message, Message) else None
     return None
 
 
@@ -88,7 +85,7 @@ def changes(memory: Memory) -> list[Change]:
     ]
     texts = {event.id: event.content or "" for event in events if event.operation != "supersede"}
     replaced = {event.detail.get("by") for event in events if event.operation == "supersede"}
-    found: dict[str, Change] = {}
+    by_id: dict[str, Change] = {}
     for event in events:
         if event.operation == "supersede":
             by = str(event.detail.get("by") or "")
@@ -98,8 +95,8 @@ def changes(memory: Memory) -> list[Change]:
             continue
         else:
             change = Change(event.at, _WORDS[event.operation], event.id, event.content or "")
-        found.setdefault(event.id, change)
-    return sorted(found.values(), key=lambda change: change.word == "new")[:SHOWN]
+        by_id.setdefault(event.id, change)
+    return sorted(by_id.values(), key=lambda change: change.word == "new")[:SHOWN]
 
 
 def _content(memory: Memory, id_: str) -> str:
@@ -122,8 +119,8 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
         verbatim = source is not None and record.content in source.content
         return "" if verbatim or record.source != "model_inference" else "inferred by a model"
 
-    found = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
-    return [*islice(found, SHOWN)]
+    reasons = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
+    return [*islice(reasons, SHOWN)]
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -133,10 +130,10 @@ def page(ui: Explorer, request: Request) -> Response:
 
 def job(ui: Explorer, request: Request) -> Response:
     """The progress of work, polled by the page itself."""
-    found = ui.jobs.get(request.query_params.get("id", ""))
-    if found is None:
+    work = ui.jobs.get(request.query_params.get("id", ""))
+    if work is None:
         raise NotFound("There is no such work any more.")
-    return ui.render(request, "job.html", title=found.name, job=found)
+    return ui.render(request, "job.html", title=work.name, job=work)
 
 
 def confirm(ui: Explorer, _: Request, form: Form) -> str:

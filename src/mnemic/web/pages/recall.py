@@ -26,35 +26,35 @@ START = 60
 
 def page(ui: Explorer, request: Request) -> Response:
     """A question with one recipe; a second one beside it is fetched by the page, as a request of its own."""
-    given = request.query_params
-    question, settings, found = _asked(ui, given)
-    beside = {**given, "recipe": settings["other"], "other": ""} if settings["other"] else None
+    query = request.query_params
+    question, settings, replay = _replay_of(ui, query)
+    beside = {**query, "recipe": settings["other"], "other": ""} if settings["other"] else None
     return ui.listing(
-        request, "recall.html", [hit for hit, *_ in found["hits"]] if found else (), title="Recall", question=question,
-        settings=settings, found=found, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
-        asked=[*map(_link, ui.memory.admin.questions())],
+        request, "recall.html", [hit for hit, *_ in replay["hits"]] if replay else (), title="Recall", question=question,
+        settings=settings, replay=replay, beside=beside, recipes=sorted(RECIPES), styles=get_args(Style),
+        questions=[*map(_link, ui.memory.admin.questions())],
     )  # fmt: skip
 
 
 def markdown(ui: Explorer, request: Request) -> Response:
     """The same in Markdown, to be pasted into an issue or a chat."""
-    question, _, found = _asked(ui, request.query_params)
-    if found is None:
+    question, _, replay = _replay_of(ui, request.query_params)
+    if replay is None:
         raise InvalidInput("There is no question.")
-    result = found["context"].found
-    lines = [f"**{_inline(question)}** ({found['recipe']}; evidence {result.evidence}, {result.probability:.2f})", ""]
-    for rank, (hit, _, state) in enumerate(found["hits"], 1):
+    result = replay["context"].found
+    lines = [f"**{_inline(question)}** ({replay['recipe']}; evidence {result.evidence}, {result.probability:.2f})", ""]
+    for rank, (hit, _, state) in enumerate(replay["hits"], 1):
         day = f"{hit.sent_at:%Y-%m-%d}, " if hit.sent_at else ""
         signals = ", ".join(f"{name} {value:+.2f}" for name, value in hit.contributions.items())
         facts = f"{day}relevance {hit.relevance:.3f}{state and f', {state}'}; {signals}"
         lines += [f"{rank}. {_inline(hit.text)}", f"   ({facts})"]
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", found["prompt"])), default=0))
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", replay["prompt"])), default=0))
     lines += [
         "",
-        f"The prompt, {found['context'].token_count} tokens:",
+        f"The prompt, {replay['context'].token_count} tokens:",
         "",
         fence,
-        revealed(found["prompt"]),
+        revealed(replay["prompt"]),
         fence,
         "",
     ]
@@ -66,21 +66,21 @@ def _inline(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|~!])", r"\\\1", " ".join(revealed(text).split()))
 
 
-def _asked(ui: Explorer, given: Mapping[str, str]) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
+def _replay_of(ui: Explorer, query: Mapping[str, str]) -> tuple[str, Mapping[str, Any], Mapping[str, Any] | None]:
     """The question of an address, its settings, and what is found for it."""
-    question = given.get("q", "").strip()
+    question = query.get("q", "").strip()
     settings: dict[str, Any] = {
-        "k": whole(given, "k", 10, 1, 50), "budget": whole(given, "budget", 600, *BUDGETS),
-        "recipe": given.get("recipe") or "conversation", "other": given.get("other") or "",
-        "style": given.get("style") or "", "valence": number(given, "valence"), "arousal": number(given, "arousal"),
+        "k": whole(query, "k", 10, 1, 50), "budget": whole(query, "budget", 600, *BUDGETS),
+        "recipe": query.get("recipe") or "conversation", "other": query.get("other") or "",
+        "style": query.get("style") or "", "valence": number(query, "valence"), "arousal": number(query, "arousal"),
     }  # fmt: skip
-    scope = {name: given[name] for name in ("project", "session") if given.get(name)}
+    scope = {name: query[name] for name in ("project", "session") if query.get(name)}
     memory = ui.memory.scoped(**scope) if scope else ui.memory
-    filters = {name: given[name] for name in ("speaker", "role") if given.get(name)}
-    if tag := given.get("tag"):
+    filters = {name: query[name] for name in ("speaker", "role") if query.get(name)}
+    if tag := query.get("tag"):
         filters["tags"] = tag
-    moments = {name: next_day(day) for name in ("at", "known_at") if (day := day_of(given.get(name), ui.zone))}
-    return question, settings, _found(memory, question, settings, {**filters, **moments}) if question else None
+    moments = {name: next_day(day) for name in ("at", "known_at") if (day := day_of(query.get(name), ui.zone))}
+    return question, settings, _replay(memory, question, settings, {**filters, **moments}) if question else None
 
 
 def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
@@ -91,17 +91,17 @@ def _link(question: Question) -> tuple[Question, Mapping[str, Any]]:
     return question, again
 
 
-def _found(memory: Memory, question: str, settings: Mapping[str, Any], filters: Mapping[str, Any]) -> Mapping[str, Any]:
+def _replay(memory: Memory, question: str, settings: Mapping[str, Any], filters: Mapping[str, Any]) -> dict[str, Any]:
     mood = None
     if settings["valence"] is not None or settings["arousal"] is not None:
         mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
     recipe = settings["recipe"]
     context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood, **filters)
-    found, k = context.found, settings["k"]
-    hits: Sequence[Hit] = found[:k]
-    if found.left_out and len(hits) < k:
+    result, k = context.found, settings["k"]
+    hits: Sequence[Hit] = result[:k]
+    if result.left_out and len(hits) < k:
         hits = memory.search(question, k=k, recipe=recipe, mood=mood, min_relevance=0, **filters)
-    relevant = {hit.id for hit in found}
+    relevant = {hit.id for hit in result}
     best = max((sum(map(abs, hit.contributions.values())) for hit in hits), default=0.0)
     shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
 
@@ -116,7 +116,7 @@ def _found(memory: Memory, question: str, settings: Mapping[str, Any], filters: 
     return {
         "recipe": recipe, "context": context, "prompt": prompt, "hits": rows,
         "lines": [*prompt_lines(prompt, context.hits)], "left_out": sum(state == "not in the prompt" for *_, state in rows),
-        "cut": next((at for at, (hit, *_) in reversed([*enumerate(rows, 1)]) if hit.id in relevant), 0),
+        "cut": next((rank for rank, (hit, *_) in reversed([*enumerate(rows, 1)]) if hit.id in relevant), 0),
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ PROMPT = 600
 _INSTANT = timedelta(microseconds=1)
 
 
-def _back(id_: str) -> str:
+def _record_path(id_: str) -> str:
     return f"/record?id={quote(id_, safe='')}"
 
 
@@ -46,7 +46,7 @@ def edit(ui: Explorer, _: Request, form: Form) -> str:
         changes["importance"] = importance
     if changes:
         ui.memory.update(record.id, **changes)
-    return _back(record.id)
+    return _record_path(record.id)
 
 
 def _lines(text: str) -> str:
@@ -60,15 +60,15 @@ def _tags(text: str) -> list[str]:
 
 def correcting(ui: Explorer, request: Request) -> Response:
     """What a correction means, before it is done: what it replaces, and the prompt that says it today."""
-    given = request.query_params
-    record = ui.memory.get(given.get("id", ""))
-    statement = given.get("statement", "").strip()
+    query = request.query_params
+    record = ui.memory.get(query.get("id", ""))
+    statement = query.get("statement", "").strip()
     if not statement:
         raise InvalidInput("There is no statement. Write what is true instead.")
-    plan, question = ui.memory.correct(str(record.id), statement, dry_run=True), _question(given, record)
+    plan, question = ui.memory.correct(str(record.id), statement, dry_run=True), _question(query, record)
     return ui.render(
         request, "correcting.html", title="Correct", record=record, statement=statement, plan=plan,
-        version=given.get("version", ""), question=question, prompt=_prompt(ui.memory, question),
+        version=query.get("version", ""), question=question, prompt=_prompt(ui.memory, question),
     )  # fmt: skip
 
 
@@ -79,14 +79,14 @@ def correct(ui: Explorer, _: Request, form: Form) -> str:
     receipt = ui.memory.correct(str(record.id), form.get("statement", "").strip())[0]
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
-    return _changed(receipt.id, _question(form, record))
+    return _changed_path(receipt.id, _question(form, record))
 
 
 def end(ui: Explorer, _: Request, form: Form) -> str:
     """Let a memory be true until now, and show what changed."""
     record = ui.memory.get(form.get("id", ""))
     ui.memory.update(str(record.id), invalid_at=present())
-    return _changed(str(record.id), _question(form, record))
+    return _changed_path(str(record.id), _question(form, record))
 
 
 def changed(ui: Explorer, request: Request) -> Response:
@@ -112,9 +112,9 @@ def take_back(ui: Explorer, _: Request, form: Form) -> str:
         receipts = ui.memory.restore(*replaced)
         if receipts.rejected:
             raise Conflict(receipts.rejected[0].reason)
-        return _back(receipts[0].id)
+        return _record_path(receipts[0].id)
     ui.memory.update(id_, invalid_at=None)
-    return _back(id_)
+    return _record_path(id_)
 
 
 def _replaced(memory: Memory, id_: str) -> list[str]:
@@ -123,16 +123,16 @@ def _replaced(memory: Memory, id_: str) -> list[str]:
     return [link.target for link in links if link.type == "supersedes" and link.source == id_]
 
 
-def _question(given: Mapping[str, str], record: Message | Episode | MemoryRecord) -> str:
+def _question(query: Mapping[str, str], record: Message | Episode | MemoryRecord) -> str:
     """The question whose prompt is looked at; the words of the record where none was asked."""
-    return given.get("q", "").strip() or record.content[:500]
+    return query.get("q", "").strip() or record.content[:500]
 
 
 def _prompt(memory: Memory, question: str, **then: Unpack[Filters]) -> str:
     return memory.get_memory_context(question, max_tokens=PROMPT, **then).to_prompt()
 
 
-def _changed(id_: str, question: str) -> str:
+def _changed_path(id_: str, question: str) -> str:
     return f"/changed?id={quote(id_, safe='')}&q={quote(question, safe='')}"
 
 
@@ -150,7 +150,7 @@ def pin(ui: Explorer, _: Request, form: Form) -> str:
     record = ui.memory.get(form.get("id", ""))
     if isinstance(record, MemoryRecord):
         ui.memory.update(record.id, importance=None if record.pinned else record.importance)
-    return _back(str(record.id))
+    return _record_path(str(record.id))
 
 
 def forgetting(ui: Explorer, request: Request) -> Response:
@@ -174,17 +174,17 @@ def forget(ui: Explorer, _: Request, form: Form) -> str:
     """Forget a record, or several; they can be restored."""
     ids = [form["id"]] if "id" in form else _ids(form.get("ids", ""))
     ui.memory.forget(ids=ids, reason=form.get("reason", ""))
-    return _back(ids[0]) if len(ids) == 1 else "/audit?operation=archive"
+    return _record_path(ids[0]) if len(ids) == 1 else "/audit?operation=archive"
 
 
 def _ids(text: str) -> list[str]:
     try:
-        found: object = json.loads(text)
+        ids: object = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, list):
+        ids = None
+    if not isinstance(ids, list):
         raise InvalidInput("The form names no records. Nothing was done.")
-    return [str(id_) for id_ in cast("list[object]", found)]
+    return [str(id_) for id_ in cast("list[object]", ids)]
 
 
 def erase(ui: Explorer, _: Request, form: Form) -> str:
@@ -199,16 +199,16 @@ def erase(ui: Explorer, _: Request, form: Form) -> str:
 def restore(ui: Explorer, _: Request, form: Form) -> str:
     """Restore a forgotten record."""
     ui.memory.restore(form.get("id", ""))
-    return _back(form.get("id", ""))
+    return _record_path(form.get("id", ""))
 
 
 def quarantine(ui: Explorer, _: Request, form: Form) -> str:
     """Exclude a record, and what was derived from it, from searches."""
     ui.memory.admin.quarantine([form.get("id", "")], reason=form.get("reason", ""))
-    return _back(form.get("id", ""))
+    return _record_path(form.get("id", ""))
 
 
 def release(ui: Explorer, _: Request, form: Form) -> str:
     """Release a record from quarantine."""
     ui.memory.admin.release([form.get("id", "")])
-    return _back(form.get("id", ""))
+    return _record_path(form.get("id", ""))

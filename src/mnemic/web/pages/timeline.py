@@ -26,11 +26,11 @@ COLUMNS, TICKS, BARS, LISTED, CHAINS = 100, 80, 24, 30, 10
 
 def page(ui: Explorer, request: Request) -> Response:
     """The timeline with its two clocks."""
-    given = request.query_params
+    query = request.query_params
     base = request.scope.get("root_path", "")
     values = history(
-        ui.memory, base, since=day_of(given.get("since"), ui.zone), until=day_of(given.get("until"), ui.zone),
-        at=given.get("at"), known=given.get("known"),
+        ui.memory, base, since=day_of(query.get("since"), ui.zone), until=day_of(query.get("until"), ui.zone),
+        at=query.get("at"), known=query.get("known"),
     )  # fmt: skip
     return ui.listing(request, "timeline.html", values["then"], title="Timeline", **values)
 
@@ -58,7 +58,7 @@ def history(
     counts = memory.admin.histogram(most=COLUMNS, **window)
     memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
     chains = _chains(memory, since, window["until"])
-    moments = [at for at, _ in counts] + [_begin(record) for record in memories] + [chain["at"] for chain in chains]
+    moments = [start for start, _ in counts] + [_begin(m) for m in memories] + [chain["at"] for chain in chains]
     if not moments:
         return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
     zone = memory.admin.settings.timezone
@@ -76,14 +76,14 @@ def history(
         for m in (memory.admin.without_forgotten(memory.messages(**window)) if total <= TICKS else ())
         if m.sent_at
     ]
-    columns = [Column(at, after, count, _zoomed(base, at, after)) for (at, count), (after, _) in pairwise(counts)]
-    found = {
+    columns = [Column(a, b, count, _zoomed(base, a, b)) for (a, count), (b, _) in pairwise(counts)]
+    replaced = {
         record.id: record
         for chain in chains
         for record in (chain["old"], chain["new"])
         if isinstance(record, MemoryRecord)
     }
-    lanes = lanes_of({**{record.id: record for record in memories}, **found}.values(), base)
+    lanes = lanes_of({**{record.id: record for record in memories}, **replaced}.values(), base)
     if total <= TICKS and (episodes := memory.episodes(limit=BARS, **window)):
         lanes.append(
             Lane("episodes", [Bar(e.started_at, e.ended_at, e.title, href(base, e.id), "episode") for e in episodes])
@@ -104,9 +104,9 @@ def _zoomed(base: str | None, begin: datetime, end: datetime) -> str:
 
 def lanes_of(memories: Iterable[MemoryRecord], base: str | None) -> list[Lane]:
     """Memories of one key, or that replaced each other, one after the other; then the others by category."""
-    held = sorted(memories, key=_begin)
-    ids = {record.id for record in held}
-    group = {record.id: record.id for record in held}
+    records = sorted(memories, key=_begin)
+    ids = {record.id for record in records}
+    group = {record.id: record.id for record in records}
 
     def root(id_: str) -> str:
         while group[id_] != id_:
@@ -114,14 +114,14 @@ def lanes_of(memories: Iterable[MemoryRecord], base: str | None) -> list[Lane]:
         return id_
 
     keys: dict[tuple[str | None, str], str] = {}
-    for record in held:
+    for record in records:
         if record.key is not None:
             group[root(record.id)] = root(keys.setdefault((record.project, record.key), record.id))
         for after in record.superseded_by:
             if after in ids:
                 group[root(after)] = root(record.id)
     groups: dict[str, list[MemoryRecord]] = {}
-    for record in held:
+    for record in records:
         groups.setdefault(root(record.id), []).append(record)
     chains = sorted((g for g in groups.values() if len(g) > 1), key=lambda g: _begin(g[-1]), reverse=True)
     lanes = [
@@ -155,7 +155,7 @@ def _day(text: str | None, begin: datetime, days: int, default: datetime | None)
 
 def _chains(memory: Memory, since: datetime | None, until: datetime | None) -> list[Mapping[str, Any]]:
     """What was replaced last, newest first: the old statement, the new one if there is one, when and why."""
-    found: list[Mapping[str, Any]] = []
+    chains: list[Mapping[str, Any]] = []
     for event in memory.admin.log(kinds=["memory"], operations=["supersede"], limit=CHAINS):
         old = memory.get(event.id)
         if is_forgotten(memory, event.id):
@@ -166,7 +166,7 @@ def _chains(memory: Memory, since: datetime | None, until: datetime | None) -> l
             new = None
         if new is not None and is_forgotten(memory, str(new.id)):
             new = None
-        at = (old.invalid_at or old.expired_at if isinstance(old, MemoryRecord) else None) or event.at
-        if (since is None or since <= at) and (until is None or at < until):
-            found.append({"old": old, "new": new, "at": at, "reason": event.detail.get("reason", "")})
-    return found
+        moment = (old.invalid_at or old.expired_at if isinstance(old, MemoryRecord) else None) or event.at
+        if (since is None or since <= moment) and (until is None or moment < until):
+            chains.append({"old": old, "new": new, "at": moment, "reason": event.detail.get("reason", "")})
+    return chains
