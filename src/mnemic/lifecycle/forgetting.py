@@ -67,6 +67,8 @@ BROAD = 0.65
 """``BESIDE`` of a request for everything about something; what has all its words goes however near it is."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
+BY_NAME = 0.8
+"""Share of a record's cosine that its names alone have where it is near for these only."""
 NEAR, NEAR_WORDS = 0.12, 0.34
 """Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
@@ -98,6 +100,7 @@ _FIRST = frozenset(
     onze""".split()
 )
 """Words for the speaker, some in other languages: whose it is says nothing of the matter."""
+_ARTICLES = _FIRST | frozenset("the a an this that these those his her its their your".split())
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
 _WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
@@ -120,6 +123,7 @@ class _Request:
         names: the terms of the names among them.
         own: whether it is the speaker's own.
         broad: whether all that bears on it is meant.
+        bare: whether it is a word alone, as a name is.
     """
 
     text: str
@@ -129,10 +133,11 @@ class _Request:
     names: frozenset[str]
     own: bool
     broad: bool
+    bare: bool
 
 
 def _request(description: str) -> _Request:
-    english, words = is_english(description), list[str]()
+    english, words, sentence = is_english(description), list[str](), ""
     if english:
         description = of_the_speaker(description)
     for sentence in sentences(description):
@@ -145,7 +150,7 @@ def _request(description: str) -> _Request:
     begin = next((at for at, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    named = names(text) if english else ()  # elsewhere a capital is no sign of a name
+    named = names(sentence) if english else ()  # elsewhere a capital is no sign of a name
     return _Request(
         text=text if english else topic,
         topic=topic,
@@ -154,6 +159,7 @@ def _request(description: str) -> _Request:
         names=frozenset(chain.from_iterable(map(content_terms, named))).intersection(terms),
         own=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
+        bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
     )
 
 
@@ -224,6 +230,9 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     said = [_terms_of(record) for record in records]
     share = [sum(weights[term] for term in terms.intersection(weights)) for terms in said]
     named = np.array([request.names <= terms for terms in said], np.bool_)
+    if request.bare and vector is not None:
+        unlike = [at for at in np.flatnonzero(close >= MEANT).tolist() if not share[at]]
+        named[unlike] &= ~_resembles_a_name(runtime, view, [records[at] for at in unlike], cosines[unlike], vector)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     return _Candidates(
         records=records,
@@ -233,6 +242,19 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
         own=named & ~asks & ~_about_another(runtime, view, rows, told, request),
         asks=asks,
     )
+
+
+def _resembles_a_name(
+    runtime: Runtime, view: View, records: Sequence[Stored], cosines: Floats, vector: Floats
+) -> NDArray[np.bool_]:
+    """Whether it is a name in records that is near to a vector: "Johanna" is like "Anna", and is somebody else."""
+    named = [" ".join(names(record.value.content)) for record in records]
+    vectors = runtime.indexer.documents(named, runtime.indexer.embedder)
+    alone = np.array([
+        compared([vector], one[None], view.vectors.centre)[0] if text and one is not None else -1.0
+        for text, one in zip(named, vectors, strict=True)
+    ])  # fmt: skip
+    return alone >= BY_NAME * cosines
 
 
 def _only_asks(record: Stored, request: _Request) -> bool:
@@ -326,7 +348,9 @@ def _bearing(request: _Request, found: _Candidates, alone: float) -> tuple[NDArr
     certain = found.own & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
         bears = certain = found.own  # whatever is said of them
-    return bears | _same_entity(request, found, bears & words) if request.broad else bears, certain
+    elif request.broad:
+        bears |= _same_entity(request, found, bears & words)
+    return bears, certain
 
 
 def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -334,17 +358,24 @@ def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]
     called = {
         term
         for at in np.flatnonzero(bears).tolist()
-        for name in names(found.records[at].value.content)
-        if _introduces_name(found.records[at].value.content.partition(name)[0], request.terms)
+        for content in [found.records[at].value.content]
+        for name in names(content)
+        if _introduces_name(*content.split(name, 1), request.terms)
         for term in content_terms(name)
     }
     return np.array([not called.isdisjoint(content_terms(record.value.content)) for record in found.records], np.bool_)
 
 
-def _introduces_name(before: str, terms: Sequence[str]) -> bool:
-    """Whether the words before a name say what it is the name of: "my ex", "our dog is called"."""
+def _introduces_name(before: str, after: str, terms: Sequence[str]) -> bool:
+    """Whether the words before a name say what it is the name of: "my ex", "our dog is called".
+
+    A name before it is another one of a list, and somebody's boss is not the name of the boss.
+    """
     words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
-    return bool(words) and not set(content_terms(words[-1])).isdisjoint(terms)
+    if not words or words[-1][0].isupper():
+        return False
+    owns = re.match("['\u2019]", after) and not before.rstrip().endswith(words[-1])
+    return not owns and not set(content_terms(words[-1])).isdisjoint(terms)
 
 
 # What a language model says of them
