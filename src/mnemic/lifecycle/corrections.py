@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import agrees, has_exchanged, kinds, values
+from mnemic.text.differences import CHANGED, agrees, has_exchanged, has_other_value, kinds, of_the_speaker, values
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
@@ -73,11 +74,12 @@ def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> M
         InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
     """
     text = validation.text("wrong", wrong, validation.MAX_CONTENT)
-    said = validation.text("statement", statement, validation.MAX_CONTENT)
+    said = of_the_speaker(validation.text("statement", statement, validation.MAX_CONTENT), scope.user)
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(said))
         found = _Statements(runtime, scope, terms, said)
         return Meant(found.holding(text) or {text: found.own(text)}, terms)
+    text = of_the_speaker(text, scope.user)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{said}")) - (values(said) - {*content_terms(text)})
     return _described(_Statements(runtime, scope, terms, said), text)
@@ -85,7 +87,7 @@ def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> M
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """The statements that records make on a matter, given by its terms and the new statement."""
+    """The statements that records make on a matter, given by its terms and the new statement in the user's own words."""
 
     runtime: Runtime
     scope: Scope
@@ -108,9 +110,13 @@ class _Statements:
         is_stored = one.id == id or self.runtime.store.docs_of(self.scope.user, [one.id])
         return {one.id if is_stored else id: one}
 
+    def spoken(self, text: str) -> str:
+        """A text in the user's own words, where it calls the user by name."""
+        return of_the_speaker(text, self.scope.user)
+
     def agrees(self, words: str, about: str) -> bool:
         """Whether the words of a record say what the new statement says of the user, who may be named in it."""
-        return agrees(words, self.said, about, speaker=self.scope.user)
+        return agrees(self.spoken(words), self.said, about)
 
     def of(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """What holds of several, without questions and summaries of sessions, which are written again."""
@@ -125,23 +131,29 @@ class _Statements:
 def _described(held: _Statements, text: str) -> Meant:
     said = held.said
     found = forgetting.described(held.runtime, held.scope, text)
-    about = _on_the_matter(held.of(found.bearing), text, said)
+    about = _on_the_matter(held, held.of(found.bearing), text, said)
     told = _words(held, about)
     right = {name: told[name] for name in about if held.agrees(told[name], text)}
     wrong = {name: one for name, one in about.items() if name not in right}
     if right and values(said):  # what is right has a value, and so has what is wrong
-        wrong = {name: one for name, one in wrong.items() if values(one.content)}
-        wrong = wrong or held.of(_with_other_values(held, found.beside, right.values(), said))
-    if wrong:
-        wrong = _of_one_matter(wrong, text, said)
+        wrong = {name: one for name, one in wrong.items() if values(held.spoken(one.content))}
+    wrong = _of_one_matter(held, wrong, text, said)
+    wanted, known = values(said) - {*content_terms(text)}, {*content_terms(f"{text}\n{said}")}
+    frames = [known.intersection(content_terms(held.spoken(one.content))) for one in wrong.values()] or [
+        known.intersection(content_terms(one)) - wanted for one in right.values() or [said]
+    ]
+    beside = {id_: content for id_, content in _words(held, found.beside).items() if not held.agrees(content, text)}
+    wrong |= held.of(_with_other_values(held, beside, frames, said, known, wanted))
     near = tuple(_staying(held, (*found.clear, *found.spared), wrong, said, text))
     return Meant(wrong, held.terms, near, KNOWN if right else NOTHING)
 
 
-def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
+def _on_the_matter(
+    held: _Statements, found: Mapping[str, MemoryRecord], text: str, said: str
+) -> dict[str, MemoryRecord]:
     """Of statements about what a description names, those that have another of its words, or of the new statement's.
 
-    Else the only one that differs from the new one in a word.
+    Else the only one that differs from the new one in a word, and those that differ in values alone.
     """
     # a name alone in a description does not show as one
     named = values(text) | values(said).intersection(content_terms(text))
@@ -149,27 +161,54 @@ def _on_the_matter(found: Mapping[str, MemoryRecord], text: str, said: str) -> d
     if not (named and other):
         return dict(found)
     sharing = {name: one for name, one in found.items() if not other.isdisjoint(content_terms(one.content))}
-    alike = {name: one for name, one in found.items() if has_exchanged(one.content, said)}
-    return sharing or (alike if len({one.content for one in alike.values()}) == 1 else {})
+    if sharing:
+        return sharing
+    contents = {name: held.spoken(one.content) for name, one in found.items()}
+    alike = {content for content in contents.values() if has_exchanged(content, said)}
+    frame, known, wanted = other & {*content_terms(said)} | named, other | named, values(said) - named
+    return {
+        name: found[name]
+        for name, content in contents.items()
+        if (alike == {content})
+        or (has_other_value(content, said, named) and _has_another_value(content, frame, known, wanted))
+    }
 
 
-def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, said: str) -> dict[str, MemoryRecord]:
+def _of_one_matter(
+    held: _Statements, wrong: Mapping[str, MemoryRecord], text: str, said: str
+) -> dict[str, MemoryRecord]:
     """Of what is wrong, the first, what says the same, and what says another thing in the words of the matter.
 
-    The first in the words of the new statement, if there is one, is clearly meant.
+    The first in the words of the new statement, if there is one, is clearly meant, or else the first with another value. One
+    without any has the words of the description, or half of those of the new statement.
     """
-    contents = [one.content for one in wrong.values()]
-    first = next((content for content in contents if has_exchanged(content, said)), contents[0])
-    about, known = {*content_terms(text)}, {*content_terms(f"{text}\n{said}")}
-    frame, wanted = about.intersection(content_terms(first)), values(said) - about
+    about, contents = {*content_terms(text)}, {name: held.spoken(one.content) for name, one in wrong.items()}
+    known, wanted = about.union(content_terms(said)), values(said) - about
+    first = next(
+        chain(
+            (content for content in contents.values() if has_exchanged(content, said)),
+            (content for content in contents.values() if has_other_value(content, said, about)),
+            (content for content in contents.values() if _is_told(content, about, said)),
+        ),
+        None,
+    )
+    if first is None:
+        return {}
+    frame = about.intersection(content_terms(first))
     return {
-        name: one
-        for name, one in wrong.items()
-        if one.content == first
-        or agrees(one.content, first, text)
-        or (frame <= {*content_terms(one.content)} and has_exchanged(one.content, said))
-        or (frame and kinds(one.content) == kinds(said) and _has_another_value(one.content, frame, known, wanted))
+        name: wrong[name]
+        for name, content in contents.items()
+        if content == first
+        or agrees(content, first, text)
+        or (frame <= {*content_terms(content)} and has_exchanged(content, said))
+        or (frame and kinds(content, about) == kinds(said, about) and _has_another_value(content, frame, known, wanted))
     }
+
+
+def _is_told(content: str, about: set[str], said: str) -> bool:
+    """Whether a text has all the words of a description, or at least half of those of a statement that are no values."""
+    terms, own = {*content_terms(content)}, {*content_terms(said)} - values(said)
+    return about <= terms or 2 * len(own & terms) >= len(own)
 
 
 def _words(held: _Statements, ids: Iterable[str]) -> dict[str, str]:
@@ -178,27 +217,40 @@ def _words(held: _Statements, ids: Iterable[str]) -> dict[str, str]:
     return {id_: record.content for id_, record in records.items()}
 
 
-def _with_other_values(held: _Statements, ids: Sequence[str], right: Iterable[str], said: str) -> list[str]:
-    """Records that say what one that agrees says, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now"."""
-    wanted = values(said)
-    known = {*content_terms(said)}
-    frames = [frame for text in right if (frame := known.intersection(content_terms(text)) - wanted)]
-    records = held.runtime.store.knowledge.records(held.scope.user, ids)
-    return [
-        id_
-        for id_, record in records.items()
-        if any(_has_another_value(one, frame, known, wanted) for frame in frames for one in sentences(record.content))
-    ]
+def _with_other_values(
+    held: _Statements,
+    records: Mapping[str, str],
+    frames: Sequence[set[str]],
+    said: str,
+    known: set[str],
+    wanted: frozenset[str],
+) -> list[str]:
+    """Records that say what is told in the words of a frame, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now".
+
+    They may leave out fewer than half of the words, and neither a value nor what a statement begins with.
+    """
+    own = values(said).union(content_terms(said)[:1])
+    found: list[str] = []
+    for id_, content in records.items():
+        for one in sentences(held.spoken(content)):
+            terms = {*content_terms(one)}
+            told = [
+                f & terms for f in filter(None, frames) if 2 * len(f - terms) < len(f) and own.isdisjoint(f - terms)
+            ]
+            if kinds(one, known - wanted) <= kinds(said, known - wanted) and any(
+                _has_another_value(one, f, known, wanted) for f in told
+            ):
+                found.append(id_)
+                break
+    return found
 
 
 def _has_another_value(text: str, frame: set[str], known: set[str], wanted: frozenset[str]) -> bool:
-    """Whether a text has the words of a matter and, of its own, no more than another value, with which it does not begin."""
+    """Whether a text has the words of a matter and, of its own, no more than other values, with which it does not begin."""
     terms = content_terms(text)
-    other = {*terms} - known
+    other = {*terms} - known - CHANGED
     begins = index_terms(text)[:1]
-    return (
-        frame.issubset(terms) and other <= values(text) and 0 < len(other) <= len(wanted) and other.isdisjoint(begins)
-    )
+    return bool(wanted and other) and frame.issubset(terms) and other <= values(text) and other.isdisjoint(begins)
 
 
 def _staying(
@@ -208,6 +260,10 @@ def _staying(
     told = _words(held, [one.id for one in receipts])
     for one in receipts:
         own = held.own(one.id)
-        if own.expired_at is None and not (wrong and own.content == said) and wrong.keys().isdisjoint((one.id, own.id)):
+        if (
+            own.expired_at is None
+            and not (wrong and held.spoken(own.content) == said)
+            and wrong.keys().isdisjoint((one.id, own.id))
+        ):
             how = "says the same" if held.agrees(told[one.id], text) else "says something else"
             yield replace(one, outcome="rejected", reason=f"{how}, and stays: {one.reason}")

@@ -124,6 +124,7 @@ class _Request:
         own: whether it is the speaker's own.
         broad: whether all that bears on it is meant.
         bare: whether it is a word alone, as a name is.
+        speaker: the name for which the speaker's own words stand.
     """
 
     text: str
@@ -134,12 +135,13 @@ class _Request:
     own: bool
     broad: bool
     bare: bool
+    speaker: str
 
 
-def _request(description: str) -> _Request:
+def _request(description: str, speaker: str = "") -> _Request:
     english, words, sentence = is_english(description), list[str](), ""
     if english:
-        description = of_the_speaker(description)
+        description = of_the_speaker(description, speaker)
     for sentence in sentences(description):
         runs = _runs(sentence)
         words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
@@ -160,6 +162,7 @@ def _request(description: str) -> _Request:
         own=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
         bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
+        speaker=speaker,
     )
 
 
@@ -224,7 +227,7 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
     rows, cosines = rows[held], cosines[held]
     records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
-    told = _told(runtime, records, cosines) if request.english and vector is not None else {}
+    told = _told(runtime, request.speaker, records, cosines) if request.english and vector is not None else {}
     cosines = cosines if vector is None else _as_told(view, vector, cosines, told)
     close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
     said = [_terms_of(record) for record in records]
@@ -258,7 +261,7 @@ def _resembles_a_name(
 
 
 def _only_asks(record: Stored, request: _Request) -> bool:
-    terms = {*content_terms(of_the_speaker(record.value.content))}
+    terms = {*content_terms(of_the_speaker(record.value.content, request.speaker))}
     return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
 
 
@@ -284,13 +287,13 @@ def _closest(
     return rows, cosines.values[rows], usual
 
 
-def _told(runtime: Runtime, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
-    """The vectors of the nearest memories that call the speaker "the user", as the speaker would say them, by place."""
+def _told(runtime: Runtime, speaker: str, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
+    """The vectors of the nearest memories that call the speaker "the user" or by name, as the speaker would say them."""
     texts: dict[int, str] = {}
     order: list[int] = np.argsort(-cosines, kind="stable").tolist()
     for at in order:
         value = records[at].value
-        if isinstance(value, MemoryRecord) and (own := of_the_speaker(text := searchable(value))) != text:
+        if isinstance(value, MemoryRecord) and (own := of_the_speaker(text := searchable(value), speaker)) != text:
             texts[at] = own
         if len(texts) == TOLD:
             break
@@ -462,7 +465,9 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         InvalidInput: the description is none, or says nothing in particular.
     """
     text = _checked(runtime, scope, description)
-    request = _request(text)
+    request = _request(text, scope.user)
+    if not request.terms:
+        request = _request(text)  # of the speaker, by name
     if not request.terms:
         raise InvalidInput(
             f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."

@@ -63,8 +63,10 @@ _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
 _OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
-_CHANGED = frozenset(
-    content_terms("moved changed switched raised lowered increased reduced cut became turned went started set updated")
+CHANGED = frozenset(
+    content_terms(
+        """moved changed switched raised lowered increased reduced cut became turned went started set updated meant corrected"""
+    )
 )
 """Words that tell of a change, not of what holds since."""
 _MAX_ALIGNED = 300
@@ -238,9 +240,9 @@ def values(text: str) -> frozenset[str]:
     return frozenset[str]().union(*_values(text).values())
 
 
-def kinds(text: str) -> frozenset[str]:
-    """The kinds of values that a text has: ``name``, ``number``, ``date``."""
-    return frozenset(kind for kind, found in _values(text).items() if found)
+def kinds(text: str, about: AbstractSet[str] = frozenset()) -> frozenset[str]:
+    """The kinds of values that a text has, beside the words of what it is about: ``name``, ``number``, ``date``."""
+    return frozenset(kind for kind, found in _values(text).items() if found - about)
 
 
 def _values(text: str) -> dict[Difference, AbstractSet[str]]:
@@ -303,21 +305,32 @@ def has_exchanged(first: str, second: str) -> bool:
     return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
 
 
-def has_other_value(first: str, second: str) -> bool:
-    """Whether each of two statements has a name, a number or a date that the other lacks, both of one kind."""
+def has_other_value(first: str, second: str, about: AbstractSet[str] = frozenset()) -> bool:
+    """Whether each of two statements has a name, a number or a date that the other lacks, both of one kind.
+
+    ``about``: the words of what both are about, which are no values.
+    """
     sides = _values(first), _values(second)
-    return any(sides[0][kind] - sides[1][kind] and sides[1][kind] - sides[0][kind] for kind in sides[0])
+    return any(sides[0][kind] - sides[1][kind] - about and sides[1][kind] - sides[0][kind] - about for kind in sides[0])
 
 
 def of_the_speaker(statement: str, speaker: str = "") -> str:
-    """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
+    """A statement with the words of the speaker in place of those of a language model, or of the speaker's name.
+
+    A word in lower case names nobody, unless it owns something, and neither does one before a surname.
+    """
     named = re.compile(rf"\b{re.escape(speaker)}{_OWNED}", re.IGNORECASE) if speaker else None
-    told = named.sub(_first_person, statement) if named else statement
+    told = named.sub(_told_of_the_speaker, statement) if named else statement
     return _USER.sub(_told_of_the_user, told)
 
 
 def _first_person(found: re.Match[str]) -> str:
     return "my" if found[1] else "I"
+
+
+def _told_of_the_speaker(found: re.Match[str]) -> str:
+    surname = not found[1] and re.match(" [A-Z][a-z]", found.string[found.end() :])
+    return found[0] if surname or (found[0].isalpha() and found[0].islower()) else _first_person(found)
 
 
 def _told_of_the_user(found: re.Match[str]) -> str:
@@ -340,7 +353,7 @@ def _exchanges_words(unit: str, statement: str, about: AbstractSet[str]) -> bool
 
     Words for a change, and values that the clause has beside those of the statement, stand for none: "raised from 50 to 100".
     """
-    left_out = about | _CHANGED | (values(unit) - values(statement))
+    left_out = about | CHANGED | (values(unit) - values(statement))
     one, other = (
         [_SYNONYMS.get(term, term) for term in content_terms(text) if term not in left_out]
         for text in (unit, statement)
