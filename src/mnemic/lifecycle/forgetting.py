@@ -23,8 +23,8 @@ from mnemic import validation
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
-from mnemic.knowledge.candidates import stated
-from mnemic.lifecycle.revision import update_derived
+from mnemic.knowledge.candidates import omission, stated
+from mnemic.lifecycle.revision import APART, update_derived
 from mnemic.recall.context import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
@@ -45,6 +45,7 @@ from mnemic.types import (
     Receipt,
     Receipts,
     RecordFilter,
+    Restore,
     Scope,
     Status,
     Stored,
@@ -493,7 +494,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     kept = dict.fromkeys({at for at in order if by_rule[at]}.difference(bears), DENIED)
     kept |= {at: MIXED for at in bears if _has_other_matter(found.records[at], request)}
     both = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) == MIXED}
-    parts = _parts(both, request) if request.broad and not archived else _Parts()
+    parts = _parts(runtime, scope, both, request) if request.broad and not archived else _Parts()
     clear = {_id(found.records[at]): found.records[at] for at in bears if kept.get(at) != MIXED}
     clear |= {id_: both[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
@@ -576,14 +577,18 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
     return others > (0 if meant else 1)
 
 
-def _parts(both: Mapping[str, Stored], request: _Request) -> _Parts:
+def _parts(runtime: Runtime, scope: Scope, both: Mapping[str, Stored], request: _Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
     gone: dict[str, list[MemoryRecord]] = {}
     for id_, record in both.items():
         if isinstance(record.value, Message):
             about, others = _sentences(record.value.content, request)
             if says_something("\n\n".join(others)):
-                gone[id_] = [stated(record.value, one, record.project) for one in about]
+                made = [stated(record.value, one, record.project) for one in about]
+                known = runtime.store.docs_of(scope.user, [one.id for one in made])
+                gone[id_] = [
+                    one if one.id in known else omission(record.value, one.content, record.project) for one in made
+                ]
     kept: list[MemoryRecord] = []
     mixed: list[str] = []
     for id_, record in both.items():
@@ -666,7 +671,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     meant = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in meant.clear]
-    changes = [*removed, *_taking_apart(runtime, meant.parts, why)]
+    changes = [*removed, *_taking_apart(runtime, scope.user, meant.parts, why)]
     done = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
     along = update_derived(runtime, scope, [*(c.id for c in removed), *(one.id for one in meant.parts.gone)], zone)
     receipts = [
@@ -676,14 +681,16 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     return Receipts((*receipts, *map(_hidden, meant.parts.gone), *along, *meant.spared))
 
 
-def _taking_apart(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
+def _taking_apart(runtime: Runtime, user: str, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
     records = (*(replace(one, status="archived") for one in parts.gone), *parts.kept)
+    held = runtime.store.knowledge.records(user, [one.id for one in parts.kept])
     added = [
         AddMemory(record=one, indexing=indexing)
         for one, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
-    changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
+    changes: list[Change] = [Archive(id=id_, reason=APART) for id_ in parts.mixed]
+    changes += [Restore(id=id_) for id_, one in held.items() if one.status == "archived"]
     changes += added[: len(parts.gone)]
     changes += [Archive(id=one.id, reason=why, everywhere=True) for one in parts.gone]
     return [*changes, *added[len(parts.gone) :]]
