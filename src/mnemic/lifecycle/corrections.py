@@ -15,13 +15,25 @@ from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import CHANGED, agrees, has_exchanged, has_other_value, kinds, of_the_speaker, values
+from mnemic.text.differences import (
+    CHANGED,
+    agrees,
+    has_exchanged,
+    has_other_value,
+    kinds,
+    of_the_speaker,
+    repeats,
+    values,
+)
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
+from mnemic.text.values import to_micros
+from mnemic.types import MemoryRecord, Message, Receipt, Receipts, RecordFilter, Scope
 from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
+FOLLOWING = 10
+"""Messages from a moment on among which one and the reply to it are looked for."""
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
 
 
@@ -78,7 +90,8 @@ def meant(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> M
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(said))
         found = _Statements(runtime, scope, terms, said)
-        return Meant(found.holding(text) or {text: found.own(text)}, terms)
+        wrong = found.holding(text) or {text: found.own(text)}
+        return Meant({**wrong, **found.echoes(wrong.values())}, terms)
     text = of_the_speaker(text, scope.user)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{said}")) - (values(said) - {*content_terms(text)})
@@ -118,6 +131,32 @@ class _Statements:
         """Whether the words of a record say what the new statement says of the user, who may be named in it."""
         return agrees(self.spoken(words), self.said, about)
 
+    def echoes(self, wrong: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
+        """What an assistant repeated of wrong statements in its reply."""
+        found: dict[str, MemoryRecord] = {}
+        for one in wrong:
+            for message in self.runtime.store.knowledge.records(self.scope.user, one.source_ids).values():
+                reply = self._reply(message) if isinstance(message, Message) else None
+                if reply is not None and repeats(self.own(reply).content, one.content, self.said):
+                    found |= self.holding(reply)
+        return found
+
+    def _reply(self, message: Message) -> str | None:
+        """The id of the assistant's message that follows one."""
+        stored = self.runtime.store.get(self.scope.user, str(message.id))
+        assert message.sent_at is not None
+        here = RecordFilter(
+            kinds=("message",),
+            reach="project",
+            project=stored.project,
+            in_session=message.session,
+            since=to_micros(message.sent_at),
+        )
+        said = self.runtime.store.list_messages(self.scope.user, here, limit=FOLLOWING, newest=False)
+        places = [at for at, other in enumerate(said[:-1]) if other.id == message.id]
+        reply = said[places[0] + 1] if places else None
+        return reply.id if reply and reply.role == "assistant" and reply.session == message.session else None
+
     def of(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """What holds of several, without questions and summaries of sessions, which are written again."""
         found = {name: one for id_ in ids for name, one in self.holding(id_).items()}
@@ -144,6 +183,7 @@ def _described(held: _Statements, text: str) -> Meant:
     ]
     beside = {id_: content for id_, content in _words(held, found.beside).items() if not held.agrees(content, text)}
     wrong |= held.of(_with_other_values(held, beside, frames, said, known, wanted))
+    wrong |= held.echoes(wrong.values())
     near = tuple(_staying(held, (*found.clear, *found.spared), wrong, said, text))
     return Meant(wrong, held.terms, near, KNOWN if right else NOTHING)
 
@@ -256,10 +296,12 @@ def _has_another_value(text: str, frame: set[str], known: set[str], wanted: froz
 def _staying(
     held: _Statements, receipts: Sequence[Receipt], wrong: Mapping[str, MemoryRecord], said: str, text: str
 ) -> Iterator[Receipt]:
-    """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement."""
+    """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement, or is rewritten."""
     told = _words(held, [one.id for one in receipts])
     for one in receipts:
         own = held.own(one.id)
+        if own.category == SESSION_SUMMARY:
+            continue
         if (
             own.expired_at is None
             and not (wrong and held.spoken(own.content) == said)

@@ -362,19 +362,19 @@ def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]
     called = {
         term
         for at in np.flatnonzero(bears).tolist()
-        for content in [found.records[at].value.content]
-        for name in names(content)
-        if _introduces_name(*content.split(name, 1), request.terms)
+        for name in names(found.records[at].value.content)
+        if _introduces_name(name, found.records[at].value.content, request.terms)
         for term in content_terms(name)
     }
     return np.array([not called.isdisjoint(content_terms(record.value.content)) for record in found.records], np.bool_)
 
 
-def _introduces_name(before: str, after: str, terms: Sequence[str]) -> bool:
+def _introduces_name(name: str, text: str, terms: Sequence[str]) -> bool:
     """Whether the words before a name say what it is the name of: "my ex", "our dog is called".
 
     A name before it is another one of a list, and somebody's boss is not the name of the boss.
     """
+    before, _, after = text.partition(name)
     words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
     if not words or words[-1][0].isupper():
         return False
@@ -690,7 +690,9 @@ def _taking_apart(runtime: Runtime, user: str, parts: _Parts, why: str) -> list[
         for one, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
     changes: list[Change] = [Archive(id=id_, reason=APART) for id_ in parts.mixed]
-    changes += [Restore(id=id_) for id_, one in held.items() if one.status == "archived"]
+    changes += [
+        Restore(id=id_) for id_, one in held.items() if isinstance(one, MemoryRecord) and one.status == "archived"
+    ]
     changes += added[: len(parts.gone)]
     changes += [Archive(id=one.id, reason=why, everywhere=True) for one in parts.gone]
     return [*changes, *added[len(parts.gone) :]]

@@ -314,6 +314,22 @@ def has_other_value(first: str, second: str, about: AbstractSet[str] = frozenset
     return any(sides[0][kind] - sides[1][kind] - about and sides[1][kind] - sides[0][kind] - about for kind in sides[0])
 
 
+def repeats(text: str, statement: str, other: str) -> bool:
+    """Whether a text repeats of a statement what another one says differently: "Great, 18 December it is." of a date.
+
+    It has a value that the other statement has not, none that the first one has not, and more of its words than others.
+    """
+    terms, said = {*content_terms(text)}, {*content_terms(statement)}
+    added = {term for term in terms - said if not is_small_talk(term)}
+    return (
+        not text.rstrip().endswith("?")
+        and has_other_value(text, other)
+        and values(text) <= values(statement)
+        and _is_denied(text) == _is_denied(statement)
+        and len(added) < len(terms & (said | values(statement)))
+    )
+
+
 def of_the_speaker(statement: str, speaker: str = "") -> str:
     """A statement with the words of the speaker in place of those of a language model, or of the speaker's name.
 
