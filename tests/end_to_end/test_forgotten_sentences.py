@@ -1,5 +1,6 @@
 """A sentence that was forgotten is left out of recall, whatever carries it; what else was said stays."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -258,4 +259,39 @@ def test_what_a_receipt_says_is_forgotten_is_shown_by_nothing(said, early, remem
             assert [one for one in gone if one in shown] == []
             assert all(fact in shown for _, fact, _ in said)
             memory.process()
+        assert memory.admin.verify().ok
+
+
+OF_BOTH = (
+    "Marcus seems unhappy. He has an interview at Globex next week.",
+    "My boss is Marcus.",
+    "Marcus owns safety.",
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(OF_BOTH), st.sampled_from((*FACTS, "")), st.booleans()), min_size=1, max_size=4),
+    st.booleans(),
+    st.integers(1, 2),
+)
+def test_what_is_restored_is_listed_as_before_and_no_sentence_of_the_assistant_is(said, early, times):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for n, (about, fact, assistant) in enumerate(said):
+            role = "assistant" if assistant else "user"
+            memory.add(
+                [Message(role=role, content=f"{about} {fact}", session="s", sent_at=BEGIN + timedelta(minutes=n))]
+            )
+        if early:
+            memory.process()
+        before, shown = Counter(record.content for record in memory.list(limit=None)), recalled(memory)
+        for _ in range(times):
+            gone = [receipt.id for receipt in memory.forget("everything about Marcus") if receipt.changed]
+            assert "Marcus" not in recalled(memory)
+            memory.restore(*gone)
+            assert Counter(record.content for record in memory.list(limit=None)) == before
+            assert {*recalled(memory).split()} == {*shown.split()}
+        memory.process()
+        told = " ".join(f"{about} {fact}" for about, fact, assistant in said if not assistant)
+        assert all(record.content in told for record in memory.list(limit=None))
         assert memory.admin.verify().ok
