@@ -224,10 +224,11 @@ def _of_one_matter(
     """
     about, contents = {*content_terms(text)}, {name: held.spoken(one.content) for name, one in wrong.items()}
     known, wanted = about.union(content_terms(said)), values(said) - about
+    valued = [content for content in contents.values() if has_other_value(content, said, about)]
     first = next(
         chain(
             (content for content in contents.values() if has_exchanged(content, said)),
-            (content for content in contents.values() if has_other_value(content, said, about)),
+            sorted(valued, key=lambda one: _nearness(one, known, wanted), reverse=True),
             (content for content in contents.values() if _is_told(content, about, said)),
         ),
         None,
@@ -241,8 +242,14 @@ def _of_one_matter(
         if content == first
         or agrees(content, first, text)
         or (frame <= {*content_terms(content)} and has_exchanged(content, said))
-        or (frame and kinds(content, about) == kinds(said, about) and _has_another_value(content, frame, known, wanted))
+        or (frame and kinds(content, about) <= kinds(said, about) and _has_another_value(content, frame, known, wanted))
     }
+
+
+def _nearness(content: str, known: set[str], wanted: frozenset[str]) -> tuple[int, bool]:
+    """How many words of a matter a text has, and whether it has no others but for the value."""
+    shared = known.intersection(content_terms(content))
+    return len(shared), _has_another_value(content, shared, known, wanted)
 
 
 def _is_told(content: str, about: set[str], said: str) -> bool:
@@ -278,7 +285,9 @@ def _with_other_values(
                 f & terms for f in filter(None, frames) if 2 * len(f - terms) < len(f) and own.isdisjoint(f - terms)
             ]
             if kinds(one, known - wanted) <= kinds(said, known - wanted) and any(
-                _has_another_value(one, f, known, wanted) for f in told
+                _has_another_value(one, f, known, wanted)
+                or (has_exchanged(one, said) and has_other_value(one, said, known - wanted))
+                for f in told
             ):
                 found.append(id_)
                 break

@@ -283,7 +283,7 @@ def _closest(
     near = top(cosines.values, allowed, NEAREST, above=-2.0)
     rows = ascending(len(view.columns), rows, near)
     cosines.sharpen(rows)
-    others = cosines.values[near[worth[near] < ALL - 1e-6]]
+    others = np.unique(cosines.values[near[worth[near] < ALL - 1e-6]])  # a message and the memory of it count once
     usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
     return rows, cosines.values[rows], usual
 
