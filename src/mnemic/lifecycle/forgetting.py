@@ -223,11 +223,12 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
     for term, rows in having.items():
         worth[rows] += weights[term] / total
     vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
-    rows, cosines, usual = _closest(view, allowed, worth, vector)
+    rows, cosines, compared_with = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
     held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
-    rows, cosines = rows[held], cosines[held]
+    rows, cosines, compared_with = rows[held], cosines[held], compared_with[held]
     records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    usual = _usual([records[at].value.content for at in np.flatnonzero(compared_with)], cosines[compared_with])
     told = _told(runtime, request.speaker, records, cosines) if request.english and vector is not None else {}
     cosines = cosines if vector is None else _as_told(view, vector, cosines, told)
     close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
@@ -268,24 +269,30 @@ def _only_asks(record: Stored, request: _Request) -> bool:
 
 def _closest(
     view: View, allowed: NDArray[np.bool_], worth: Floats, vector: Floats | None
-) -> tuple[Rows, Floats, float]:
-    """Rows that share words with a request or are near to its vector, with their cosines and what is usual among them.
+) -> tuple[Rows, Floats, NDArray[np.bool_]]:
+    """Rows that share words with a request or are near to its vector, with their cosines.
 
-    Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
-    the first few records of a user are not measured by each other alone.
+    Also whether they are of the nearest, and without all the words: these tell what is usual.
     """
     rows = top(worth, allowed, SHARING, above=0.0)
     if vector is None:
         rows = ascending(len(view.columns), rows)
-        return rows, np.zeros(len(rows), np.float32), 0.0
+        return rows, np.zeros(len(rows), np.float32), np.zeros(len(rows), np.bool_)
     cosines = view.vectors.cosines([vector])
     cosines.settle(allowed)
     near = top(cosines.values, allowed, NEAREST, above=-2.0)
     rows = ascending(len(view.columns), rows, near)
     cosines.sharpen(rows)
-    others = np.unique(cosines.values[near[worth[near] < ALL - 1e-6]])  # a message and the memory of it count once
-    usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
-    return rows, cosines.values[rows], usual
+    return rows, cosines.values[rows], np.isin(rows, near) & (worth[rows] < ALL - 1e-6)
+
+
+def _usual(texts: Sequence[str], cosines: Floats) -> float:
+    """What is usual among texts: the middle cosine of these, and of four that have nothing to do with a request.
+
+    The first few records of a user are not measured by each other alone, and a message and the memory of it count once.
+    """
+    each = dict(zip(reversed(texts), reversed(cosines.tolist()), strict=True))
+    return min(float(np.median([*each.values(), 0.0, 0.0, 0.0, 0.0])), 0.99)
 
 
 def _told(runtime: Runtime, speaker: str, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
