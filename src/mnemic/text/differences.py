@@ -251,8 +251,9 @@ def _values(text: str) -> dict[Difference, AbstractSet[str]]:
 
 def _read_values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
-    named = {term for name in names_in(text) for term in content_terms(name)}
-    return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
+    named, times = {term for name in names_in(text) for term in content_terms(name)}, _times(set(words))
+    named -= TITLES.union(*map(content_terms, times))  # "Mondays"
+    return {"name": named, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": times}
 
 
 _cached_values = lru_cache(maxsize=4_096)(_read_values)
