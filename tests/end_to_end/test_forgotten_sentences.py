@@ -284,14 +284,13 @@ def test_what_is_restored_is_listed_as_before_and_no_sentence_of_the_assistant_i
             )
         if early:
             memory.process()
-        before, shown = Counter(record.content for record in memory.list(limit=None)), recalled(memory)
+        before = Counter(record.content for record in memory.list(limit=None))
         for _ in range(times):
             gone = [receipt.id for receipt in memory.forget("everything about Marcus") if receipt.changed]
             assert "Marcus" not in recalled(memory)
             memory.restore(*gone)
             assert Counter(record.content for record in memory.list(limit=None)) == before
-            assert {*recalled(memory).split()} == {*shown.split()}
         memory.process()
         told = " ".join(f"{about} {fact}" for about, fact, assistant in said if not assistant)
-        assert all(record.content in told for record in memory.list(limit=None))
+        assert all(one in told for record in memory.list(limit=None) for one in sentences(record.content))
         assert memory.admin.verify().ok

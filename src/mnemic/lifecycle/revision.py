@@ -51,13 +51,25 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
     return receipts
 
 
+def shown_again(runtime: Runtime, scope: Scope, id: str) -> None:
+    """A sentence that is left out of a message no longer is no memory: another message may have the same one."""
+    record = runtime.store.get(scope.user, id).value
+    if isinstance(record, MemoryRecord) and is_omission(record):
+        runtime.store.apply(scope.user, [Archive(id=id, reason=SHOWN)])
+
+
 def _put_together(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
     """Undo what forgetting sentences made of messages that show them again.
 
     Such a sentence is no memory, and a memory that was taken apart comes back in place of what else it says.
     """
     restored = runtime.store.knowledge.records(scope.user, [*ids]).values()
-    sources = {id_ for one in restored if isinstance(one, MemoryRecord) and _is_live(one) for id_ in one.source_ids}
+    sources = {
+        id_
+        for one in restored
+        if isinstance(one, MemoryRecord) and (_is_live(one) or is_omission(one))
+        for id_ in one.source_ids
+    }
     sources |= {str(one.id) for one in restored if isinstance(one, Message)}
     for id_, made in runtime.store.relations.memories_of(scope.user, sorted(sources)).items():
         records = runtime.store.knowledge.records(scope.user, made).values()
