@@ -465,9 +465,9 @@ class Memory:
         one; both ids are on the receipt. A second correction of it also replaces the first one.
 
         Args:
-            wrong: the id of a memory or message, or a description; a description means the first record clearly about it
-                that holds and says something else than the statement, and those that say the same or, in the same words,
-                another value.
+            wrong: the id of a memory or message, or a description; a description means the current record that fits it best
+                and says something else than the statement, those that say the same, and those that give another value for
+                the same thing. A reply that repeats the wrong value ends with it.
             statement: what is true.
             dry_run: change nothing, and return the receipts that it would have.
             source: the origin of the statement. An untrusted one cannot correct what is trusted.

@@ -245,6 +245,77 @@ def test_a_correction_of_one_sentence_leaves_that_of_another(memory, first):
     assert {record.content for record in memory.list()} == {*statements.values()}
 
 
+OLD = st.lists(
+    st.sampled_from((
+        "Standup is at 9:15 every day now.", "From now on standup is at 9:30, and on Tuesdays and Thursdays only.",
+        "We moved the standup to 10:00.", "Standup is at 9:50 on Fridays.",
+    )),
+    min_size=1, max_size=3, unique=True,
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    OLD, st.sampled_from(("when standup is", "the standup time", "standup", "the time of the standup")), st.booleans()
+)
+def test_no_earlier_value_stays_current_processed_or_not(old, wrong, processed):
+    other = "We had a good talk at standup on Friday."
+    with Memory(":memory:", user="marta") as memory:
+        for n, text in enumerate((*old, other)):
+            memory.add(text, sent_at=datetime(2026, 9, 14, tzinfo=UTC) + timedelta(days=n))
+        if processed:
+            memory.process()
+        memory.correct(wrong, "Standup is at 9:45 on Mondays.")
+        current = {hit.text for hit in memory.search("When is standup?", k=20) if hit.current}
+        assert current == {other, "Standup is at 9:45 on Mondays."}
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_what_gives_no_value_of_the_thing_is_not_what_is_wrong(processed):
+    lawyer = "Brandt wrote: the new battery works and he withdraws the lawyer threat."
+    cable = "Brandt pays 20 euros for the cable."
+    with Memory(":memory:", user="marta") as memory:
+        memory.add("Customer Brandt gets a new battery as goodwill, but he pays half: 240 euros.", session="a")
+        memory.add("No, I meant Brandt pays a quarter, 120 euros.", session="a")
+        memory.add(lawyer, session="b")
+        memory.add(cable, session="b")
+        if processed:
+            memory.process()
+        memory.correct("Brandt's share of the battery", "Brandt pays 100 euros for the battery.")
+        current = {hit.text for hit in memory.search("Brandt", k=20) if hit.current}
+        assert current == {lawyer, cable, "Brandt pays 100 euros for the battery."}
+
+
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize(
+    ("reply", "repeated"),
+    [
+        ("Great, 18 December at Caf\u00e9 Pf\u00f6rtner it is.", True),
+        ("Noted: 18 December.", True),
+        ("I've put the party on 18 December in your calendar.", True),
+        ("I'll plan the food for 18 people then.", False),
+        ("Great, Caf\u00e9 Pf\u00f6rtner it is.", False),
+        ("Is 18 December a Friday?", False),
+    ],
+)
+def test_a_reply_that_repeats_what_is_wrong_is_corrected_with_it(reply, repeated, ended):
+    with Memory(":memory:", user="marta") as memory:
+        talk = memory.scoped(session="z1")
+        talk.add_exchange("The office party is on 18 December at Caf\u00e9 Pf\u00f6rtner.", reply)
+        talk.add_exchange("Its budget is 600 euros.", "Noted, 600 euros.")
+        if ended:
+            talk.sessions.end()
+        receipts = memory.correct("the office party date", "The office party is on 19 December.")
+        assert [hit.current for hit in memory.search("party", k=20) if hit.text == reply] == [not repeated]
+        assert not any("Session on" in receipt.reason for receipt in receipts)
+        if repeated:
+            derived = [e.title for e in memory.episodes()] + [r.content for r in memory.list() if r.category]
+            assert not any("18 December" in text for text in derived)
+            marked = memory.scoped(session="z2").get_memory_context("When is the office party?").text
+            assert all("[no longer current]" in line for line in marked.splitlines() if "18 December" in line)
+        assert memory.admin.verify().ok
+
+
 PORTS = st.integers(9000, 9009)
 STEPS = st.one_of(
     st.tuples(st.sampled_from(["say", "remember", "key", "replace", "correct", "restore", "forget"]), PORTS),

@@ -1,5 +1,6 @@
 """A sentence that was forgotten is left out of recall, whatever carries it; what else was said stays."""
 
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -305,3 +306,37 @@ def test_a_correction_by_id_replaces_no_forgotten_sentence():
         memory.forget(ids=[of(memory, FACTS[0])])
         would = memory.correct("m0", "My dentist is Dr. Bianchi.", dry_run=True)[0]
         assert "Rossi" not in would.reason
+
+
+OF_BOTH = (
+    "Marcus seems unhappy. He has an interview at Globex next week.",
+    "My boss is Marcus.",
+    "Marcus owns safety.",
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(OF_BOTH), st.sampled_from((*FACTS, "")), st.booleans()), min_size=1, max_size=4),
+    st.booleans(),
+    st.integers(1, 2),
+)
+def test_what_is_restored_is_listed_as_before_and_no_sentence_of_the_assistant_is(said, early, times):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for n, (about, fact, assistant) in enumerate(said):
+            role = "assistant" if assistant else "user"
+            memory.add(
+                [Message(role=role, content=f"{about} {fact}", session="s", sent_at=BEGIN + timedelta(minutes=n))]
+            )
+        if early:
+            memory.process()
+        before = Counter(record.content for record in memory.list(limit=None))
+        for _ in range(times):
+            gone = [receipt.id for receipt in memory.forget("everything about Marcus") if receipt.changed]
+            assert "Marcus" not in recalled(memory)
+            memory.restore(*gone)
+            assert Counter(record.content for record in memory.list(limit=None)) == before
+        memory.process()
+        told = " ".join(f"{about} {fact}" for about, fact, assistant in said if not assistant)
+        assert all(one in told for record in memory.list(limit=None) for one in sentences(record.content))
+        assert memory.admin.verify().ok

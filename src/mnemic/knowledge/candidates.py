@@ -334,6 +334,21 @@ def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord
     return _record(project, sentence, (message.id,), message.sent_at, source, trust, message.name)
 
 
+def omission(message: Message, sentence: str, project: str | None) -> MemoryRecord:
+    """The record of a sentence that is left out of a message. Processing may make a memory of it once it is shown again."""
+    record = stated(message, sentence, project)
+    return replace(record, id=_omission_id(record), status="archived")
+
+
+def is_omission(record: MemoryRecord) -> bool:
+    """Whether a record only tells that a sentence is left out of a message."""
+    return record.id == _omission_id(record)
+
+
+def _omission_id(record: MemoryRecord) -> str:
+    return _id(record.project, record.content, ("", *record.source_ids))
+
+
 def _record(
     project: str | None,
     text: str,

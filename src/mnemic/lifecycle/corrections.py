@@ -9,19 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.recall.context import quoted
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import agrees, has_exchanged, kinds, values
+from mnemic.text.differences import (
+    CHANGED,
+    agrees,
+    has_exchanged,
+    has_other_value,
+    kinds,
+    of_the_speaker,
+    repeats,
+    values,
+)
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.types import MemoryRecord, Receipt, Receipts, Scope
+from mnemic.text.values import to_micros
+from mnemic.types import MemoryRecord, Message, Receipt, Receipts, RecordFilter, Scope
 from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
+FOLLOWING = 10
+"""Messages from a moment on among which one and the reply to it are looked for."""
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
 
 
@@ -74,11 +87,13 @@ def correction(runtime: Runtime, scope: Scope, wrong: object, statement: object)
         InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
     """
     text = validation.text("wrong", wrong, validation.MAX_CONTENT)
-    new = validation.text("statement", statement, validation.MAX_CONTENT)
+    new = of_the_speaker(validation.text("statement", statement, validation.MAX_CONTENT), scope.user)
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(new))
         statements = _Statements(runtime, scope, terms, new)
-        return Correction(statements.current(text) or {text: statements.of_record(text)}, terms)
+        wrong = statements.current(text) or {text: statements.of_record(text)}
+        return Correction({**wrong, **statements.echoes(wrong.values())}, terms)
+    text = of_the_speaker(text, scope.user)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{new}")) - (values(new) - {*content_terms(text)})
     return _described(_Statements(runtime, scope, terms, new), text)
@@ -86,19 +101,19 @@ def correction(runtime: Runtime, scope: Scope, wrong: object, statement: object)
 
 @dataclass(frozen=True, slots=True)
 class _Statements:
-    """The statements that records make on a matter, given by its terms and the new statement."""
+    """The statements that records make on a matter, given by its terms and the new statement in the user's own words."""
 
     runtime: Runtime
     scope: Scope
     terms: frozenset[str]
-    said: str
+    new: str
     cache: dict[str, MemoryRecord] = field(default_factory=dict[str, MemoryRecord])
 
     def of_record(self, id: str) -> MemoryRecord:
         """What one record says of the matter, whether it holds or not."""
         if id not in self.cache:
             stored = self.runtime.store.get(self.scope.user, id)
-            self.cache[id] = statement_of(self.runtime, self.scope, stored, self.terms, self.said)
+            self.cache[id] = statement_of(self.runtime, self.scope, stored, self.terms, self.new)
         return self.cache[id]
 
     def current(self, id: str) -> dict[str, MemoryRecord]:
@@ -109,9 +124,38 @@ class _Statements:
         is_stored = record.id == id or self.runtime.store.docs_of(self.scope.user, [record.id])
         return {record.id if is_stored else id: record}
 
+    def in_first_person(self, text: str) -> str:
+        """A text in the user's own words, where it calls the user by name."""
+        return of_the_speaker(text, self.scope.user)
+
     def agrees(self, words: str, about: str) -> bool:
         """Whether the words of a record say what the new statement says of the user, who may be named in it."""
-        return agrees(words, self.said, about, speaker=self.scope.user)
+        return agrees(self.in_first_person(words), self.new, about)
+
+    def echoes(self, wrong: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
+        """What an assistant repeated of wrong statements in its reply."""
+        echoes: dict[str, MemoryRecord] = {}
+        for record in wrong:
+            for message in self.runtime.store.knowledge.records(self.scope.user, record.source_ids).values():
+                reply = self._reply(message) if isinstance(message, Message) else None
+                if reply is not None and repeats(self.of_record(reply).content, record.content, self.new):
+                    echoes |= self.current(reply)
+        return echoes
+
+    def _reply(self, message: Message) -> str | None:
+        """The id of the assistant's message that follows one."""
+        stored = self.runtime.store.get(self.scope.user, str(message.id))
+        assert message.sent_at is not None
+        following = RecordFilter(
+            kinds=("message",),
+            reach="project",
+            project=stored.project,
+            in_session=message.session,
+            since=to_micros(message.sent_at),
+        )
+        messages = self.runtime.store.list_messages(self.scope.user, following, limit=FOLLOWING, newest=False)
+        reply = next((after for before, after in pairwise(messages) if before.id == message.id), None)
+        return reply.id if reply and reply.role == "assistant" and reply.session == message.session else None
 
     def all_current(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """What holds of several, without questions and summaries of sessions, which are written again."""
@@ -124,54 +168,97 @@ class _Statements:
 
 
 def _described(statements: _Statements, text: str) -> Correction:
-    new = statements.said
+    new = statements.new
     selection = forgetting.described(statements.runtime, statements.scope, text)
-    about = _about_matter(statements.all_current(selection.bearing), text, new)
+    about = _about_matter(statements, statements.all_current(selection.bearing), text)
     contents = _contents(statements, about)
     right = {name: contents[name] for name in about if statements.agrees(contents[name], text)}
     wrong = {name: record for name, record in about.items() if name not in right}
     if right and values(new):  # what is right has a value, and so has what is wrong
-        wrong = {name: record for name, record in wrong.items() if values(record.content)}
-        wrong = wrong or statements.all_current(_with_other_values(statements, selection.beside, right.values(), new))
-    if wrong:
-        wrong = _of_one_matter(wrong, text, new)
-    near = tuple(_unchanged_receipts(statements, (*selection.clear, *selection.spared), wrong, new, text))
+        wrong = {name: record for name, record in wrong.items() if values(statements.in_first_person(record.content))}
+    wrong = _of_one_matter(statements, wrong, text)
+    matter, new_values = {*content_terms(f"{text}\n{new}")}, values(new) - {*content_terms(text)}
+    frames = [
+        matter.intersection(content_terms(statements.in_first_person(record.content))) for record in wrong.values()
+    ] or [matter.intersection(content_terms(content)) - new_values for content in right.values() or [new]]
+    beside = _contents(statements, selection.beside)
+    others = {id_: content for id_, content in beside.items() if not statements.agrees(content, text)}
+    wrong |= statements.all_current(_with_other_values(statements, others, frames, matter, new_values))
+    wrong |= statements.echoes(wrong.values())
+    near = tuple(_unchanged_receipts(statements, (*selection.clear, *selection.spared), wrong, text))
     return Correction(wrong, statements.terms, near, KNOWN if right else NOTHING)
 
 
-def _about_matter(records: Mapping[str, MemoryRecord], text: str, new: str) -> dict[str, MemoryRecord]:
+def _about_matter(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
     """Of statements about what a description names, those that have another of its words, or of the new statement's.
 
-    Else the only one that differs from the new one in a word.
+    Else the only one that differs from the new one in a word, and those that differ in values alone.
     """
+    new = statements.new
     # a name alone in a description does not show as one
     named = values(text) | values(new).intersection(content_terms(text))
     other = {*content_terms(f"{text}\n{new}")} - named - values(new)
     if not (named and other):
         return dict(records)
     sharing = {name: record for name, record in records.items() if not other.isdisjoint(content_terms(record.content))}
-    alike = {name: record for name, record in records.items() if has_exchanged(record.content, new)}
-    return sharing or (alike if len({record.content for record in alike.values()}) == 1 else {})
+    if sharing:
+        return sharing
+    contents = {name: statements.in_first_person(record.content) for name, record in records.items()}
+    alike = {content for content in contents.values() if has_exchanged(content, new)}
+    frame, matter, new_values = other & {*content_terms(new)} | named, other | named, values(new) - named
+    return {
+        name: records[name]
+        for name, content in contents.items()
+        if (alike == {content})
+        or (has_other_value(content, new, named) and _differs_in_value(content, frame, matter, new_values))
+    }
 
 
-def _of_one_matter(wrong: Mapping[str, MemoryRecord], text: str, new: str) -> dict[str, MemoryRecord]:
+def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
     """Of what is wrong, the first, what says the same, and what says another thing in the words of the matter.
 
-    The first in the words of the new statement, if there is one, is clearly meant.
+    The first in the words of the new statement, if there is one, is clearly meant, or else the first with another value. One
+    without any has the words of the description, or half of those of the new statement.
     """
-    contents = [record.content for record in wrong.values()]
-    first = next((content for content in contents if has_exchanged(content, new)), contents[0])
-    about, matter = {*content_terms(text)}, {*content_terms(f"{text}\n{new}")}
-    frame, new_values = about.intersection(content_terms(first)), values(new) - about
+    new, about = statements.new, {*content_terms(text)}
+    contents = {name: statements.in_first_person(record.content) for name, record in wrong.items()}
+    matter, new_values = about.union(content_terms(new)), values(new) - about
+    valued = [content for content in contents.values() if has_other_value(content, new, about)]
+    first = next(
+        chain(
+            (content for content in contents.values() if has_exchanged(content, new)),
+            sorted(valued, key=lambda content: _nearness(content, matter, new_values), reverse=True),
+            (content for content in contents.values() if _is_on_matter(content, about, new)),
+        ),
+        None,
+    )
+    if first is None:
+        return {}
+    frame = about.intersection(content_terms(first))
     return {
-        name: record
-        for name, record in wrong.items()
-        for content in [record.content]
+        name: wrong[name]
+        for name, content in contents.items()
         if content == first
         or agrees(content, first, text)
         or (frame <= {*content_terms(content)} and has_exchanged(content, new))
-        or (frame and kinds(content) == kinds(new) and _differs_in_value(content, frame, matter, new_values))
+        or (
+            frame
+            and kinds(content, about) <= kinds(new, about)
+            and _differs_in_value(content, frame, matter, new_values)
+        )
     }
+
+
+def _nearness(content: str, matter: set[str], new_values: frozenset[str]) -> tuple[int, bool]:
+    """How many words of a matter a text has, and whether it has no others but for the value."""
+    shared = matter.intersection(content_terms(content))
+    return len(shared), _differs_in_value(content, shared, matter, new_values)
+
+
+def _is_on_matter(content: str, about: set[str], new: str) -> bool:
+    """Whether a text has all the words of a description, or at least half of those of a statement that are no values."""
+    terms, words = {*content_terms(content)}, {*content_terms(new)} - values(new)
+    return about <= terms or 2 * len(words & terms) >= len(words)
 
 
 def _contents(statements: _Statements, ids: Iterable[str]) -> dict[str, str]:
@@ -180,36 +267,52 @@ def _contents(statements: _Statements, ids: Iterable[str]) -> dict[str, str]:
     return {id_: record.content for id_, record in records.items()}
 
 
-def _with_other_values(statements: _Statements, ids: Sequence[str], right: Iterable[str], new: str) -> list[str]:
-    """Records that say what one that agrees says, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now"."""
-    new_values = values(new)
-    terms = {*content_terms(new)}
-    frames = [frame for text in right if (frame := terms.intersection(content_terms(text)) - new_values)]
-    records = statements.runtime.store.knowledge.records(statements.scope.user, ids)
+def _with_other_values(
+    statements: _Statements,
+    contents: Mapping[str, str],
+    frames: Sequence[set[str]],
+    matter: set[str],
+    new_values: frozenset[str],
+) -> list[str]:
+    """Records that say what a statement says, but for the value: "I'm on 50 mg" beside "I'm on 100 mg now".
+
+    They may leave out fewer than half of the words of a frame, and neither a value nor what a statement begins with.
+    """
+    new = statements.new
+    required, about = values(new).union(content_terms(new)[:1]), matter - new_values
+
+    def differs(sentence: str) -> bool:
+        terms = {*content_terms(sentence)}
+        missing = [(frame, frame - terms) for frame in frames if frame]
+        shared = [frame & terms for frame, out in missing if 2 * len(out) < len(frame) and required.isdisjoint(out)]
+        return kinds(sentence, about) <= kinds(new, about) and any(
+            _differs_in_value(sentence, frame, matter, new_values)
+            or (has_exchanged(sentence, new) and has_other_value(sentence, new, about))
+            for frame in shared
+        )
+
     return [
-        id_
-        for id_, record in records.items()
-        if any(_differs_in_value(s, frame, terms, new_values) for frame in frames for s in sentences(record.content))
+        id_ for id_, content in contents.items() if any(map(differs, sentences(statements.in_first_person(content))))
     ]
 
 
 def _differs_in_value(text: str, frame: set[str], matter: set[str], new_values: frozenset[str]) -> bool:
-    """Whether a text has the words of a matter and, of its own, no more than another value, with which it does not begin."""
+    """Whether a text has the words of a frame and, beside the matter, only other values, with which it does not begin."""
     terms = content_terms(text)
-    other = {*terms} - matter
+    other = {*terms} - matter - CHANGED
     begins = index_terms(text)[:1]
-    is_value = other <= values(text) and 0 < len(other) <= len(new_values)
-    return frame.issubset(terms) and is_value and other.isdisjoint(begins)
+    return bool(new_values and other) and frame.issubset(terms) and other <= values(text) and other.isdisjoint(begins)
 
 
 def _unchanged_receipts(
-    statements: _Statements, receipts: Sequence[Receipt], wrong: Mapping[str, MemoryRecord], new: str, text: str
+    statements: _Statements, receipts: Sequence[Receipt], wrong: Mapping[str, MemoryRecord], text: str
 ) -> Iterator[Receipt]:
-    """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement."""
+    """Receipts of what is near and stays: of nothing that has ended, or ends, or becomes the new statement, or is rewritten."""
     contents = _contents(statements, [receipt.id for receipt in receipts])
     for receipt in receipts:
         record = statements.of_record(receipt.id)
         ends = record.expired_at is not None or not wrong.keys().isdisjoint((receipt.id, record.id))
-        if not ends and not (wrong and record.content == new):
+        becomes = bool(wrong) and statements.in_first_person(record.content) == statements.new
+        if not (ends or becomes or record.category == SESSION_SUMMARY):
             how = "says the same" if statements.agrees(contents[receipt.id], text) else "says something else"
             yield replace(receipt, outcome="rejected", reason=f"{how}, and stays: {receipt.reason}")

@@ -23,7 +23,7 @@ from mnemic import validation
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
-from mnemic.knowledge.candidates import stated
+from mnemic.knowledge.candidates import omission, stated
 from mnemic.lifecycle import revision
 from mnemic.recall.context import quoted
 from mnemic.recall.results import hit_from
@@ -45,6 +45,7 @@ from mnemic.types import (
     Receipt,
     Receipts,
     RecordFilter,
+    Restore,
     Scope,
     Status,
     Stored,
@@ -67,6 +68,8 @@ BROAD = 0.65
 """``BESIDE`` of a request for everything about something; what has all its words goes however near it is."""
 ANOTHERS = 0.12
 """Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
+BY_NAME = 0.8
+"""Share of a record's cosine that its names alone have where it is near for these only."""
 NEAR, NEAR_WORDS = 0.12, 0.34
 """Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
@@ -98,6 +101,7 @@ _FIRST = frozenset(
     onze""".split()
 )
 """Words for the speaker, some in other languages: whose it is says nothing of the matter."""
+_ARTICLES = _FIRST | frozenset("the a an this that these those his her its their your".split())
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
 _WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
@@ -120,6 +124,8 @@ class _Request:
         names: the terms of the names among them.
         of_speaker: whether it is the speaker's own.
         broad: whether all that bears on it is meant.
+        bare: whether it is a word alone, as a name is.
+        speaker: the name for which the speaker's own words stand.
     """
 
     text: str
@@ -129,12 +135,14 @@ class _Request:
     names: frozenset[str]
     of_speaker: bool
     broad: bool
+    bare: bool
+    speaker: str
 
 
-def _request(description: str) -> _Request:
-    english, words = is_english(description), list[str]()
+def _request(description: str, speaker: str = "") -> _Request:
+    english, words, sentence = is_english(description), list[str](), ""
     if english:
-        description = of_the_speaker(description)
+        description = of_the_speaker(description, speaker)
     for sentence in sentences(description):
         runs = _runs(sentence)
         words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
@@ -145,7 +153,7 @@ def _request(description: str) -> _Request:
     begin = next((index for index, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    capitalised = names(text) if english else ()  # elsewhere a capital is no sign of a name
+    capitalised = names(sentence) if english else ()  # elsewhere a capital is no sign of a name
     return _Request(
         text=text if english else topic,
         topic=topic,
@@ -154,6 +162,8 @@ def _request(description: str) -> _Request:
         names=frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms),
         of_speaker=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
+        bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
+        speaker=speaker,
     )
 
 
@@ -220,19 +230,25 @@ def _candidates(
     for term, rows in postings.items():
         worth[rows] += weights[term] / total
     vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
-    rows, cosines, usual = _closest(view, allowed, worth, vector)
+    rows, cosines, is_near = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
     is_stored = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
-    rows, cosines = rows[is_stored], cosines[is_stored]
+    rows, cosines, is_near = rows[is_stored], cosines[is_stored], is_near[is_stored]
     whole_records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
     visible = _as_shown(runtime, scope, whole_records)
     records = whole_records if whole else visible
-    first_person = _first_person_vectors(runtime, records, cosines) if request.english and vector is not None else {}
+    usual = _usual_cosine([records[i].value.content for i in np.flatnonzero(is_near)], cosines[is_near])
+    first_person: dict[int, Floats] = {}
+    if request.english and vector is not None:
+        first_person = _first_person_vectors(runtime, request.speaker, records, cosines)
     cosines = cosines if vector is None else _first_person_cosines(view, vector, cosines, first_person)
     close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
     terms_of_records = [_terms_of(record) for record in records]
     share = [sum(weights[term] for term in terms.intersection(weights)) for terms in terms_of_records]
     named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
+    if request.bare and vector is not None:
+        unlike = [i for i in np.flatnonzero(close >= MEANT).tolist() if not share[i]]
+        named[unlike] &= ~_resembles_a_name(runtime, view, [records[i] for i in unlike], cosines[unlike], vector)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     return _Candidates(
         records=records,
@@ -256,41 +272,64 @@ def _as_shown(runtime: Runtime, scope: Scope, records: Sequence[Stored]) -> list
     return [replace(record, value=left.get(record.value.id, record.value)) for record in records]
 
 
+def _resembles_a_name(
+    runtime: Runtime, view: View, records: Sequence[Stored], cosines: Floats, vector: Floats
+) -> NDArray[np.bool_]:
+    """Whether it is a name in records that is near to a vector: "Johanna" is like "Anna", and is somebody else."""
+    texts = [" ".join(names(record.value.content)) for record in records]
+    vectors = runtime.indexer.documents(texts, runtime.indexer.embedder)
+    name_cosines = np.array([
+        compared([vector], name[None], view.vectors.centre)[0] if text and name is not None else -1.0
+        for text, name in zip(texts, vectors, strict=True)
+    ])  # fmt: skip
+    return name_cosines >= BY_NAME * cosines
+
+
 def _only_asks(record: Stored, request: _Request) -> bool:
-    terms = {*content_terms(of_the_speaker(record.value.content))}
+    terms = {*content_terms(of_the_speaker(record.value.content, request.speaker))}
     return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
 
 
 def _closest(
     view: View, allowed: NDArray[np.bool_], worth: Floats, vector: Floats | None
-) -> tuple[Rows, Floats, float]:
-    """Rows that share words with a request or are near to its vector, with their cosines and what is usual among them.
+) -> tuple[Rows, Floats, NDArray[np.bool_]]:
+    """Rows that share words with a request or are near to its vector, with their cosines.
 
-    Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
-    the first few records of a user are not measured by each other alone.
+    Also whether they are of the nearest, and without all the words: these tell what is usual.
     """
     rows = top(worth, allowed, SHARING, above=0.0)
     if vector is None:
         rows = ascending(len(view.columns), rows)
-        return rows, np.zeros(len(rows), np.float32), 0.0
+        return rows, np.zeros(len(rows), np.float32), np.zeros(len(rows), np.bool_)
     cosines = view.vectors.cosines([vector])
     cosines.settle(allowed)
     near = top(cosines.values, allowed, NEAREST, above=-2.0)
     rows = ascending(len(view.columns), rows, near)
     cosines.sharpen(rows)
-    others = cosines.values[near[worth[near] < ALL - 1e-6]]
-    usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
-    return rows, cosines.values[rows], usual
+    return rows, cosines.values[rows], np.isin(rows, near) & (worth[rows] < ALL - 1e-6)
 
 
-def _first_person_vectors(runtime: Runtime, records: Sequence[Stored], cosines: Floats) -> dict[int, Floats]:
-    """The vectors of the nearest memories that call the speaker "the user", as the speaker would say them, by place."""
+def _usual_cosine(texts: Sequence[str], cosines: Floats) -> float:
+    """What is usual among texts: the middle cosine of these, and of four that have nothing to do with a request.
+
+    The first few records of a user are not measured by each other alone, and a message and the memory of it count once.
+    """
+    by_text = dict(zip(reversed(texts), reversed(cosines.tolist()), strict=True))
+    return min(float(np.median([*by_text.values(), 0.0, 0.0, 0.0, 0.0])), 0.99)
+
+
+def _first_person_vectors(
+    runtime: Runtime, speaker: str, records: Sequence[Stored], cosines: Floats
+) -> dict[int, Floats]:
+    """The vectors of the nearest memories that call the speaker "the user" or by name, as the speaker would say them."""
     texts: dict[int, str] = {}
     order: list[int] = np.argsort(-cosines, kind="stable").tolist()
     for index in order:
         value = records[index].value
-        if isinstance(value, MemoryRecord) and (rephrased := of_the_speaker(text := searchable(value))) != text:
-            texts[index] = rephrased
+        if isinstance(value, MemoryRecord):
+            text = searchable(value)
+            if (rephrased := of_the_speaker(text, speaker)) != text:
+                texts[index] = rephrased
         if len(texts) == FIRST_PERSON:
             break
     vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
@@ -347,7 +386,9 @@ def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[
     certain = eligible & by_words & (by_meaning | request.broad)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
         matching = certain = eligible  # whatever is said of them
-    return matching | _same_entity(request, candidates, matching & words) if request.broad else matching, certain
+    elif request.broad:
+        matching |= _same_entity(request, candidates, matching & words)
+    return matching, certain
 
 
 def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -357,16 +398,23 @@ def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[n
         term
         for i in np.flatnonzero(matching).tolist()
         for name in names(texts[i])
-        if _introduces_name(texts[i].partition(name)[0], request.terms)
+        if _introduces_name(name, texts[i], request.terms)
         for term in content_terms(name)
     }
     return np.array([not called.isdisjoint(content_terms(text)) for text in texts], np.bool_)
 
 
-def _introduces_name(before: str, terms: Sequence[str]) -> bool:
-    """Whether the words before a name say what it is the name of: "my ex", "our dog is called"."""
+def _introduces_name(name: str, text: str, terms: Sequence[str]) -> bool:
+    """Whether the words before a name say what it is the name of: "my ex", "our dog is called".
+
+    A name before it is another one of a list, and somebody's boss is not the name of the boss.
+    """
+    before, _, after = text.partition(name)
     words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
-    return bool(words) and not set(content_terms(words[-1])).isdisjoint(terms)
+    if not words or words[-1][0].isupper():
+        return False
+    owns = re.match("['\u2019]", after) and not before.rstrip().endswith(words[-1])
+    return not owns and not set(content_terms(words[-1])).isdisjoint(terms)
 
 
 # What a language model says of them
@@ -456,7 +504,9 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         InvalidInput: the description is none, or says nothing in particular.
     """
     text = _checked_description(runtime, scope, description)
-    request = _request(text)
+    request = _request(text, scope.user)
+    if not request.terms:
+        request = _request(text)  # of the speaker, by name
     if not request.terms:
         raise InvalidInput(
             f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."
@@ -483,7 +533,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
     reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
     mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
-    parts = _parts(mixed, request) if request.broad and not archived else _Parts()
+    parts = _parts(runtime, scope, mixed, request) if request.broad and not archived else _Parts()
     clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
     clear |= _emptied_messages(runtime, scope, clear, request)
@@ -566,14 +616,19 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
     return others > (0 if count else 1)
 
 
-def _parts(records: Mapping[str, Stored], request: _Request) -> _Parts:
+def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: _Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
     forgotten: dict[str, list[MemoryRecord]] = {}
     for id_, record in records.items():
         if isinstance(record.value, Message):
             about, others = _sentences(record.value.content, request)
             if says_something("\n\n".join(others)):
-                forgotten[id_] = [stated(record.value, sentence, record.project) for sentence in about]
+                parts = [stated(record.value, sentence, record.project) for sentence in about]
+                existing = runtime.store.docs_of(scope.user, [part.id for part in parts])
+                forgotten[id_] = [
+                    part if part.id in existing else omission(record.value, part.content, record.project)
+                    for part in parts
+                ]
     remaining: list[MemoryRecord] = []
     mixed: list[str] = []
     for id_, record in records.items():
@@ -666,7 +721,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     selection = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
-    changes = [*removed, *_part_changes(runtime, selection.parts, why)]
+    changes = [*removed, *_part_changes(runtime, scope.user, selection.parts, why)]
     applied = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
     emptied = revision.update_derived(
         runtime, scope, [change.id for change in (*removed, *selection.parts.forgotten)], zone
@@ -678,14 +733,20 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     return _all_receipts(selection, receipts, emptied)
 
 
-def _part_changes(runtime: Runtime, parts: _Parts, why: str) -> list[Change]:
+def _part_changes(runtime: Runtime, user: str, parts: _Parts, why: str) -> list[Change]:
     """Changes that leave sentences out of messages; what a message says beside them becomes a memory of its own."""
     records = (*(replace(part, status="archived") for part in parts.forgotten), *parts.remaining)
+    existing = runtime.store.knowledge.records(user, [part.id for part in parts.remaining])
     added = [
         AddMemory(record=record, indexing=indexing)
         for record, indexing in zip(records, runtime.indexer.indexing(records, runtime.indexer.embedder), strict=True)
     ]
-    changes: list[Change] = [Archive(id=id_, reason=why) for id_ in parts.mixed]
+    changes: list[Change] = [Archive(id=id_, reason=revision.APART) for id_ in parts.mixed]
+    changes += [
+        Restore(id=id_)
+        for id_, record in existing.items()
+        if isinstance(record, MemoryRecord) and record.status == "archived"
+    ]
     changes += added[: len(parts.forgotten)]
     changes += [Archive(id=part.id, reason=why, everywhere=True) for part in parts.forgotten]
     return [*changes, *added[len(parts.forgotten) :]]

@@ -8,9 +8,11 @@ from datetime import tzinfo
 
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
+from mnemic.knowledge.candidates import is_omission
 from mnemic.lifecycle import sessions
 from mnemic.runtime.runtime import Runtime
-from mnemic.text.differences import without_sentences
+from mnemic.text.differences import says, without_sentences
+from mnemic.text.sentences import sentences
 from mnemic.types import (
     Archive,
     Change,
@@ -29,6 +31,8 @@ ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
 EMPTY = "what it was made of was forgotten"
 SILENT = "what it says was forgotten"
+APART = "a sentence of it was forgotten"
+SHOWN = "it is shown where it was said"
 
 
 def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> list[Receipt]:
@@ -43,7 +47,66 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
     """
     sources, receipts = _update_messages(runtime, scope, ids)
     _rewrite(runtime, scope, [*ids, *sources], zone)
+    _put_together(runtime, scope, ids)
     return receipts
+
+
+def shown_again(runtime: Runtime, scope: Scope, id: str) -> None:
+    """A sentence that is left out of a message no longer is no memory: another message may have the same one."""
+    record = runtime.store.get(scope.user, id).value
+    if isinstance(record, MemoryRecord) and is_omission(record):
+        runtime.store.apply(scope.user, [Archive(id=id, reason=SHOWN)])
+
+
+def _put_together(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
+    """Undo what forgetting sentences made of messages that show them again.
+
+    Such a sentence is no memory, and a memory that was taken apart comes back in place of what else it says.
+    """
+    restored = runtime.store.knowledge.records(scope.user, [*ids]).values()
+    sources = {
+        id_
+        for one in restored
+        if isinstance(one, MemoryRecord) and (_is_live(one) or is_omission(one))
+        for id_ in one.source_ids
+    }
+    sources |= {str(one.id) for one in restored if isinstance(one, Message)}
+    for id_, made in runtime.store.relations.memories_of(scope.user, sorted(sources)).items():
+        records = runtime.store.knowledge.records(scope.user, made).values()
+        own = [one for one in records if isinstance(one, MemoryRecord)]
+        changes: list[Change] = [Archive(id=one.id, reason=SHOWN) for one in own if is_omission(one) and _is_live(one)]
+        if changes:
+            runtime.store.apply(scope.user, changes)
+        apart = [one for one in own if not _is_live(one) and _archived_as(runtime, scope, one.id, APART)]
+        message = runtime.store.get(scope.user, id_).value if apart else None
+        if isinstance(message, Message):
+            (told,) = runtime.store.relations.without_forgotten(scope.user, [message])
+            whole = [one for one in apart if says(told.content, one.content)]
+            runtime.store.apply(
+                scope.user, [change for one in whole for change in _rejoining(runtime, scope, one, own)]
+            )
+
+
+def _rejoining(runtime: Runtime, scope: Scope, whole: MemoryRecord, others: Sequence[MemoryRecord]) -> list[Change]:
+    """Changes that bring back a memory which was taken apart, in place of the sentences that became memories then."""
+    moment = runtime.store.history(scope.user, whole.id)[-1].at
+    said = sentences(whole.content)
+    return [
+        *(
+            Archive(id=one.id, reason=SHOWN)
+            for one in others
+            if one.content in said
+            and _is_live(one)
+            and one.version == 1
+            and one.expired_at is None
+            and any(event.at == moment for event in runtime.store.history(scope.user, one.id))
+        ),
+        Restore(id=whole.id),
+    ]
+
+
+def _is_live(record: MemoryRecord) -> bool:
+    return record.status != "archived"
 
 
 def evidence(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> dict[str, list[MemoryRecord]]:

@@ -63,8 +63,10 @@ _JOINED = frozenset(("and", "or"))
 _BETWEEN = frozenset(("before", "after", "than"))
 """Stop words that relate what stands on either side of them."""
 _OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
-_CHANGED = frozenset(
-    content_terms("moved changed switched raised lowered increased reduced cut became turned went started set updated")
+CHANGED = frozenset(
+    content_terms(
+        """moved changed switched raised lowered increased reduced cut became turned went started set updated meant corrected"""
+    )
 )
 """Words that tell of a change, not of what holds since."""
 _MAX_ALIGNED = 300
@@ -238,9 +240,9 @@ def values(text: str) -> frozenset[str]:
     return frozenset[str]().union(*_values(text).values())
 
 
-def kinds(text: str) -> frozenset[str]:
-    """The kinds of values that a text has: ``name``, ``number``, ``date``."""
-    return frozenset(kind for kind, terms in _values(text).items() if terms)
+def kinds(text: str, about: AbstractSet[str] = frozenset()) -> frozenset[str]:
+    """The kinds of values that a text has, beside the words of what it is about: ``name``, ``number``, ``date``."""
+    return frozenset(kind for kind, terms in _values(text).items() if terms - about)
 
 
 def _values(text: str) -> dict[Difference, AbstractSet[str]]:
@@ -249,8 +251,9 @@ def _values(text: str) -> dict[Difference, AbstractSet[str]]:
 
 def _read_values(text: str) -> dict[Difference, AbstractSet[str]]:
     words = WORDS.findall(text.lower().replace("\u2019", "'"))
-    named = {term for name in names_in(text) for term in content_terms(name)}
-    return {"name": named - TITLES, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": _times(set(words))}
+    named, times = {term for name in names_in(text) for term in content_terms(name)}, _times(set(words))
+    named -= TITLES.union(*map(content_terms, times))  # "Mondays"
+    return {"name": named, "number": _numbers(words, _SUFFIXES.sub("", text)), "date": times}
 
 
 _cached_values = lru_cache(maxsize=4_096)(_read_values)
@@ -303,21 +306,49 @@ def has_exchanged(first: str, second: str) -> bool:
     return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
 
 
-def has_other_value(first: str, second: str) -> bool:
-    """Whether each of two statements has a name, a number or a date that the other lacks, both of one kind."""
+def has_other_value(first: str, second: str, about: AbstractSet[str] = frozenset()) -> bool:
+    """Whether each of two statements has a name, a number or a date that the other lacks, both of one kind.
+
+    ``about``: the words of what both are about, which are no values.
+    """
     sides = _values(first), _values(second)
-    return any(sides[0][kind] - sides[1][kind] and sides[1][kind] - sides[0][kind] for kind in sides[0])
+    return any(sides[0][kind] - sides[1][kind] - about and sides[1][kind] - sides[0][kind] - about for kind in sides[0])
+
+
+def repeats(text: str, statement: str, other: str) -> bool:
+    """Whether a text repeats of a statement what another one says differently: "Great, 18 December it is." of a date.
+
+    It has a value that the other statement has not, none that the first one has not, and more of its words than others.
+    """
+    terms, said = {*content_terms(text)}, {*content_terms(statement)}
+    added = {term for term in terms - said if not is_small_talk(term)}
+    return (
+        not text.rstrip().endswith("?")
+        and has_other_value(text, other)
+        and values(text) <= values(statement)
+        and _is_denied(text) == _is_denied(statement)
+        and len(added) < len(terms & (said | values(statement)))
+    )
 
 
 def of_the_speaker(statement: str, speaker: str = "") -> str:
-    """A statement with the words of the speaker in place of those of a language model, or of the speaker's name."""
+    """A statement with the words of the speaker in place of those of a language model, or of the speaker's name.
+
+    A word in lower case names nobody, unless it owns something, and neither does one before a surname.
+    """
     if speaker:
-        statement = re.sub(rf"\b{re.escape(speaker)}{_OWNED}", _first_person, statement, flags=re.IGNORECASE)
+        name = rf"\b{re.escape(speaker)}{_OWNED}"
+        statement = re.sub(name, _speaker_in_first_person, statement, flags=re.IGNORECASE)
     return _USER.sub(_user_in_first_person, statement)
 
 
 def _first_person(match: re.Match[str]) -> str:
     return "my" if match[1] else "I"
+
+
+def _speaker_in_first_person(match: re.Match[str]) -> str:
+    surname = not match[1] and re.match(" [A-Z][a-z]", match.string[match.end() :])
+    return match[0] if surname or (match[0].isalpha() and match[0].islower()) else _first_person(match)
 
 
 def _user_in_first_person(match: re.Match[str]) -> str:
@@ -340,7 +371,7 @@ def _exchanges_words(unit: str, statement: str, matter_terms: AbstractSet[str]) 
 
     Words for a change, and values that the clause has beside those of the statement, stand for none: "raised from 50 to 100".
     """
-    ignored = matter_terms | _CHANGED | (values(unit) - values(statement))
+    ignored = matter_terms | CHANGED | (values(unit) - values(statement))
     unit_terms, statement_terms = (
         [_SYNONYMS.get(term, term) for term in content_terms(text) if term not in ignored] for text in (unit, statement)
     )

@@ -436,3 +436,71 @@ def test_a_request_to_forget_is_not_what_it_asks_to_forget(memory, asked):
     assert taken(memory.forget("my hairdresser", dry_run=True)) == set()
     memory.remember("My hairdresser is Fiona.", id="fact")
     assert taken(memory.forget("my hairdresser", dry_run=True)) == {"fact", "asked"}
+
+
+NAMES = st.lists(
+    st.sampled_from("Jonas Priya Olek Johanna Anna Pauline Clara Tom".split()), min_size=3, max_size=3, unique=True
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    NAMES,
+    st.sampled_from(("I work with {0}, {1} and {2}.", "Invited: {0}, {1}, {2}", "My children are {0}, {1} and {2}.")),
+    st.booleans(),
+)
+def test_names_in_one_list_are_of_different_people(people, together, lower):
+    asked, *others = people
+    with Memory(":memory:", user="u1", embedder="hashing") as memory:
+        for text in (together.format(*people), f"{asked} owns safety.", *(f"{other} likes tea." for other in others)):
+            memory.add(text)
+        memory.forget(f"everything about {asked.lower() if lower else asked}")
+        assert {f"{other} likes tea." for other in others} <= {message.content for message in memory.messages()}
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    NAMES,
+    st.sampled_from(("My niece is called {}.", "{} is my niece.", "I had lunch with {} today.")),
+    st.sampled_from(("everything about {}", "{}", "forget all about {}")),
+    st.booleans(),
+    st.booleans(),
+)
+def test_nobody_of_that_name_is_nobody_of_a_similar_one(people, fact, request_, lower, archived):
+    held, asked, _ = people
+    with Memory(":memory:", user="u1") as memory:
+        memory.add(fact.format(held))
+        request_ = request_.format(asked.lower() if lower else asked)
+        assert taken(memory.forget(request_, hard=archived, dry_run=True)) == set()
+
+
+@pytest.mark.parametrize(
+    ("fact", "request_"),
+    [
+        ("My niece is Priya's best friend.", "everything about my niece"),
+        ("My friend Priya knows Jonas.", "everything about Jonas"),
+        ("Jonas is Priya's boss.", "everything about jonas"),
+    ],
+)
+def test_a_name_beside_what_is_asked_for_is_somebody_elses(fact, request_):
+    with Memory(":memory:", user="u1", embedder="hashing") as memory:
+        memory.add(fact)
+        other = memory.add("Priya likes tea.")[0].id
+        assert other not in taken(memory.forget(request_, dry_run=True))
+
+
+@pytest.mark.parametrize("told", ["Marta's locker number is 17.", "The user's locker number is 17."])
+@pytest.mark.parametrize("asked", ["my locker number", "Marta's locker number", "marta's locker number"])
+@pytest.mark.parametrize("question", [False, True])
+def test_the_users_own_name_is_the_user(told, asked, question):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add_exchange("My locker is number 17.", "Saved.", session="a")
+        memory.remember(told)
+        memory.remember("Olek's locker number is 18.")
+        if question:
+            memory.add("What's my locker number?", session="b")
+        memory.correct(asked, told.replace("17", "71"))
+        assert [hit.current for hit in memory.search("locker number") if "17" in hit.text] != []
+        assert not any(hit.current for hit in memory.search("locker number") if "17" in hit.text)
+        memory.forget(asked)
+        assert [hit.text for hit in memory.search("locker") if "number" in hit.text] == ["Olek's locker number is 18."]
