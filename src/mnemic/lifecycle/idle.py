@@ -109,7 +109,7 @@ class IdleTrigger:
             self._waiting, self._full = 0, True
             if scope.session is not None:
                 self._sessions[scope] = None
-            self._scheduler.schedule(self, 0.0)
+            self._schedule(0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
         """Activity: restart the idle period.
@@ -126,7 +126,11 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-                self._scheduler.schedule(self, 0.0 if self._full else quiet)
+                self._schedule(0.0 if self._full else quiet)
+
+    def _schedule(self, seconds: float) -> None:
+        """Schedule a poll by the background thread."""
+        self._scheduler.schedule(self, seconds)
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""
