@@ -59,6 +59,8 @@ _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
 Set by hand."""
+_WHOLLY = 0.95
+"""Share of what a question names beside its period that a record of this period has, from which others come later."""
 _TOP = 10
 
 
@@ -142,10 +144,11 @@ def courtesies(pool: Pool) -> NDArray[np.bool_]:
 
 def hardly_evidence(pool: Pool) -> NDArray[np.bool_]:
     """(m,) mask of what may look like evidence: courtesies, the query itself, and what was said in another period than it names
-    where something of that period answers it.
+    where a record of that period has all of what it asks for.
     """
     periods = pool.periods
-    another = (periods.answering < periods.answering.max()) if periods.named else np.zeros(len(pool), np.bool_)
+    answered = bool(periods.named) and float(periods.answering.max(initial=0.0)) >= _WHOLLY
+    another = (periods.within == 0) & answered
     return courtesies(pool) | pool.unanswered | another
 
 

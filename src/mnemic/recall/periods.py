@@ -23,6 +23,8 @@ from mnemic.vectors import Floats, Mask, Rows, dot
 _ANOTHER_ROLE = 0.5
 _SUBJECTS = frozenset("i you he she we they".split())
 """Pronouns before a verb: what did you advise?"""
+_TELL = frozenset("say tell write ask mention discuss talk advise suggest recommend".split())
+"""Verbs of what is on record when it was said; what was done then may be told at any time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class AskedPeriods:
         particular: (T,) which terms name something else; verbs ask for whatever was said or done.
         roles: the roles whose messages it asks for: the customer's, or the assistant's in "what did you say?";
             ``role_terms``: (T,) their words.
-        past: whether it asks what was said or done; what happens then may depend on anything.
+        told: whether it asks what was said; what was done, or happens then, may stand in anything.
     """
 
     named: Sequence[Period]
@@ -43,7 +45,7 @@ class AskedPeriods:
     particular: Mask
     roles: frozenset[str]
     role_terms: Mask
-    past: bool
+    told: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class PeriodAnswers:
         answering: (m,) ``within`` by the share of what else the query names that the turn has; all of it where it names
             nothing else.
         beside: how much of what else it names one record has: its idf, by its share.
-        nothing: whether it asks of the past and names a period alone, in which nothing was said and of which nothing tells.
+        nothing: whether it asks what was said in a period and names nothing else, and nothing was said then or tells of it.
     """
 
     named: Sequence[Period]
@@ -86,8 +88,8 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
         if before not in _SUBJECTS and word not in roles and english.is_particular(word)
     ]
     wanted = {*roles.values(), *(ASSISTANTS if english.expected_traits(query.text) & english.REPLY else ())}
-    past = not {"did", "was", "were"}.isdisjoint(words)
-    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), past)
+    told = "did" in words and not _TELL.isdisjoint(words)
+    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), told)
 
 
 def _today(query: Query) -> int:
@@ -157,7 +159,7 @@ def period_answers(
         within=within,
         answering=within * (own_idf / np.float32(mass)).astype(np.float32) if periods.particular.any() else within,
         beside=max(inside, elsewhere) ** 2 / mass,
-        nothing=alone and periods.past and not in_period.any() and not any(mentions),
+        nothing=alone and periods.told and not in_period.any() and not any(mentions),
     )
 
 

@@ -23,12 +23,12 @@ class _Columns(SimpleNamespace):
         return len(self.day)
 
 
-def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), past=True):
+def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), told=True):
     columns = _Columns(
         doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods_of=MENTIONED.__getitem__,
         has_role=lambda of: np.array([True, False, True, True, True]) if of else np.zeros(5, np.bool_),
     )  # fmt: skip
-    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), past)
+    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), told)
     return period_answers(SimpleNamespace(columns=columns), of, np.arange(5), SPOKEN, named, IDF)
 
 
@@ -60,7 +60,7 @@ def test_a_period_alone_of_which_nothing_tells():
     assert answers(asked=((200, 201),), **unnamed).nothing
     assert not answers(asked=((101, 101),), **unnamed).nothing  # the third one tells of it
     assert not answers(asked=((200, 201),)).nothing  # it names something else, which others have
-    assert not answers(asked=((200, 201),), **unnamed, past=False).nothing
+    assert not answers(asked=((200, 201),), **unnamed, told=False).nothing
     assert not answers(asked=(), **unnamed).nothing
 
 
@@ -91,8 +91,11 @@ def test_nothing_was_said_then(dated, question):
     assert not dated.get_memory_context(question, now=NOW).hits
 
 
-def test_plans_for_a_day_may_depend_on_what_was_said_before(dated):
-    assert dated.search("What should I reply today?", now=NOW).probability > 0
+@pytest.mark.parametrize(
+    "question", ["What should I write today?", "How was I doing yesterday?", "Where was I last week?"]
+)
+def test_what_was_done_or_is_to_be_done_may_stand_in_anything(dated, question):
+    assert dated.search(question, now=NOW).probability > 0
 
 
 @pytest.mark.parametrize("question", ["What did you say on 7 September?", "What did you advise on 7 September?"])
