@@ -383,3 +383,29 @@ def test_each_record_near_a_description_is_read_once(monkeypatch, processed):
         receipts = memory.correct("the number of the boiler", "The number of the boiler is 5.", dry_run=True)
         assert len(receipts) > 20
     assert {*read.values()} == {1}
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(
+    ("others", "wrong", "asked", "right"),
+    [
+        (["Priya's doctor is Dr. Lang too."], "My doctor is Dr. Lang.", "my doctor", "My doctor is Dr. Moser."),
+        (
+            ["Eva's parents live in Wien.", "Eva's boyfriend lives in Wien."],
+            "Eva lives in Wien.", "where Eva lives", "Eva lives in Graz.",
+        ),
+        (["Tom's brother works at AVL."], "Tom works at AVL.", "where Tom works", "Tom works at Infineon."),
+        (["I am not allergic to cats."], "I am allergic to amoxicillin.", "my allergy", "I am allergic to penicillin."),
+        (["I can eat oats.", "I can eat rice."], "I can't eat gluten.", "what I can't eat", "I can't eat lactose."),
+    ],
+)  # fmt: skip
+def test_what_is_anothers_or_said_of_the_contrary_stays(others, wrong, asked, right, processed):
+    with Memory(":memory:", user="marta") as memory:
+        for text in (wrong, *others):
+            memory.add(text)
+        if processed:
+            memory.process()
+        memory.correct(asked, right)
+        hits = memory.search(f"{wrong} {' '.join(others)}", k=20)
+        assert {hit.text for hit in hits if hit.current} >= {*others}
+        assert not any(hit.current for hit in hits if hit.text == wrong)

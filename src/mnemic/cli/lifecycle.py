@@ -80,6 +80,8 @@ def forget(args: Namespace) -> Answer:
             receipts = memory.forget(args.description, ids=args.id, reason=args.reason)
         forgotten = [receipt.id for receipt in receipts if receipt.changed]
         texts = _texts(memory, forgotten)
+        if args.id is None:  # without what was forgotten of them before
+            texts |= {receipt.id: one_line(receipt.reason) for receipt in receipts if receipt.changed}
         warn_of_fallbacks(memory)
     word = "would go" if args.dry_run else "forgotten"
     kept_lines = [_kept_line(receipt) for receipt in receipts if not receipt.changed]

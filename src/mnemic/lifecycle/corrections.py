@@ -21,11 +21,13 @@ from mnemic.text.differences import (
     agrees,
     has_exchanged,
     has_other_value,
+    is_denied,
     kinds,
     of_the_speaker,
     repeats,
     values,
 )
+from mnemic.text.english import possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.text.values import to_micros
@@ -170,7 +172,8 @@ class _Statements:
 def _described(statements: _Statements, text: str) -> Correction:
     new = statements.new
     selection = forgetting.described(statements.runtime, statements.scope, text)
-    about = _about_matter(statements, statements.all_current(selection.bearing), text)
+    bearing = _without_owned(statements, statements.all_current(selection.bearing), text)
+    about = _about_matter(statements, bearing, text)
     contents = _contents(statements, about)
     right = {name: contents[name] for name in about if statements.agrees(contents[name], text)}
     wrong = {name: record for name, record in about.items() if name not in right}
@@ -181,12 +184,27 @@ def _described(statements: _Statements, text: str) -> Correction:
     frames = [
         matter.intersection(content_terms(statements.in_first_person(record.content))) for record in wrong.values()
     ] or [matter.intersection(content_terms(content)) - new_values for content in right.values() or [new]]
-    beside = _contents(statements, selection.beside)
+    beside = _contents(statements, _without_owned(statements, statements.all_current(selection.beside), text))
     others = {id_: content for id_, content in beside.items() if not statements.agrees(content, text)}
     wrong |= statements.all_current(_with_other_values(statements, others, frames, matter, new_values))
     wrong |= statements.echoes(wrong.values())
     near = tuple(_unchanged_receipts(statements, (*selection.clear, *selection.spared), wrong, text))
     return Correction(wrong, statements.terms, near, KNOWN if right else NOTHING)
+
+
+def _without_owned(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
+    """The records without those that tell only of what is somebody else's: "Priya's doctor", "Eva's parents"."""
+    matter = {*content_terms(f"{text}\n{statements.new}")}
+    kept: dict[str, MemoryRecord] = {}
+    for name, record in records.items():
+        owned = [
+            not matter.isdisjoint(things) and (owner in ("my", "our") or not matter.isdisjoint(content_terms(owner)))
+            for owner, things in possessions(statements.in_first_person(record.content))
+            if owner not in ("his", "her", "their")
+        ]
+        if any(owned) or not owned:
+            kept[name] = record
+    return kept
 
 
 def _about_matter(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
@@ -223,12 +241,13 @@ def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], t
     new, about = statements.new, {*content_terms(text)}
     contents = {name: statements.in_first_person(record.content) for name, record in wrong.items()}
     matter, new_values = about.union(content_terms(new)), values(new) - about
-    valued = [content for content in contents.values() if has_other_value(content, new, about)]
+    alike = [content for content in contents.values() if is_denied(content) == is_denied(new)] or [*contents.values()]
+    valued = [content for content in alike if has_other_value(content, new, about)]
     first = next(
         chain(
-            (content for content in contents.values() if has_exchanged(content, new)),
+            (content for content in alike if has_exchanged(content, new)),
             sorted(valued, key=lambda content: _nearness(content, matter, new_values), reverse=True),
-            (content for content in contents.values() if _is_on_matter(content, about, new)),
+            (content for content in alike if _is_on_matter(content, about, new)),
         ),
         None,
     )
@@ -239,12 +258,17 @@ def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], t
         name: wrong[name]
         for name, content in contents.items()
         if content == first
-        or agrees(content, first, text)
-        or (frame <= {*content_terms(content)} and has_exchanged(content, new))
         or (
-            frame
-            and kinds(content, about) <= kinds(new, about)
-            and _differs_in_value(content, frame, matter, new_values)
+            is_denied(content) == is_denied(first)
+            and (
+                agrees(content, first, text)
+                or (frame <= {*content_terms(content)} and has_exchanged(content, new))
+                or (
+                    frame
+                    and kinds(content, about) <= kinds(new, about)
+                    and _differs_in_value(content, frame, matter, new_values)
+                )
+            )
         )
     }
 
@@ -285,6 +309,8 @@ def _with_other_values(
         terms = {*content_terms(sentence)}
         missing = [(frame, frame - terms) for frame in frames if frame]
         shared = [frame & terms for frame, out in missing if 2 * len(out) < len(frame) and required.isdisjoint(out)]
+        if is_denied(sentence) != is_denied(new):
+            return False
         return kinds(sentence, about) <= kinds(new, about) and any(
             _differs_in_value(sentence, frame, matter, new_values)
             or (has_exchanged(sentence, new) and has_other_value(sentence, new, about))

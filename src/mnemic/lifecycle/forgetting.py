@@ -32,7 +32,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT, of_the_speaker, says_something
-from mnemic.text.english import is_english, names
+from mnemic.text.english import is_english, names, possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
@@ -256,7 +256,10 @@ def _candidates(
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
-        eligible=named & ~asks & ~_about_another(runtime, view, rows, first_person, request),
+        eligible=named
+        & ~asks
+        & ~_about_another(runtime, view, rows, first_person, request)
+        & ~_owned(records, request),
         asks=asks,
     )
 
@@ -356,6 +359,22 @@ def _about_another(
             cosines.sharpen(rows)
             by_holder.append(_first_person_cosines(view, vector, cosines.values[rows], first_person))
     return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
+
+
+def _owned(records: Sequence[Stored], request: _Request) -> NDArray[np.bool_]:
+    """Whether what is the speaker's own in a request is only somebody else's in records: "Petra's locker number"."""
+    if not request.of_speaker:
+        return np.zeros(len(records), np.bool_)
+    terms = frozenset(request.terms)
+    owners = [
+        {
+            owner
+            for owner, things in possessions(of_the_speaker(record.value.content, request.speaker))
+            if things & terms and terms.isdisjoint(content_terms(owner))
+        }
+        for record in records
+    ]
+    return np.array([bool(own) and own.isdisjoint(("my", "our")) for own in owners], np.bool_)
 
 
 def _terms_of(record: Stored) -> set[str]:

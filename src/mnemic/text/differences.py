@@ -69,6 +69,7 @@ CHANGED = frozenset(
     )
 )
 """Words that tell of a change, not of what holds since."""
+_NO = re.compile(r"^\W*(?:no|nope)\s*[,.;:!\u2013-]")
 _MAX_ALIGNED = 300
 """Most terms aligned word by word; longer statements differ unless they are equal."""
 _MAX_REPLACED = 2
@@ -280,7 +281,7 @@ def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") ->
     required = statement_values or statement_terms - matter_terms
     units = _units(text, statement_values | matter_terms)
     return any(
-        _is_denied(unit) == _is_denied(statement)
+        is_denied(unit) == is_denied(statement)
         and (
             len(units) == 1
             or not (terms := {*content_terms(unit)} - required - _EMPTY)
@@ -326,7 +327,7 @@ def repeats(text: str, statement: str, other: str) -> bool:
         not text.rstrip().endswith("?")
         and has_other_value(text, other)
         and values(text) <= values(statement)
-        and _is_denied(text) == _is_denied(statement)
+        and is_denied(text) == is_denied(statement)
         and len(added) < len(terms & (said | values(statement)))
     )
 
@@ -391,8 +392,10 @@ def _units(text: str, ignored: AbstractSet[str]) -> list[str]:
     return list(units)
 
 
-def _is_denied(text: str) -> bool:
-    return _negations(WORDS.findall(text.lower().replace("\u2019", "'"))) % 2 == 1
+def is_denied(text: str) -> bool:
+    """Whether a text denies what it says: an odd number of negations, but for a "No," at its beginning."""
+    said = _NO.sub("", text.lower().replace("\u2019", "'"))
+    return _negations(WORDS.findall(said)) % 2 == 1
 
 
 def _has_terms(unit: str, required: AbstractSet[str], statement: str | None) -> bool:

@@ -6,6 +6,7 @@ comes first.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -150,6 +151,29 @@ _ORDINARY = frozenset(
     support lesson anyone people both many most let without note deploy release""".split()
 )
 _NOUN_ENDINGS = ("ing", "tion", "sion", "ment", "ness", "ity", "ly", "ance", "ence")
+
+
+_POSSESSION = re.compile(
+    r"\b(?:([^\W\d_]+)(?:['\u2019]s|(?<=s)['\u2019])|(his|her|their|my|our))\s+((?:[\w-]+\s+){0,2}[\w-]+)",
+    re.IGNORECASE,
+)
+_SHORTENED = frozenset("it that there here what who how where let he she one".split())
+"""Words after which an apostrophe and an s stand for a verb."""
+
+
+def possessions(text: str) -> list[tuple[str, frozenset[str]]]:
+    """Who has something, in lower case, and the terms of what: ("petra", {"locker", "number"}), ("my", {"salary"})."""
+    found: list[tuple[str, frozenset[str]]] = []
+    place = 0
+    while match := _POSSESSION.search(text, place):
+        place = match.start(3)
+        owner = (match[1] or match[2]).lower()
+        first, *rest = match[3].split()
+        words = [first, *itertools.takewhile(lambda word: not may_be_a_verb(word.lower()), rest)]
+        words = list(itertools.takewhile(lambda word: word.lower() not in STOP_WORDS, words))
+        if words and owner not in _SHORTENED and not words[0].endswith("ing") and not traits(owner) & TIME:
+            found.append((owner, frozenset(content_terms(" ".join(words)))))
+    return found
 
 
 def names(text: str) -> list[str]:

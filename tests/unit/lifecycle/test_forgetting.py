@@ -239,7 +239,7 @@ async def test_the_asynchronous_face_is_the_same():
 
 TOLD = {
     "pay": "I earn 70k before tax",
-    "plumber": "The plumber's salary is 40k",
+    "plumber": "The salary of a plumber is 40k",
     "salary": "My salary is paid on the 3rd",
     "tea": "I like green tea",
 }
@@ -504,3 +504,15 @@ def test_the_users_own_name_is_the_user(told, asked, question):
         assert not any(hit.current for hit in memory.search("locker number") if "17" in hit.text)
         memory.forget(asked)
         assert [hit.text for hit in memory.search("locker") if "number" in hit.text] == ["Olek's locker number is 18."]
+
+
+@pytest.mark.parametrize("owner", ["Petra's", "My mother's", "Her", "The boss'"])
+@pytest.mark.parametrize(
+    ("own", "thing"), [("My locker number is 17.", "locker number"), ("My salary is 3,200.", "salary")]
+)
+def test_what_is_somebody_elses_is_not_the_speakers(own, thing, owner):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add(own, id="own")
+        memory.add(f"{owner} {thing} is 22.", id="other")
+        assert taken(memory.forget(f"my {thing}", dry_run=True)) == {"own"}
+        assert taken(memory.forget(f"Marta's {thing}", dry_run=True)) == {"own"}
