@@ -14,7 +14,7 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest.add import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.knowledge.reconciliation import left_of_others
-from mnemic.lifecycle.revision import shown_again, update_derived
+from mnemic.lifecycle.revision import archive_omission, update_derived
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
@@ -159,7 +159,7 @@ def _apply_each(
         try:
             receipts += runtime.store.apply(scope.user, [change(id=id_)])
             if receipts[-1].outcome == "restored":
-                shown_again(runtime, scope, id_)
+                archive_omission(runtime, scope, id_)
         except NotFound as error:
             reason = runtime.secrets.redacted(str(error))[0]
             receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))

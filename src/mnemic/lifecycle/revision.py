@@ -47,59 +47,60 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
     """
     sources, receipts = _update_messages(runtime, scope, ids)
     _rewrite(runtime, scope, [*ids, *sources], zone)
-    _put_together(runtime, scope, ids)
+    _rejoin(runtime, scope, ids)
     return receipts
 
 
-def shown_again(runtime: Runtime, scope: Scope, id: str) -> None:
-    """A sentence that is left out of a message no longer is no memory: another message may have the same one."""
+def archive_omission(runtime: Runtime, scope: Scope, id: str) -> None:
+    """Archive a restored record that only tells that a sentence is left out of a message: it is shown there again."""
     record = runtime.store.get(scope.user, id).value
     if isinstance(record, MemoryRecord) and is_omission(record):
         runtime.store.apply(scope.user, [Archive(id=id, reason=SHOWN)])
 
 
-def _put_together(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
+def _rejoin(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
     """Undo what forgetting sentences made of messages that show them again.
 
-    Such a sentence is no memory, and a memory that was taken apart comes back in place of what else it says.
+    Such a sentence is no memory, and a memory that was taken apart comes back in place of its parts.
     """
     restored = runtime.store.knowledge.records(scope.user, [*ids]).values()
     sources = {
         id_
-        for one in restored
-        if isinstance(one, MemoryRecord) and (_is_live(one) or is_omission(one))
-        for id_ in one.source_ids
+        for record in restored
+        if isinstance(record, MemoryRecord) and (_is_live(record) or is_omission(record))
+        for id_ in record.source_ids
     }
-    sources |= {str(one.id) for one in restored if isinstance(one, Message)}
-    for id_, made in runtime.store.relations.memories_of(scope.user, sorted(sources)).items():
-        records = runtime.store.knowledge.records(scope.user, made).values()
-        own = [one for one in records if isinstance(one, MemoryRecord)]
-        changes: list[Change] = [Archive(id=one.id, reason=SHOWN) for one in own if is_omission(one) and _is_live(one)]
-        if changes:
-            runtime.store.apply(scope.user, changes)
-        apart = [one for one in own if not _is_live(one) and _archived_as(runtime, scope, one.id, APART)]
-        message = runtime.store.get(scope.user, id_).value if apart else None
+    sources |= {str(record.id) for record in restored if isinstance(record, Message)}
+    for id_, derived_ids in runtime.store.relations.memories_of(scope.user, sorted(sources)).items():
+        records = runtime.store.knowledge.records(scope.user, derived_ids).values()
+        derived = [record for record in records if isinstance(record, MemoryRecord)]
+        omissions = [memory.id for memory in derived if is_omission(memory) and _is_live(memory)]
+        if omissions:
+            runtime.store.apply(scope.user, [Archive(id=omission_id, reason=SHOWN) for omission_id in omissions])
+        divided = [m for m in derived if not _is_live(m) and _archived_as(runtime, scope, m.id, APART)]
+        message = runtime.store.get(scope.user, id_).value if divided else None
         if isinstance(message, Message):
-            (told,) = runtime.store.relations.without_forgotten(scope.user, [message])
-            whole = [one for one in apart if says(told.content, one.content)]
-            runtime.store.apply(
-                scope.user, [change for one in whole for change in _rejoining(runtime, scope, one, own)]
-            )
+            (remaining,) = runtime.store.relations.without_forgotten(scope.user, [message])
+            whole = [memory for memory in divided if says(remaining.content, memory.content)]
+            changes = [change for memory in whole for change in _rejoin_changes(runtime, scope, memory, derived)]
+            runtime.store.apply(scope.user, changes)
 
 
-def _rejoining(runtime: Runtime, scope: Scope, whole: MemoryRecord, others: Sequence[MemoryRecord]) -> list[Change]:
+def _rejoin_changes(
+    runtime: Runtime, scope: Scope, whole: MemoryRecord, derived: Sequence[MemoryRecord]
+) -> list[Change]:
     """Changes that bring back a memory which was taken apart, in place of the sentences that became memories then."""
     moment = runtime.store.history(scope.user, whole.id)[-1].at
-    said = sentences(whole.content)
+    parts = sentences(whole.content)
     return [
         *(
-            Archive(id=one.id, reason=SHOWN)
-            for one in others
-            if one.content in said
-            and _is_live(one)
-            and one.version == 1
-            and one.expired_at is None
-            and any(event.at == moment for event in runtime.store.history(scope.user, one.id))
+            Archive(id=memory.id, reason=SHOWN)
+            for memory in derived
+            if memory.content in parts
+            and _is_live(memory)
+            and memory.version == 1
+            and memory.expired_at is None
+            and any(event.at == moment for event in runtime.store.history(scope.user, memory.id))
         ),
         Restore(id=whole.id),
     ]

@@ -321,14 +321,14 @@ def repeats(text: str, statement: str, other: str) -> bool:
 
     It has a value that the other statement has not, none that the first one has not, and more of its words than others.
     """
-    terms, said = {*content_terms(text)}, {*content_terms(statement)}
-    added = {term for term in terms - said if not is_small_talk(term)}
+    terms, statement_terms = {*content_terms(text)}, {*content_terms(statement)}
+    added = {term for term in terms - statement_terms if not is_small_talk(term)}
     return (
         not text.rstrip().endswith("?")
         and has_other_value(text, other)
         and values(text) <= values(statement)
         and is_denied(text) == is_denied(statement)
-        and len(added) < len(terms & (said | values(statement)))
+        and len(added) < len(terms & (statement_terms | values(statement)))
     )
 
 
