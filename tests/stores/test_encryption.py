@@ -350,7 +350,7 @@ def _dies(patch, owner, name, *, after):
 @pytest.mark.parametrize(
     ("owner", "name", "after", "moved"),
     [
-        (database, "_lock_exclusively", False, False), (database, "_take_alone", True, False), (rekey, "_check", False, False),
+        (database, "_lock_exclusively", False, False), (database, "_lock_exclusively", True, False), (rekey, "_check", False, False),
         (rekey, "sync", True, False), (Path, "replace", False, False), (Path, "replace", True, True),
         (Rewriting, "apply", False, True), (rewriting, "head_of", True, True), (Path, "open", True, True),
         (Path, "unlink", False, True), (Path, "unlink", True, True), (Rewriting, "apply", True, True),
