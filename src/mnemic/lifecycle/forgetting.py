@@ -271,8 +271,8 @@ def _remainders(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dic
 
 
 def _as_shown(runtime: Runtime, scope: Scope, records: Sequence[Stored]) -> list[Stored]:
-    left = _remainders(runtime, scope, (record.value for record in records))
-    return [replace(record, value=left.get(record.value.id, record.value)) for record in records]
+    remainders = _remainders(runtime, scope, (record.value for record in records))
+    return [replace(record, value=remainders.get(record.value.id, record.value)) for record in records]
 
 
 def _resembles_a_name(
@@ -459,13 +459,13 @@ def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order
     return verdicts
 
 
-def _unchanged(runtime: Runtime, scope: Scope, records: Sequence[Stored], order: Sequence[int]) -> list[int]:
-    """The order without what was erased or rewritten while the language model thought."""
-    current = runtime.store.knowledge.records(scope.user, [_id(record) for record in records])
+def _unchanged(runtime: Runtime, scope: Scope, shown: Sequence[Stored], order: Sequence[int]) -> list[int]:
+    """The order without what was erased or rewritten while the language model thought, by the records as it saw them."""
+    current = runtime.store.knowledge.records(scope.user, [_id(record) for record in shown])
     texts = {
         id_: record.content for id_, record in {**current, **_remainders(runtime, scope, current.values())}.items()
     }
-    return [i for i in order if texts.get(_id(records[i])) == records[i].value.content]
+    return [i for i in order if texts.get(_id(shown[i])) == shown[i].value.content]
 
 
 # What goes
@@ -547,7 +547,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         matching = [i for i in order if by_rule[i]]
     else:
         verdicts = _verdicts(runtime, text, candidates, order)
-        order = _unchanged(runtime, scope, records, order)
+        order = _unchanged(runtime, scope, candidates.shown, order)
         matching = [i for i in order if certain[i] or verdicts.get(i, by_rule[i])]
     reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
     reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}

@@ -303,6 +303,19 @@ def test_the_model_reads_nothing_that_was_forgotten_before(tmp_path):
     assert all("[...] My cat is called Tom." in one.prompt and "rehab" not in one.prompt for one in model.requests)
 
 
+def test_a_message_with_a_forgotten_sentence_is_erased_if_the_model_means_it(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.add("I was in rehab in Graz. My cat is called Tom.", id="m1")
+        memory.process()
+        memory.forget(ids=[record.id for record in memory.list() if "rehab" in record.content])
+    model = ScriptedModel(meaning("[...] My cat is called Tom."))
+    with Memory(tmp_path, user="ana", embedder="hashing", llm=LanguageModel(model, retries=0, backoff=0)) as memory:
+        for hard in (False, True):
+            assert "m1" in {
+                receipt.id for receipt in memory.forget("my cat", dry_run=True, hard=hard) if receipt.reason
+            }
+
+
 def test_erasing_by_description_asks_as_well_and_keeps_its_limit(asking):
     erasure = asking(ScriptedModel(meaning(TOLD["pay"], TOLD["salary"]))).forget("my salary", hard=True)
     assert set(erasure.ids) == {"pay", "salary"}
