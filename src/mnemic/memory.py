@@ -584,7 +584,7 @@ class Memory:
 
         Args:
             limit: about the most messages to process, whole episodes at a time, and the most remembered statements to
-                enrich; ``None`` for all that wait when the call begins.
+                enrich and long answers to embed; ``None`` for all that wait when the call begins.
             progress: called with (done, total), of the messages that wait and the long answers to be embedded.
 
         Raises:

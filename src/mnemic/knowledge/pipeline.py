@@ -108,7 +108,7 @@ def process(
         total = sum(count for *_, count in knowledge.conversations(scope.user))
         consultant = Consultant(runtime)
         most = total if limit is None else min(total, limit)
-        unread = runtime.store.embedding.unread(scope.user)[:limit]
+        unread = runtime.store.embedding.without_passages(scope.user)[:limit]
         run = _Run(runtime, scope, zone, most, len(unread), progress, consultant)
         unrefined = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
         _steps(run, halted)

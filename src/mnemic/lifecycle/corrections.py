@@ -36,7 +36,7 @@ from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
 FOLLOWING = 10
-"""Messages from a moment on among which one and the reply to it are looked for."""
+"""Messages read from the time of one on, to find the reply to it."""
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
 
 
@@ -82,8 +82,8 @@ class Correction:
 def correction(runtime: Runtime, scope: Scope, wrong: object, statement: object) -> Correction:
     """What a new statement takes the place of, named by an id or a description.
 
-    A description means the first statement clearly about it that says something else, those that say the same, and those that
-    say other things in the same words: of "We deploy on Thursdays" and "We deploy on Tuesdays now", neither is right.
+    A description means the statement that fits it best and says something else, those that say the same, and those that give
+    another value for the same thing: of "We deploy on Thursdays" and "We deploy on Tuesdays now", neither is right.
 
     Raises:
         InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
@@ -195,7 +195,7 @@ def _described(statements: _Statements, text: str) -> Correction:
 def _without_owned(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
     """The records without those that tell only of what is somebody else's: "Priya's doctor", "Eva's parents"."""
     matter = {*content_terms(f"{text}\n{statements.new}")}
-    kept: dict[str, MemoryRecord] = {}
+    remaining: dict[str, MemoryRecord] = {}
     for name, record in records.items():
         owned = [
             not matter.isdisjoint(things) and (owner in ("my", "our") or not matter.isdisjoint(content_terms(owner)))
@@ -203,8 +203,8 @@ def _without_owned(statements: _Statements, records: Mapping[str, MemoryRecord],
             if owner not in ("his", "her", "their")
         ]
         if any(owned) or not owned:
-            kept[name] = record
-    return kept
+            remaining[name] = record
+    return remaining
 
 
 def _about_matter(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:

@@ -59,7 +59,7 @@ _NEED = 0.8
 _PERIOD, _OF_PERIOD = 0.7, 0.3
 """Least probability where the records of a period that the question names have all else it names, and where they have none.
 Set by hand."""
-_WHOLLY = 0.95
+_COMPLETE = 0.95
 """Share of what a question names beside its period that a record of this period has, from which others come later."""
 _TOP = 10
 
@@ -94,7 +94,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         probabilities = own_coverage(pool)
     else:
         probabilities = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    probabilities = np.where(pool.unanswered | pool.periods.nothing, 0, probabilities)
+    probabilities = np.where(pool.unanswered | pool.periods.unmentioned, 0, probabilities)
     return np.maximum(probabilities, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
@@ -142,12 +142,12 @@ def courtesies(pool: Pool) -> NDArray[np.bool_]:
     return pool.agent & (pool.words <= _COURTESY) & (asks | ~says_something)
 
 
-def hardly_evidence(pool: Pool) -> NDArray[np.bool_]:
+def doubtful(pool: Pool) -> NDArray[np.bool_]:
     """(m,) mask of what may look like evidence: courtesies, the query itself, and what was said in another period than it names
     where a record of that period has all of what it asks for.
     """
     periods = pool.periods
-    answered = bool(periods.named) and float(periods.answering.max(initial=0.0)) >= _WHOLLY
+    answered = bool(periods.named) and float(periods.answering.max(initial=0.0)) >= _COMPLETE
     another = (periods.within == 0) & answered
     return courtesies(pool) | pool.unanswered | another
 
@@ -187,7 +187,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
         searched: number of rows visible to the query, without pieces of documents.
     """
     order = order[~pool.unanswered[order]]
-    if not len(order) or pool.periods.nothing:
+    if not len(order) or pool.periods.unmentioned:
         return NOTHING
     least = _least_probability(pool)
     if model not in DEFAULT_MODELS:

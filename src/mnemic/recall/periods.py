@@ -37,7 +37,7 @@ class AskedPeriods:
         particular: (T,) which terms name something else; verbs ask for whatever was said or done.
         roles: the roles whose messages it asks for: the customer's, or the assistant's in "what did you say?";
             ``role_terms``: (T,) their words.
-        told: whether it asks what was said; what was done, or happens then, may stand in anything.
+        of_words: whether it asks what was said; what was done, or happens then, may stand in anything.
     """
 
     named: Sequence[Period]
@@ -45,7 +45,7 @@ class AskedPeriods:
     particular: Mask
     roles: frozenset[str]
     role_terms: Mask
-    told: bool
+    of_words: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class PeriodAnswers:
         answering: (m,) ``within`` by the share of what else the query names that the turn has; all of it where it names
             nothing else.
         beside: how much of what else it names one record has: its idf, by its share.
-        nothing: whether it asks what was said in a period and names nothing else, and nothing was said then or tells of it.
+        unmentioned: whether it asks what was said in a period and names nothing else, and nothing was said then or tells of it.
     """
 
     named: Sequence[Period]
@@ -69,7 +69,7 @@ class PeriodAnswers:
     within: Floats
     answering: Floats
     beside: float
-    nothing: bool = False
+    unmentioned: bool = False
 
 
 def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriods:
@@ -88,8 +88,8 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
         if before not in _SUBJECTS and word not in roles and english.is_particular(word)
     ]
     wanted = {*roles.values(), *(ASSISTANTS if english.expected_traits(query.text) & english.REPLY else ())}
-    told = "did" in words and not _TELL.isdisjoint(words)
-    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), told)
+    of_words = "did" in words and not _TELL.isdisjoint(words)
+    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), of_words)
 
 
 def _today(query: Query) -> int:
@@ -159,7 +159,7 @@ def period_answers(
         within=within,
         answering=within * (own_idf / np.float32(mass)).astype(np.float32) if periods.particular.any() else within,
         beside=max(inside, elsewhere) ** 2 / mass,
-        nothing=alone and periods.told and not in_period.any() and not any(mentions),
+        unmentioned=alone and periods.of_words and not in_period.any() and not any(mentions),
     )
 
 

@@ -281,7 +281,7 @@ def visibility(view: View, allowed: Mask) -> Visibility:
     return Visibility(allowed & ~represented, represented)
 
 
-def behind_relevant(order: Rows, doubtful: NDArray[np.bool_], relevance: Floats) -> Rows:
+def doubtful_last(order: Rows, doubtful: NDArray[np.bool_], relevance: Floats) -> Rows:
     """The order with each doubtful hit after every other one that is more relevant.
 
     Args:

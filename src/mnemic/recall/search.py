@@ -41,9 +41,9 @@ from mnemic.recall.results import (
     Provenance,
     Visibility,
     as_relevant,
-    behind_relevant,
     current_first,
     descending_scores,
+    doubtful_last,
     hit_from,
     visibility,
     with_end,
@@ -432,7 +432,7 @@ def _result(
         order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
-    order = behind_relevant(order, evidence.hardly_evidence(pool), relevance)
+    order = doubtful_last(order, evidence.doubtful(pool), relevance)
     order = current_first(order, successors)  # last: nothing puts what has ended first again
     left_out = 0
     if query.min_best:  # a context: the question itself, asked before, is no evidence

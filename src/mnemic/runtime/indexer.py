@@ -133,7 +133,7 @@ class Indexer:
         The passages of an assistant's answers are left to ``process``: they would double its time.
         The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.
         """
-        texts = [Embeddable(searchable(one)) if _is_answer(one) else embeddable(one) for one in records]
+        texts = [Embeddable(searchable(r)) if _is_answer(r) else embeddable(r) for r in records]
         return [
             _indexing(record, text.text, vectors)
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)

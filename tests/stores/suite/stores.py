@@ -401,8 +401,8 @@ class _Caches:
         answers = [add_message(long, role="assistant", vector=vector) for vector in ((1.0, 0.0), None)]
         store.apply("ana", [*answers, add_message(long), add_message("short", role="assistant")], model="m")
         embedding, number = store.embedding, number_of(store)
-        (doc,) = embedding.unread("ana")
-        assert embedding.unread("ben") == []
+        (doc,) = embedding.without_passages("ana")
+        assert embedding.without_passages("ben") == []
         ((_, _, text),) = read = embedding.texts([doc])
         assert text.body == long
         with pytest.raises(errors.EmbeddingMismatch):
@@ -411,7 +411,7 @@ class _Caches:
         assert embedding.passages_of(number, [doc]) == {}
         embedding.put_passages(read, [passages], "m")
         np.testing.assert_allclose(embedding.passages_of(number, [doc])[doc], passages, atol=1e-3)
-        assert embedding.unread("ana") == []
+        assert embedding.without_passages("ana") == []
         assert store.verify().ok
 
     def test_a_rebuild_goes_on_where_it_stopped(self, store: Store) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mnemic import Memory, Message
 from mnemic.recall import order
 from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, log_odds_of_update, ordered, phrases
-from mnemic.recall.results import behind_relevant
+from mnemic.recall.results import doubtful_last
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
@@ -203,7 +203,7 @@ class TestUpdates:
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_what_is_hardly_evidence_comes_after_what_is_more_relevant(pool):
     doubtful, relevance = np.array([one for one, _ in pool]), np.array([one for _, one in pool], np.float32)
-    found = behind_relevant(np.arange(len(pool)), doubtful, relevance)
+    found = doubtful_last(np.arange(len(pool)), doubtful, relevance)
     assert sorted(found.tolist()) == list(range(len(pool)))
     assert found[~doubtful[found]].tolist() == np.flatnonzero(~doubtful).tolist()
     for place, row in enumerate(found):

@@ -23,12 +23,12 @@ class _Columns(SimpleNamespace):
         return len(self.day)
 
 
-def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), told=True):
+def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), of_words=True):
     columns = _Columns(
         doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods_of=MENTIONED.__getitem__,
         has_role=lambda of: np.array([True, False, True, True, True]) if of else np.zeros(5, np.bool_),
     )  # fmt: skip
-    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), told)
+    of = AskedPeriods(asked, asked, np.array(particular), frozenset(roles), np.zeros(3, np.bool_), of_words)
     return period_answers(SimpleNamespace(columns=columns), of, np.arange(5), SPOKEN, named, IDF)
 
 
@@ -57,11 +57,11 @@ def test_nothing_without_a_period():
 
 def test_a_period_alone_of_which_nothing_tells():
     unnamed = {"named": np.zeros(5, np.float32), "particular": (False, False, False)}
-    assert answers(asked=((200, 201),), **unnamed).nothing
-    assert not answers(asked=((101, 101),), **unnamed).nothing  # the third one tells of it
-    assert not answers(asked=((200, 201),)).nothing  # it names something else, which others have
-    assert not answers(asked=((200, 201),), **unnamed, told=False).nothing
-    assert not answers(asked=(), **unnamed).nothing
+    assert answers(asked=((200, 201),), **unnamed).unmentioned
+    assert not answers(asked=((101, 101),), **unnamed).unmentioned  # the third one tells of it
+    assert not answers(asked=((200, 201),)).unmentioned  # it names something else, which others have
+    assert not answers(asked=((200, 201),), **unnamed, of_words=False).unmentioned
+    assert not answers(asked=(), **unnamed).unmentioned
 
 
 NOW = datetime(2026, 11, 29, 18, tzinfo=UTC)

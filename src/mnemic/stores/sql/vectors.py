@@ -86,7 +86,7 @@ class Embedding(Reader[Database]):
             vectors = queries.text_vectors(db, user_id, docs, long=True)
         return {doc: text.passages for doc, text in vectors.items()}
 
-    def unread(self, user: str) -> list[int]:
+    def without_passages(self, user: str) -> list[int]:
         """The docs of an assistant's long answers of which the passages have no vectors yet, the latest first."""
         sql = f"""SELECT r.doc FROM records r JOIN vectors v ON v.user_id = r.user_id AND v.doc = r.doc
             WHERE r.user_id = ? AND r.role = 'assistant' AND {LIVE} AND length(r.content) > {LONG}
