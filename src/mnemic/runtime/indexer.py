@@ -70,7 +70,7 @@ class Indexer:
         Raises:
             EmbedderError: the embedder is unavailable, or rejects a text.
         """
-        redacted = [self._secrets.redacted(text.text)[0] for text in texts]
+        redacted = [self._redacted(text) for text in texts]
         parts = [self._passages(text.body) for text in texts]
         all_texts = [*redacted, *itertools.chain.from_iterable(parts)]
         vectors = checked(embedder.embed(all_texts), len(all_texts), embedder.dimension)
@@ -79,6 +79,11 @@ class Indexer:
             start, end = end, end + len(part)
             results.append(TextVectors(vector, vectors[start:end]))
         return results
+
+    def _redacted(self, text: Embeddable) -> str:
+        """A text without secrets, its body by itself: so it was searched when it came in, and is known."""
+        before = text.text.removesuffix(text.body)
+        return "".join(self._secrets.redacted(part)[0] for part in (before, text.text[len(before) :]) if part)
 
     def passages(self, bodies: Sequence[str], embedder: Embedder) -> list[Floats | None]:
         """The vectors of the passages of each text, shape (n, d); None without passages, or where the embedder failed."""

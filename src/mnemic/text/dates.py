@@ -249,6 +249,7 @@ _DATES = tuple(
 _HINT = re.compile(
     rf"\d|{_ANY}|yesterday|today|tonight|tomorrow|weekend|lately|recently|last|past|previous|this |next |ago|back"
 )
+_DIGIT = re.compile(r"\d")
 _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
 
 EARLIEST = 1
@@ -291,7 +292,7 @@ def _extract_dates(text: str) -> tuple[list[_Date], str]:
 def _spelled_out(text: str) -> str:
     """A text in lower case, where each of two days that share a month has it."""
     text = text.lower()
-    for pattern, apart in _SHARED if _HINT.search(text) else ():
+    for pattern, apart in _SHARED if _DIGIT.search(text) else ():
         text = pattern.sub(apart, text)
     return text
 
@@ -353,9 +354,10 @@ def mentioned_periods(text: str, reference: int) -> list[Period]:
         Periods for "yesterday", "two months ago", "in May" and similar phrases; a month without a year is in the year
         of the message. Years alone are ignored: too wide to distinguish messages.
     """
-    lowered = _spelled_out(text)
     periods = [period for period in _foreign_periods(text, reference) if period[1] - period[0] < UNITS["year"] - 1]
+    lowered = text.lower()
     if _HINT.search(lowered):
+        lowered = _spelled_out(lowered)
         periods += relative_periods(lowered, reference)
         for date_ in _extract_dates(lowered)[0]:
             if date_.month:

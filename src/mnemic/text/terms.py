@@ -68,7 +68,7 @@ STOP_WORDS = frozenset(
 
 def clean(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, which UTF-8 cannot encode."""
-    return _SURROGATES.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=65_536)

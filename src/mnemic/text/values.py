@@ -33,6 +33,12 @@ def clipped(name: str) -> str:
     return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")
 
 
+_encoded, _encoded_in_ascii = (
+    json.JSONEncoder(ensure_ascii=ascii, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+    for ascii in (False, True)
+)
+
+
 def to_json(value: object) -> str:
     """Compact JSON with sorted keys: equal values are equal text.
 
@@ -40,10 +46,10 @@ def to_json(value: object) -> str:
         InvalidInput: the value is not JSON, or contains NaN or infinity.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = _encoded(value)
         text.encode()
     except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return _encoded_in_ascii(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"Metadata must be plain JSON: {error}. Convert the value before storing it.") from error
     return text
