@@ -34,8 +34,8 @@ def clipped(name: str) -> str:
 
 
 _encoded, _encoded_in_ascii = (
-    json.JSONEncoder(ensure_ascii=ascii, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-    for ascii in (False, True)
+    json.JSONEncoder(ensure_ascii=is_ascii, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+    for is_ascii in (False, True)
 )
 
 
