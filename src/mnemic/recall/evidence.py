@@ -94,7 +94,7 @@ def relevances(pool: Pool, order: NDArray[np.intp], *, model: str | None, search
         probabilities = own_coverage(pool)
     else:
         probabilities = 1.0 / (1.0 + np.exp(-plain_sum(features(pool, order, searched), WEIGHTS)))
-    probabilities = np.where(pool.unanswered | pool.periods.unmentioned, 0, probabilities)
+    probabilities = np.where(_excluded(pool), 0, probabilities)
     return np.maximum(probabilities, _with_need(_PERIOD, pool) * pool.periods.answering).astype(np.float32)
 
 
@@ -143,13 +143,18 @@ def courtesies(pool: Pool) -> NDArray[np.bool_]:
 
 
 def doubtful(pool: Pool) -> NDArray[np.bool_]:
-    """(m,) mask of what may look like evidence: courtesies, the query itself, and what was said in another period than it names
-    where a record of that period has all of what it asks for.
+    """(m,) mask of what may look like evidence: courtesies, the query itself, and what is of another period than it names where
+    it asks what was said then, or where a record of that period has all of what it asks for.
     """
     periods = pool.periods
     answered = bool(periods.named) and float(periods.answering.max(initial=0.0)) >= _COMPLETE
     another = (periods.within == 0) & answered
-    return courtesies(pool) | pool.unanswered | another
+    return courtesies(pool) | _excluded(pool) | another
+
+
+def _excluded(pool: Pool) -> NDArray[np.bool_]:
+    """(m,) mask of what is no evidence: the query itself, and what was said at another time than it asks for."""
+    return pool.unanswered | pool.periods.elsewhere
 
 
 def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
@@ -157,7 +162,7 @@ def _assisted_features(pool: Pool, searched: int) -> tuple[float, float, float]:
 
     A repetition of a text that may need no memory holds none, nor does a courtesy.
     """
-    cosines = np.where(courtesies(pool) | pool.unanswered | (pool.echo if pool.need else False), 0, pool.dense)
+    cosines = np.where(courtesies(pool) | _excluded(pool) | (pool.echo if pool.need else False), 0, pool.dense)
     nearest = int(cosines.argmax())
     length = min(0.0, math.log((float(pool.words[nearest]) + 1) / _LONG))
     return float(cosines[nearest]), length, math.log(max(searched, _LEAST_SEARCHED))
@@ -186,8 +191,8 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
             first ten hits contains.
         searched: number of rows visible to the query, without pieces of documents.
     """
-    order = order[~pool.unanswered[order]]
-    if not len(order) or pool.periods.unmentioned:
+    order = order[~_excluded(pool)[order]]
+    if not len(order):
         return NOTHING
     least = _least_probability(pool)
     if model not in DEFAULT_MODELS:

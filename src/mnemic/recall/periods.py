@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,8 +24,13 @@ from mnemic.vectors import Floats, Mask, Rows, dot
 _ANOTHER_ROLE = 0.5
 _SUBJECTS = frozenset("i you he she we they".split())
 """Pronouns before a verb: what did you advise?"""
-_TELL = frozenset("say tell write ask mention discuss talk advise suggest recommend".split())
-"""Verbs of what is on record when it was said; what was done then may be told at any time."""
+_TELL = "say|tell|write|ask|mention|discuss|talk|advise|suggest|recommend"
+_SAID = re.compile(rf"\bdid\b.*\b(?:{_TELL})\b")
+"""A question for words, which are on record when they were said; what was done then may be told at any time."""
+_SAID_THEN = re.compile(
+    rf"\bdid\b.*\b(?:{_TELL})(?: (?:to )?(?:you|me|us|him|her|them))?(?: (?:on|in|at|during|over))? {{3,}}"
+)
+"""The same, where a period, here blanks, says when: "say yesterday about the trip", not "say about the trip in May"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class AskedPeriods:
         particular: (T,) which terms name something else; verbs ask for whatever was said or done.
         roles: the roles whose messages it asks for: the customer's, or the assistant's in "what did you say?";
             ``role_terms``: (T,) their words.
-        of_words: whether it asks what was said; what was done, or happens then, may stand in anything.
+        of_words: whether it asks what was said in them; what was done, or happens then, may stand in anything.
     """
 
     named: Sequence[Period]
@@ -61,7 +67,7 @@ class PeriodAnswers:
         answering: (m,) ``within`` by the share of what else the query names that the turn has; all of it where it names
             nothing else.
         beside: how much of what else it names one record has: its idf, by its share.
-        unmentioned: whether it asks what was said in a period and names nothing else, and nothing was said then or tells of it.
+        elsewhere: (m,) true for what was said at another time, where the query asks what was said in its periods.
     """
 
     named: Sequence[Period]
@@ -69,7 +75,7 @@ class PeriodAnswers:
     within: Floats
     answering: Floats
     beside: float
-    unmentioned: bool = False
+    elsewhere: Mask
 
 
 def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriods:
@@ -80,7 +86,8 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
         years = [years[0] - 1, *years]
     today = _today(query)
     named, asked = (named_periods(query.text, today, years, loosely=loosely) for loosely in (False, True))
-    words = english.bare_words(without_periods(query.text, today)) if asked else []
+    rest = without_periods(query.text, today) if asked else ""
+    words = english.bare_words(rest)
     roles = _roles(words)
     others = [
         word
@@ -88,8 +95,9 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
         if before not in _SUBJECTS and word not in roles and english.is_particular(word)
     ]
     wanted = {*roles.values(), *(ASSISTANTS if english.expected_traits(query.text) & english.REPLY else ())}
-    of_words = "did" in words and not _TELL.isdisjoint(words)
-    return AskedPeriods(named, asked, _has_term(terms, others), frozenset(wanted), _has_term(terms, roles), of_words)
+    particular = _has_term(terms, others)
+    of_words = bool(named) and (_SAID if not particular.any() else _SAID_THEN).search(rest) is not None
+    return AskedPeriods(named, asked, particular, frozenset(wanted), _has_term(terms, roles), of_words)
 
 
 def _today(query: Query) -> int:
@@ -139,18 +147,18 @@ def period_answers(
     """
     c, nothing = view.columns, np.zeros(len(rows), np.float32)
     if not periods.asked:
-        return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0)
+        nowhere = np.zeros(len(rows), np.bool_)
+        return PeriodAnswers(named=(), mentioned=(), within=nothing, answering=nothing, beside=0.0, elsewhere=nowhere)
     mass = float(dot(periods.particular, idf)) + 1e-9
     mentioned = [c.periods_of(doc) for doc in c.doc[rows].tolist()]
     mentions = [any(start <= a and b <= end for a, b in each for start, end in periods.asked) for each in mentioned]
     in_period, own_idf = said_within(c, periods.asked), particular_idf[rows]
     inside, elsewhere = (float(particular_idf.max(initial=0.0, where=where)) for where in (in_period, ~in_period))
-    of_period = in_period[rows] | np.array(mentions, np.bool_)
+    of_period = in_period[rows] | (np.array(mentions, np.bool_) & (not periods.of_words))
     if not periods.named and inside > 0:  # "lately" is said of what else the question names
         of_period &= own_idf > 0
     excess = elsewhere - np.maximum(own_idf, np.float32(inside))
     factor = np.clip(1 - excess * np.float32(elsewhere / mass), 0, 1)
-    alone = bool(periods.named) and not periods.particular.any()
     other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
     within = (of_period * factor * np.where(other_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
     return PeriodAnswers(
@@ -159,7 +167,7 @@ def period_answers(
         within=within,
         answering=within * (own_idf / np.float32(mass)).astype(np.float32) if periods.particular.any() else within,
         beside=max(inside, elsewhere) ** 2 / mass,
-        unmentioned=alone and periods.of_words and not in_period.any() and not any(mentions),
+        elsewhere=~in_period[rows] & periods.of_words,
     )
 
 

@@ -23,7 +23,7 @@ class _Columns(SimpleNamespace):
         return len(self.day)
 
 
-def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), of_words=True):
+def answers(named=ELSEWHERE, asked=((100, 103),), particular=(True, True, False), roles=(), of_words=False):
     columns = _Columns(
         doc=np.arange(5), day=DAYS, kind=np.full(5, KINDS["message"]), periods_of=MENTIONED.__getitem__,
         has_role=lambda of: np.array([True, False, True, True, True]) if of else np.zeros(5, np.bool_),
@@ -55,13 +55,10 @@ def test_nothing_without_a_period():
     assert not found.answering.any()
 
 
-def test_a_period_alone_of_which_nothing_tells():
-    unnamed = {"named": np.zeros(5, np.float32), "particular": (False, False, False)}
-    assert answers(asked=((200, 201),), **unnamed).unmentioned
-    assert not answers(asked=((101, 101),), **unnamed).unmentioned  # the third one tells of it
-    assert not answers(asked=((200, 201),)).unmentioned  # it names something else, which others have
-    assert not answers(asked=((200, 201),), **unnamed, of_words=False).unmentioned
-    assert not answers(asked=(), **unnamed).unmentioned
+def test_what_was_said_at_another_time_is_elsewhere_where_words_are_asked_for():
+    assert answers(of_words=True).elsewhere.tolist() == [False, False, True, True, True]  # whatever it tells of
+    assert answers(of_words=True, asked=((200, 201),)).elsewhere.all()
+    assert not answers(asked=((200, 201),)).elsewhere.any()
 
 
 NOW = datetime(2026, 11, 29, 18, tzinfo=UTC)
@@ -83,7 +80,15 @@ def dated():
 
 
 @pytest.mark.parametrize(
-    "question", ["What did I write yesterday?", "What did I say in July?", "What did you say last Monday?"]
+    "question",
+    [
+        "What did I write yesterday?",
+        "What did I say in July?",
+        "What did you say last Monday?",
+        "What did I say yesterday about the tickets?",
+        "What did I tell you in July about the first reply?",
+        "What did you recommend on 7 October for the 86 tickets?",
+    ],
 )
 def test_nothing_was_said_then(dated, question):
     found = dated.search(question, now=NOW)
@@ -96,6 +101,17 @@ def test_nothing_was_said_then(dated, question):
 )
 def test_what_was_done_or_is_to_be_done_may_stand_in_anything(dated, question):
     assert dated.search(question, now=NOW).probability > 0
+
+
+def test_a_period_of_the_subject_is_no_time_of_saying(dated):
+    assert dated.search("What did I say about the target for November?", now=NOW).evidence == "strong"
+
+
+def test_only_what_was_said_then_is_evidence(dated):
+    hits = dated.search("What did I say in October about the first reply?", now=NOW)
+    assert "4 hours" in hits[0].text
+    assert hits.evidence == "strong"
+    assert {hit.relevance for hit in hits if hit.sent_at.month == 9} == {0.0}
 
 
 @pytest.mark.parametrize("question", ["What did you say on 7 September?", "What did you advise on 7 September?"])

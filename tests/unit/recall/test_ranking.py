@@ -54,6 +54,7 @@ def make_periods(rng, days, **values):
         "named": [(int(d), int(d) + int(rng.integers(0, 400))) for d in starts],
         "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "within": within, "answering": within * np.float32(0.5), "beside": float(rng.uniform(0, 2)),
+        "elsewhere": (within == 0) & (rng.random() < 0.2),
     }  # fmt: skip
     return PeriodAnswers(**(random | values))
 
@@ -66,7 +67,11 @@ def part(pool, at):
         if field.name == "periods":
             mentioned = [value.mentioned[int(i)] for i in at]
             kept[field.name] = dataclasses.replace(
-                value, mentioned=mentioned, within=value.within[at], answering=value.answering[at]
+                value,
+                mentioned=mentioned,
+                within=value.within[at],
+                answering=value.answering[at],
+                elsewhere=value.elsewhere[at],
             )
         elif isinstance(value, np.ndarray) and field.name != "idf":
             kept[field.name] = value[at]
@@ -393,7 +398,9 @@ class TestGrade:
     @given(SEED, st.sampled_from([None, *evidence.DEFAULT_MODELS]))
     def test_a_day_that_was_written_about_answers_a_question_about_it(self, seed, model):
         rng, one = np.random.default_rng(seed), np.eye(1, 8, dtype=np.float32)[0]
-        told = make_periods(rng, rng.integers(1, 800_000, 8), within=one, answering=one, beside=0.0)
+        told = make_periods(
+            rng, rng.integers(1, 800_000, 8), within=one, answering=one, beside=0.0, elsewhere=np.zeros(8, np.bool_)
+        )
         pool, order = make_pool(seed, 8, periods=told, need=0.0), np.arange(8)
         assert grade(pool, order, model=model).evidence == "strong"
         no_need = dataclasses.replace(pool, need=-4.0)
@@ -404,7 +411,7 @@ class TestGrade:
         counts[0, 3, 0] = 1
         counts[10, 3] = 1  # the eleventh does not count
         zeros = np.zeros(11, np.float32)
-        told = make_periods(np.random.default_rng(1), np.arange(11), within=zeros, answering=zeros)
+        told = make_periods(np.random.default_rng(1), np.arange(11), within=zeros, answering=zeros, elsewhere=zeros > 0)
         pool = make_pool(1, 11, counts=counts, idf=np.array([0.5, 0.5], np.float32), periods=told)
         assert grade(pool, np.arange(11), model=None).probability == pytest.approx(0.5)
         assert grade(pool, np.arange(11), model="other").evidence == "weak"
