@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.recall.candidates import AnalysedQuery
+from mnemic.indexes.catalog import ASSISTANTS
+from mnemic.recall.candidates import AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
@@ -297,7 +298,7 @@ def doubtful_last(order: Rows, doubtful: NDArray[np.bool_], relevance: Floats) -
 
 
 def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
-    """Move successors right before what they superseded; everything else keeps its place.
+    """Move successors right before what they superseded, or replies before requests; everything else keeps its place.
 
     Args:
         order: positions in a pool, best first.
@@ -309,6 +310,17 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
     for position in order.tolist():
         _append_after_successors(position, successors, ordered, set())
     return np.array(list(ordered), np.intp)
+
+
+def replies(view: View, pool: Pool) -> dict[int, list[int]]:
+    """The positions of an assistant's answers in a pool by those of the requests that they follow."""
+    c, positions = view.columns, {row: position for position, row in enumerate(pool.rows.tolist())}
+    following, answers = c.padded("following")[pool.rows], c.has_role(ASSISTANTS)
+    return {
+        position: [positions[row]]
+        for position, row in enumerate(following.tolist())
+        if row in positions and answers[row] and not pool.agent[position]
+    }
 
 
 def as_relevant(relevance: Floats, successors: Mapping[int, Sequence[int]]) -> Floats:

@@ -45,6 +45,7 @@ from mnemic.recall.results import (
     descending_scores,
     doubtful_last,
     hit_from,
+    replies,
     visibility,
     with_end,
 )
@@ -53,7 +54,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
 from mnemic.text.differences import CUT
-from mnemic.text.english import bare_words, is_english
+from mnemic.text.english import REPLY, bare_words, is_english
 from mnemic.text.sentences import passages as passages_of
 from mnemic.text.terms import analyse, clean, content_terms
 from mnemic.text.values import now, to_micros
@@ -432,6 +433,8 @@ def _result(
         order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
+    if pool.query_traits & REPLY:  # "What did you recommend?" asks for the answer, and resembles the request for it
+        order = current_first(order, replies(view, pool))
     order = doubtful_last(order, evidence.doubtful(pool), relevance)
     order = current_first(order, successors)  # last: nothing puts what has ended first again
     left_out = 0

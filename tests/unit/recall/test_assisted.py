@@ -56,6 +56,24 @@ def test_what_a_person_said_comes_before_a_long_answer_that_says_the_same_words(
     assert found[0].text == "I moved to a flat in Lisbon."
 
 
+@pytest.mark.parametrize(
+    "question", ["Which market did you recommend before Christmas?", "What did you say about the market in Bruges?"]
+)
+def test_a_question_for_the_assistants_words_finds_the_answer_before_the_request(question):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add_exchange("We are three potters in Ghent.", "Good to know.", session="a")
+        memory.add_exchange(
+            "Which market should we do before Christmas, the one in Bruges or the design fair?",
+            "The fair: its buyers look for tableware, and the stall is half the price.",
+            session="b",
+        )
+        memory.add_exchange("Then I book the fair in Brussels.", "Pack flat crates.", session="b")
+        first, second = memory.search(question, k=2)
+        assert (first.role, second.role) == ("assistant", "user")
+        assert first.text.startswith("The fair")
+        assert memory.search(question.replace("did you", "did we"))[0].role == "user"
+
+
 def test_a_question_about_the_answer_finds_the_answer(memory):
     said = "The budget app needs a good way to store its entries."
     answer = "To store the entries of the budget app, a single table in SQLite is enough."
