@@ -56,6 +56,19 @@ def test_a_procedure_that_failed_lately_sinks(opened):
     assert steps(memory, now=DAY + timedelta(days=103)) == [("travel_desk",), FLEW]
 
 
+def test_a_run_that_breaks_off_counts_against_the_procedures_that_begin_like_it(opened):
+    memory = opened(user="ana")
+    for day in (0, 1):
+        did(memory, FLIGHT, OK, day=day)
+    did(memory, FLIGHT, [("travel_desk", "ok")], day=2)
+    assert steps(memory) == [FLEW, ("travel_desk",)]
+    for day in (3, 4):
+        did(memory, FLIGHT, [("search_flights", "error")], day=day)
+    other, sunk, broken = memory.procedures(FLIGHT, now=DAY + timedelta(days=5))
+    assert [one.steps for one in (other, sunk, broken)] == [("travel_desk",), FLEW, ("search_flights",)]
+    assert [(one.successes, one.failures) for one in (other, sunk, broken)] == [(1, 0), (2, 2), (0, 2)]
+
+
 def test_a_time_shows_what_was_known_then(opened):
     memory = opened(user="ana")
     did(memory, FLIGHT, OK)

@@ -32,8 +32,8 @@ LIKE = 0.5
 """Least likeness of a request, as a share of that of the most alike one that was answered."""
 HALF_LIFE_DAYS = 30.0
 """Days after which an outcome counts half: tools change."""
-PRIOR = 1.0
-"""Successes, and failures, before any are known."""
+PRIOR = 0.5
+"""Successes, and failures, before any are known: Jeffreys' prior."""
 RECIPE = Recipe(weights={"dense": 0.9, "said": 0.1})
 """How requests are ranked: by meaning, and without vectors by words. The recipe of conversations ranks a repeated request
 last, because it is no answer.
@@ -105,7 +105,7 @@ def procedures_for(runtime: Runtime, scope: Scope, query: Query) -> list[Procedu
     for run in _runs(runtime, scope, filters, sorted(hits, key=likeness, reverse=True)):
         by_steps.setdefault(steps_of(run.uses), []).append(run)
     now = query.now if filters.at is None else min(query.now, filters.at)
-    ranked = [_procedure(steps, runs, now) for steps, runs in by_steps.items()]
+    ranked = [_procedure(steps, by_steps, now) for steps in by_steps]
     ranked.sort(key=lambda procedure: (procedure.successes > 0, procedure.score, procedure.last_used), reverse=True)
     return ranked[: query.k]
 
@@ -115,19 +115,29 @@ def likeness(request: Hit) -> float:
     return max(0.0, request.scores["dense"] or request.relevance)
 
 
-def _procedure(steps: Steps, runs: Sequence[Run], now: int) -> Procedure:
-    """The procedure of runs with the same steps, the most alike request first."""
-    ages = [max(now - to_micros(run.answered_at), 0) / DAY for run in runs]
-    outcomes = [(outcome_of(run.uses), 0.5 ** (age / HALF_LIFE_DAYS)) for run, age in zip(runs, ages, strict=True)]
-    worked, failed = (sum(weight for outcome, weight in outcomes if outcome == kind) for kind in ("ok", "error"))
+def _procedure(steps: Steps, by_steps: Mapping[Steps, Sequence[Run]], now: int) -> Procedure:
+    """The procedure of some steps, from all runs by their steps, each with the most alike request first.
+
+    A run that failed counts against every procedure that begins with its steps: the step that failed is one of theirs.
+    """
+    runs = by_steps[steps]
+    worked = [run for run in runs if outcome_of(run.uses) == "ok"]
+    begun = [by_steps.get(steps[:length], ()) for length in range(1, len(steps) + 1)]
+    failed = [run for tried in begun for run in tried if outcome_of(run.uses) == "error"]
+    successes, failures = _decayed(worked, now), _decayed(failed, now)
     return Procedure(
         steps=steps,
         requests=tuple({run.request.id: run.request for run in runs}.values()),
-        successes=sum(outcome == "ok" for outcome, _ in outcomes),
-        failures=sum(outcome == "error" for outcome, _ in outcomes),
+        successes=len(worked),
+        failures=len(failed),
         last_used=max(run.answered_at for run in runs),
-        score=likeness(runs[0].request) * (worked + PRIOR) / (worked + failed + 2 * PRIOR),
+        score=likeness(runs[0].request) * (successes + PRIOR) / (successes + failures + 2 * PRIOR),
     )
+
+
+def _decayed(runs: Iterable[Run], now: int) -> float:
+    """The number of runs, each of which counts half after the half-life."""
+    return sum(0.5 ** (max(now - to_micros(run.answered_at), 0) / DAY / HALF_LIFE_DAYS) for run in runs)
 
 
 def _runs(runtime: Runtime, scope: Scope, filters: RecordFilter, requests: Sequence[Hit]) -> Iterator[Run]:

@@ -188,8 +188,9 @@ class Procedure:
     Attributes:
         steps: the names of the tools in order, as far as they worked in the end.
         requests: the earlier requests that it was done for, most alike first; one said several times is one hit.
-        successes: how often its last known outcome was ``ok``, and ``failures``, how often it was an error. Runs whose
-            outcomes nobody noted count as neither.
+        successes: how often its last known outcome was ``ok``.
+        failures: how often it was an error, also of runs that broke off after its first steps. Runs whose outcomes nobody
+            noted count as neither.
         last_used: the time of the last answer that it was used for.
         score: 0 to 1, the likeness of the request times the rate of success.
     """

@@ -22,7 +22,7 @@ def run(outcome, age=0.0):
 
 
 def worth(*runs):
-    return _procedure(("a",), runs, to_micros(NOW)).score
+    return _procedure(("a",), {("a",): runs}, to_micros(NOW)).score
 
 
 @given(USES)
@@ -58,11 +58,23 @@ def test_a_success_never_lowers_the_worth_and_a_failure_never_raises_it(outcomes
 
 def test_an_outcome_counts_half_after_the_half_life_and_one_of_the_future_as_of_now():
     ok, old = worth(run("ok")), worth(run("ok", HALF_LIFE_DAYS))
-    assert (ok, old) == (0.5 * 2 / 3, 0.5 * 1.5 / 2.5)
+    assert (ok, old) == (0.5 * 1.5 / 2, 0.5 * 1 / 1.5)
     assert worth(run("ok", -50)) == ok
 
 
 def test_the_likeness_is_the_cosine_of_the_first_request_and_without_vectors_its_share_of_the_words():
     for cosine, likeness in ((0.9, 0.9), (-0.2, 0.0), (0.0, HIT.relevance)):
         first = replace(run("ok"), request=replace(HIT, scores={"dense": cosine}))
-        assert _procedure(("a",), [first, run("ok")], to_micros(NOW)).score == pytest.approx(likeness * 3 / 4)
+        assert worth(first, run("ok")) == pytest.approx(likeness * 2.5 / 3)
+
+
+STEPS = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(tuple)
+
+
+@given(STEPS, STEPS)
+def test_a_run_that_failed_counts_against_the_procedures_that_begin_with_its_steps_and_no_others(steps, tried):
+    uses = [*(ToolUse(name, "ok") for name in tried[:-1]), ToolUse(tried[-1], "error")]
+    by_steps = {steps: [run("ok")]}
+    by_steps.setdefault(tried, []).append(replace(run("error"), uses=uses))
+    found = _procedure(steps, by_steps, to_micros(NOW))
+    assert found.failures == (steps[: len(tried)] == tried)
