@@ -23,7 +23,7 @@ import random
 import sys
 import tempfile
 import textwrap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -37,10 +37,10 @@ from benchmarks import reporting
 from benchmarks.conversations import lines, load
 from benchmarks.quality import regression, talk, updates
 from benchmarks.quality.knowledge import gold_facts
+from benchmarks.quality.regression import TextRegression
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
 from mnemic.recall import order
-from mnemic.vectors import LinearProbe
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
@@ -88,9 +88,7 @@ def seen(
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
     as_it_is = mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))])
-    unread = mock.patch.object(
-        order, "log_odds_of_update", side_effect=lambda texts, *_: np.ones(len(texts), np.float32)
-    )
+    unread = mock.patch.object(order.UPDATE, "log_odds", side_effect=lambda texts, *_: np.ones(len(texts), np.float32))
     with as_it_is as spy, unread as probe:
         hits = memory.search(question, k=20, **when)
     if not spy.called:
@@ -338,52 +336,29 @@ def of_updates(embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class Updates:
-    """The regression on the vectors and phrases of later statements."""
-
-    phrases: Sequence[str]
-    weights: np.ndarray
-
-    def log_odds(self, texts: Sequence[str], vectors: np.ndarray) -> np.ndarray:
-        """(n,) as ``order.log_odds_of_update``."""
-        return np.hstack([vectors, spoken(texts, self.phrases)]) @ self.weights[:-1] + self.weights[-1]
-
-    def to_json(self, dimension: int) -> str:
-        """The file that ``mnemic.recall.order`` reads."""
-        vector = LinearProbe.pack(np.append(self.weights[:dimension], self.weights[-1]))
-        weights = dict(zip(self.phrases, self.weights[dimension:-1].round(2).tolist(), strict=True))
-        return json.dumps({"vector": vector, "phrases": weights}, ensure_ascii=False, indent=0) + "\n"
-
-
-def spoken(texts: Sequence[str], phrases: Sequence[str]) -> np.ndarray:
-    """(n, P) which phrases each text has: 0 or 1."""
-    said = [order.phrases(text) for text in texts]
-    return np.array([[phrase in own for phrase in phrases] for own in said], float).reshape(len(texts), len(phrases))
-
-
-def updates_of(authors: Sequence[str], embedder: Any) -> dict[str, Updates]:
+def updates_of(authors: Sequence[str], embedder: Any) -> dict[str, TextRegression]:
     """The regression without the statements of each author, by author, and with those of all, by ""."""
     said = json.loads(UPDATES.read_text(encoding="utf-8"))
     cases = [(author, case) for author in authors for case in said[author]]
     texts, who = [case["new"] for _, case in cases], np.array([author for author, _ in cases])
     answers = np.array([float(case["kind"] in UPDATING) for _, case in cases])
-    by_author = [{phrase for case in said[author] for phrase in order.phrases(case["new"])} for author in authors]
-    wrote = Counter(phrase for own in by_author for phrase in own)
-    phrases = sorted(phrase for phrase, count in wrote.items() if count >= LEAST_AUTHORS)
-    words, vectors = spoken(texts, phrases), [embedder.embed([name + text for text in texts]) for name in SPEAKERS]
-    found: dict[str, Updates] = {}
+    phrases = regression.common_phrases(texts, who.tolist(), LEAST_AUTHORS)
+    words, vectors = (
+        regression.spoken(texts, phrases),
+        [embedder.embed([name + text for text in texts]) for name in SPEAKERS],
+    )
+    found: dict[str, TextRegression] = {}
     for left_out in (*authors, ""):
         own = who != left_out
         rows = np.vstack([np.hstack([vector[own], words[own], np.ones((own.sum(), 1))]) for vector in vectors])
         ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [vectors[0].shape[1], len(phrases), 1])
         each = np.full(len(rows), 1 / len(SPEAKERS))
         weights = regression.newton(rows, np.tile(answers[own], len(SPEAKERS)), each, ridge)
-        found[left_out] = Updates(phrases, weights)
+        found[left_out] = TextRegression(phrases, weights)
     return found
 
 
-def with_updates(asked: Sequence[Asked], by_author: Mapping[str, Updates]) -> list[Asked]:
+def with_updates(asked: Sequence[Asked], by_author: Mapping[str, TextRegression]) -> list[Asked]:
     """The questions with the updates of their hits, read by weights that their own author had no part in."""
     column, found = [*order.WEIGHTS].index("update"), list[Asked]()
     for one in asked:
@@ -462,7 +437,7 @@ def main(given: Sequence[str]) -> None:
     asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
     left_out, weights = held_out(asked, names), fitted(asked, names)
     if options.updates:
-        options.updates.write_text(by_author[""].to_json(embedder.dimension), encoding="utf-8")
+        options.updates.write_text(by_author[""].to_json(), encoding="utf-8")
     embedder.close()
     for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN, UPDATES):
         print(f"# {file.name} {reporting.sha256(file)}")

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+from mnemic.embedders.probe import phrases
+from mnemic.vectors import LinearProbe
 
 Floats = NDArray[np.float64]
 
@@ -42,3 +50,37 @@ def standardised(rows: Floats, answers: Floats, weights: Floats, ridge: float) -
     found = newton(design, answers, weights, np.append(np.full(rows.shape[1], ridge), 1e-6))
     scaled = found[:-1] / spread
     return np.append(scaled, found[-1] - scaled @ mean)
+
+
+@dataclass(frozen=True, slots=True)
+class TextRegression:
+    """A regression on vectors and phrases of texts: the weights of the d dimensions, of the phrases and the intercept."""
+
+    phrases: Sequence[str]
+    weights: Floats
+
+    def log_odds(self, texts: Sequence[str], vectors: Floats) -> Floats:
+        """(n,) as ``mnemic.embedders.probe.TextProbe``."""
+        return np.hstack([vectors, spoken(texts, self.phrases)]) @ self.weights[:-1] + self.weights[-1]
+
+    def to_json(self) -> str:
+        """The file that ``TextProbe`` reads."""
+        dimension = len(self.weights) - len(self.phrases) - 1
+        vector = LinearProbe.pack(np.append(self.weights[:dimension], self.weights[-1]))
+        weights = dict(zip(self.phrases, self.weights[dimension:-1].round(2).tolist(), strict=True))
+        return json.dumps({"vector": vector, "phrases": weights}, ensure_ascii=False, indent=0) + "\n"
+
+
+def common_phrases(texts: Sequence[str], authors: Sequence[str], least: int) -> list[str]:
+    """The phrases that at least so many authors wrote, in order."""
+    by_author: dict[str, set[str]] = {}
+    for text, author in zip(texts, authors, strict=True):
+        by_author.setdefault(author, set()).update(phrases(text))
+    wrote = Counter(phrase for own in by_author.values() for phrase in own)
+    return sorted(phrase for phrase, count in wrote.items() if count >= least)
+
+
+def spoken(texts: Sequence[str], among: Sequence[str]) -> Floats:
+    """(n, P) which of the phrases each text has: 0 or 1."""
+    said = [phrases(text) for text in texts]
+    return np.array([[phrase in own for phrase in among] for own in said], float).reshape(len(texts), len(among))

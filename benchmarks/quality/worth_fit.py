@@ -1,11 +1,12 @@
 """Fits the weights of ``mnemic.knowledge.selection``, and prints them.
 
-    python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--json OUT]
+    python -m benchmarks.quality.worth_fit [--talk FOLDER ...] [--worth FILE] [--json OUT]
 
-Worth: ``sentences_by_worth.json`` holds 2,450 sentences to an assistant by six authors who knew no code: notes, requests, and
+Worth: ``sentences_by_worth.json`` holds 2,850 sentences to an assistant by seven authors who knew no code: notes, requests, and
 what is said in passing; ``messages_by_worth.json`` 350 whole messages by two others, with the sentences to note: pasted text, plain
 facts, other people's words, requests with facts. Fitted on both, on the texts that need no memory, and on what ``selection_fit``
-reads, in English, on top of the weights of words. Frame: ``openings_by_frame.json`` holds 640 first and last sentences of messages
+reads, in English, on top of the weights of words: on the vector of a sentence, and on the words and pairs of words that at least five of
+these wrote. Frame: ``openings_by_frame.json`` holds 640 first and last sentences of messages
 by two more, half of which say that the others are another's words or not real. The figures are those of each author left
 out.
 """
@@ -27,6 +28,7 @@ from benchmarks.quality import regression
 from benchmarks.quality.chats import percent
 from benchmarks.quality.need_fit import DATA as TEXTS
 from benchmarks.quality.need_fit import idle_texts
+from benchmarks.quality.regression import TextRegression
 from benchmarks.quality.selection_fit import START, Example, examples
 from benchmarks.vectors import default_embedder
 from mnemic import Message
@@ -37,10 +39,13 @@ from mnemic.vectors import LinearProbe
 HERE = Path(__file__).parent
 SENTENCES, MESSAGES = HERE / "sentences_by_worth.json", HERE / "messages_by_worth.json"
 OPENINGS, PLAIN = HERE / "openings_by_frame.json", ("note", "passing")
-RIDGE = 0.3
+RIDGE, PHRASES_RIDGE = 0.3, 2.0
+LEAST_AUTHORS = 5
+NOTES = 1.27
+"""What notes weigh together, where all others weigh 1."""
 DEFINITIONS = {
     "words": "sentences chosen by their words alone, in percent",
-    "vector": "sentences chosen with the vector as well, in percent",
+    "both": "sentences chosen with the vector and the phrases as well, in percent",
     "certain": "openings, and messages by their first or last sentence, that are certain frames, in percent",
 }
 
@@ -74,11 +79,23 @@ def _same(note: str, text: str) -> bool:
     return note in text or text in note
 
 
-def fitted(vectors: np.ndarray, odds: np.ndarray, notes: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
-    """The (d + 1,) weights on top of the log odds of words; notes and others weigh the same."""
-    design = np.hstack([vectors, np.ones((len(vectors), 1))])
-    weights = np.where(notes > 0, 1 / notes.sum(), 1 / (1 - notes).sum()) * len(notes) / 2
-    return regression.newton(design, notes, weights, np.append(np.full(vectors.shape[1], ridge), 1e-6), offset=odds)
+def fitted(
+    design: np.ndarray, odds: np.ndarray, notes: np.ndarray, ridge: np.ndarray, share: float = 1.0
+) -> np.ndarray:
+    """The (d + 1,) weights on top of the log odds of words; notes weigh ``share`` times as much as the others."""
+    weights = np.where(notes > 0, share / notes.sum(), 1 / (1 - notes).sum()) * len(notes) / 2
+    design = np.hstack([design, np.ones((len(design), 1))])
+    return regression.newton(design, notes, weights, np.append(ridge, 1e-6), offset=odds)
+
+
+def fitted_worth(
+    texts: Sequence[str], vectors: np.ndarray, odds: np.ndarray, notes: np.ndarray, authors: np.ndarray
+) -> TextRegression:
+    """The regression on the vectors and phrases of sentences, on top of the log odds of words."""
+    phrases = regression.common_phrases(texts, authors.tolist(), LEAST_AUTHORS)
+    ridge = np.repeat([RIDGE, PHRASES_RIDGE], [vectors.shape[1], len(phrases)])
+    design = np.hstack([vectors, regression.spoken(texts, phrases)])
+    return TextRegression(phrases, fitted(design, odds, notes, ridge, NOTES))
 
 
 def fitted_symbols(symbols: np.ndarray, odds: np.ndarray, notes: np.ndarray) -> float:
@@ -87,7 +104,7 @@ def fitted_symbols(symbols: np.ndarray, odds: np.ndarray, notes: np.ndarray) -> 
     It was fitted as -20.5, before the lines that programs print were left out.
     """
     others = odds - selection.WEIGHTS["symbols"] * symbols
-    return float(fitted(symbols[:, None], others, notes, ridge=0.01)[0])
+    return float(fitted(symbols[:, None], others, notes, np.array([0.01]))[0])
 
 
 def fitted_frames(
@@ -105,11 +122,16 @@ def fitted_frames(
         others += [ends for kind, ends in messages if kind in ("facts", "mixed")]
     vectors = np.vstack([*frames, *others])
     answers = (np.arange(len(vectors)) < sum(map(len, frames))).astype(np.float64)
-    return fitted(vectors, np.zeros(len(vectors)), answers)
+    return fitted(vectors, np.zeros(len(vectors)), answers, np.full(vectors.shape[1], RIDGE))
 
 
 def of_worth(
-    vectors: np.ndarray, odds: np.ndarray, notes: np.ndarray, authors: np.ndarray, kinds: np.ndarray
+    texts: Sequence[str],
+    vectors: np.ndarray,
+    odds: np.ndarray,
+    notes: np.ndarray,
+    authors: np.ndarray,
+    kinds: np.ndarray,
 ) -> dict[str, dict[str, float]]:
     """By author left out, and kind."""
     found: dict[str, dict[str, float]] = {}
@@ -117,16 +139,22 @@ def of_worth(
     plain = kinds != "frame"  # their sentences are as those of others: the frame decides
     for author in dict.fromkeys(authors[kinds != "talk"]):
         own = authors == author
-        weights = fitted(vectors[~own & plain], odds[~own & plain], notes[~own & plain])
-        sums = odds + vectors @ weights[:-1] + weights[-1]
+        rest = ~own & plain
+        others = fitted_worth(_those(texts, rest), vectors[rest], odds[rest], notes[rest], authors[rest])
+        sums = np.full(len(odds), -np.inf)
+        sums[own] = odds[own] + others.log_odds(_those(texts, own), vectors[own])
         for kind in dict.fromkeys(kinds[own]):
             part = own & (kinds == kind)
             found[f"{author}: {kind}"] = {
                 "sentences": int(part.sum()),
                 "words": percent(odds[part] >= least),
-                "vector": percent((odds[part] >= possible) & (sums[part] >= least)),
+                "both": percent((odds[part] >= possible) & (sums[part] >= least)),
             }
     return found
+
+
+def _those(texts: Sequence[str], mask: np.ndarray) -> list[str]:
+    return [texts[at] for at in np.flatnonzero(mask)]
 
 
 def of_frames(
@@ -156,12 +184,14 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.worth_fit", description=__doc__)
     parser.add_argument("--talk", type=Path, nargs="*", default=[], help="folders with files of talk")
+    parser.add_argument("--worth", type=Path, help="write the weights of sentences to this file")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
     found = [*by_worth(), *((one, "talk") for one in examples(options.talk))]
     found = [(one, kind) for one, kind in found if is_english(one.candidate.asserted)]
     embedder = default_embedder()
-    vectors = embedder.embed([one.candidate.asserted for one, _ in found]).astype(np.float64)
+    texts = [one.candidate.asserted for one, _ in found]
+    vectors = embedder.embed(texts).astype(np.float64)
     frames = [
         {kind: embedder.embed(texts).astype(np.float64) for kind, texts in author.items()}
         for author in json.loads(OPENINGS.read_text(encoding="utf-8"))
@@ -176,15 +206,17 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     odds = np.array([selection._log_odds(selection.features(one.candidate)) for one, _ in found])
     notes = np.array([float(one.label) for one, _ in found])
     authors, kinds = np.array([one.source for one, _ in found]), np.array([kind for _, kind in found])
-    worths = of_worth(vectors, odds, notes, authors, kinds)
+    worths = of_worth(texts, vectors, odds, notes, authors, kinds)
     framed = of_frames(frames, messages, sentences)
     symbols = np.array([selection.features(one.candidate)["symbols"] for one, _ in found])
     print("symbols", round(fitted_symbols(symbols, odds, notes), 1))
     plain = kinds != "frame"
-    print("worth", LinearProbe.pack(fitted(vectors[plain], odds[plain], notes[plain])))
+    if options.worth:
+        worth = fitted_worth(_those(texts, plain), vectors[plain], odds[plain], notes[plain], authors[plain])
+        options.worth.write_text(worth.to_json(), encoding="utf-8")
     print("frame", LinearProbe.pack(fitted_frames(frames, [*itertools.chain(*messages)], sentences)))
     rows = [(name, *figure.values()) for name, figure in worths.items()]
-    reporting.print_table("chosen, each author left out, %", ("kind", "sentences", "words", "vector"), rows)
+    reporting.print_table("chosen, each author left out, %", ("kind", "sentences", "words", "both"), rows)
     rows = [(name, *figure.values()) for name, figure in framed.items()]
     reporting.print_table("frames, each author left out, %", ("kind", "number", "certain"), rows)
     data = {"sha256": {file.name: reporting.sha256(file) for file in (SENTENCES, MESSAGES, OPENINGS, TEXTS)}}

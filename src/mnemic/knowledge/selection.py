@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mnemic.embedders.probe import TextProbe
 from mnemic.knowledge.episodes import least_trusted
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
@@ -472,19 +473,11 @@ def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) 
     )
 
 
-WORTH = LinearProbe(
-    "vLJvPcC4iC8JsPu0Prk+PMBAej50PdVBkMLdNyo/j8AlPF/BLjEavmW8/TbsPAY4oT3MspG98r8CO3vAFSCovlLA4TiFwF8+MTxIPuC8SzhGwLNCBLYoPw"
-    "085cCAON+8l7YCtvWu1TyeO+4/FTYKPWRCIEG2Mc/AajStN/TA8jykt3I/sTe0OWI+ScAVO9A6mUHOQDVBCkKmNve4AECWvsfCADjQsTc8qbKIvDS4EUIn"
-    "vOc867vcwmW0G0A0wKbCcDUbuvW9ML4fNH41q0GlOd2Seb6+PyU3zEFvwFHA7zidPvs10EAcuzQ68TpSMGI+prriPgKyUjoev+1ArbYAgAhA4K8+vIqpQL"
-    "ClQI28czLIuPG+Rz5nuVEqTMJzO5c8RbiewFa/or2uvKO9BDSEQ7a8JLkRQls347wUQHnBbDRbQXq2zMKIOSi+a8Drv600SD3FPpo+YkFFu604sEAGs4pD"
-    "5cAZsNG6zrxZOtu9gy4LQLu/lsApvCguSD4QtUQ9b71ft0+2CUAlPgy1ar9Ouei8D7j+P8DAHqztQAWxujwRQmZCSELwQCNA67lFv6W9j74QvDA/PDUruh"
-    "u0bawAAN6+JbbnPyG5hLwNroVCKkHFsyYmi0FXOk6/qzyZtA23nb7dvks848CMwEw9PbkxPso+3jbDuxg8bzV+MEm8Hz9owcG/oTfcuAy/Rr+hwbk3BL7b"
-    "vY1BnkKpOHS1RDQhuqg+Hbl8NU28OCdcvuFAazTtQGG8D7glP90+ITxzr5xBnT97qko9QjXmPuK8RLmRuoS7Tj6SsMotZbwmta44cbtGMM67NjuSMe05xD"
-    "0XPOC4tDSYN4S3E7/Yv648Gb0gADe1vj2ePrC1AsLWrju4CzkNtLJAF73NJ2M5Gry0QX68+0Kzq2TAsbkNv1GwoTLcOmM6j7i5QW8xQDbKres++jsNs1M4"
-    "YLVlpQc58DBZvdo9O77xu0e5lLpww8E/rjrBuMc2GbmlMoU8W7tGQSW96za5wII0MTwysba9P7+JOMM5YcA="
-)
-"""Added to the log odds of the words of a sentence; from its vector, as ``FRAME``: fitted by ``benchmarks.quality.worth_fit``
-on sentences by several authors who knew no code.
+WORTH = TextProbe("mnemic.knowledge", "worth.json")
+"""Added to the log odds of the words of a sentence.
+
+Fitted by ``benchmarks.quality.worth_fit`` on sentences by several authors who knew no code, with the phrases that at least
+five of them wrote.
 """
 FRAME = LinearProbe(
     "WroJQ829FzgDPK07HERBuqHACbh1LiC8DUKkvka44j24v78/BLfsPllDvz1yuOg5prRvuC2yJUJLuC46HEA6rEAohDWCOt0sx7jZsI4/aDFRP9m7cLyuPO"
@@ -497,7 +490,7 @@ FRAME = LinearProbe(
     "G1uQw6XMLGO6xAGjvjN7LBwTsCgJbEp7g5wck8GToPvPo8+zjqtmm4P7OGO3e9pbGRQHtBccM7QRGtI8EQRKc9jz5OwF7Ah0HXvl/Bc73aImk5JjxSwYvB"
     "hcEMPZK74rUmuCm8ZzqePie8TSH6ug48rrnWtnNB962CuX8x2znMLAS9usN8OGA7E7HSORA+uD3FJMc6nb8="
 )
-"""The log odds that a sentence frames those around it."""
+"""The log odds that a sentence frames those around it, from its vector; fitted by ``benchmarks.quality.worth_fit``."""
 
 
 def judgements(indexer: Indexer, texts: Sequence[str]) -> dict[str, Judgement]:
@@ -511,5 +504,8 @@ def judgements(indexer: Indexer, texts: Sequence[str]) -> dict[str, Judgement]:
     if not vector_by_text:
         return {}
     rows = np.stack([*vector_by_text.values()])
-    odds = zip(WORTH.log_odds(rows, embedder.id).tolist(), FRAME.log_odds(rows, embedder.id).tolist(), strict=True)
-    return {text: Judgement(*pair) for text, pair in zip(vector_by_text, odds, strict=True)}
+    worths, frames = WORTH.log_odds([*vector_by_text], rows, embedder.id), FRAME.log_odds(rows, embedder.id)
+    return {
+        text: Judgement(worth, frame)
+        for text, worth, frame in zip(vector_by_text, worths.tolist(), frames.tolist(), strict=True)
+    }

@@ -16,27 +16,24 @@ places.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.embedders.probe import TextProbe
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
-from mnemic.text.english import bare_words, names
+from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
-from mnemic.vectors import DEFAULT_MODELS, Floats, LinearProbe, Mask, Rows, dot, eased
+from mnemic.vectors import Floats, Mask, Rows, dot, eased
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
     "alike": 5.54, "prominence": 2.45, "floor": -3.06, "shared": 2.47, "common": 1.43, "far": -0.15, "another": -0.78,
@@ -50,6 +47,14 @@ alone and amid other talk, facts about a person or a project of which some chang
 the other questions of BEAM, the questions of five conversations of LoCoMo, asked of the talk and of the observations
 written down about it, 40 questions about eight conversations with an assistant, 270 about small memories, and 2,180 pairs of
 statements by ten authors.
+"""
+
+UPDATE = TextProbe("mnemic.recall", "updates.json")
+"""The log odds that a text corrects, ends or changes what was said before.
+
+Fitted by ``benchmarks.quality.recency_fit`` on 2,180 pairs of statements by ten authors who knew no code, with the phrases
+that at least seven of them wrote. The later one corrects, takes back, ends or changes the earlier one, or is of another thing,
+supposed, temporary, planned, past or an addition.
 """
 
 Reader = Callable[[Sequence[int]], Mapping[int, Stored]]
@@ -413,39 +418,7 @@ def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[F
 def _updates(records: Sequence[Message | MemoryRecord], vectors: Floats, model: str | None) -> Floats:
     """(n,) as in ``FirstHits``; 0 for statements that were remembered: their words do not tell what they update."""
     spoken = [isinstance(record, Message) or record.said_at is not None for record in records]
-    return log_odds_of_update([record.content for record in records], vectors, model) * np.array(spoken, np.float32)
-
-
-def log_odds_of_update(texts: Sequence[str], vectors: Floats, model: str | None) -> Floats:
-    """(n,) the log odds that a text corrects, ends or changes what was said before; 0 with another than the default embedder.
-
-    A regression on the vector and the phrases of a text, fitted by ``benchmarks.quality.recency_fit`` on 2,180 pairs of
-    statements by ten authors who knew no code. The later one corrects, takes back, ends or changes the earlier one, or is of
-    another thing, supposed, temporary, planned, past or an addition.
-
-    Args:
-        texts: n texts.
-        vectors: (n, d) their vectors.
-        model: id of their embedder.
-    """
-    probe, weights = _update_weights()
-    odds = probe.log_odds(vectors, model)
-    if model in DEFAULT_MODELS:
-        odds = odds + np.array([sum(weights.get(p, 0.0) for p in phrases(text)) for text in texts], np.float32)
-    return odds
-
-
-def phrases(text: str) -> frozenset[str]:
-    """The words and the pairs of words of the first 200 characters of a text, in lower case."""
-    words = bare_words(text[:_SHORT])
-    return frozenset((*words, *map(" ".join, pairwise(words))))
-
-
-@cache
-def _update_weights() -> tuple[LinearProbe, Mapping[str, float]]:
-    """The weights of the vector and the intercept, and those of phrases that at least seven authors wrote."""
-    weights = json.loads(files("mnemic.recall").joinpath("updates.json").read_text(encoding="utf-8"))
-    return LinearProbe(weights["vector"]), weights["phrases"]
+    return UPDATE.log_odds([record.content for record in records], vectors, model) * np.array(spoken, np.float32)
 
 
 def _alike(view: View, vectors: Floats) -> Floats:

@@ -112,4 +112,12 @@ def test_other_languages_are_not_judged(memory):
 
 
 def test_the_weights_are_those_of_the_default_embedder():
-    assert WORTH.weights.shape == FRAME.weights.shape == (385,)
+    assert WORTH.weights[0].weights.shape == FRAME.weights.shape == (385,)
+
+
+def test_a_plain_preference_is_remembered_and_a_momentary_one_is_not(memory):
+    lasting = ["I'd rather walk than drive.", "I prefer tea to coffee.", "I prefer dark mode."]
+    momentary = ["I'd rather have the short version.", "I'd prefer the second one.", "Today I'd rather stay in."]
+    memory.add("\n\n".join((*lasting, *momentary)))
+    memory.process()
+    assert {record.content for record in memory.list()} == {*lasting}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mnemic import Memory, Message
 from mnemic.recall import order
-from mnemic.recall.order import WEIGHTS, FirstHits, features, latest_first, log_odds_of_update, ordered, phrases
+from mnemic.recall.order import UPDATE, WEIGHTS, FirstHits, features, latest_first, ordered
 from mnemic.recall.results import doubtful_last
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
@@ -164,17 +164,6 @@ class TestUpdates:
         for updates, places in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
             assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == places
 
-    def test_phrases_are_words_and_pairs_of_the_beginning_in_any_case(self):
-        found = phrases("No, it\u2019s NOT: " + "a " * 100 + "because")
-        assert found == {"no", "it", "s", "not", "a", "no it", "it s", "s not", "not a", "a a"}
-        assert not phrases("")
-
-    def test_another_embedder_has_none(self):
-        texts, vectors = ["It's not on any more."], np.eye(1, 384, dtype=np.float32)
-        assert log_odds_of_update(texts, vectors, "all-MiniLM-L6-v2").any()
-        assert not log_odds_of_update(texts, vectors, "another model").any()
-        assert log_odds_of_update([], vectors[:0], "all-MiniLM-L6-v2").shape == (0,)
-
     def test_texts_that_were_not_fitted_on(self):
         with Memory(":memory:", user="ana") as memory:
             indexer = memory._runtime.indexer
@@ -183,12 +172,12 @@ class TestUpdates:
                 "If the concert were in May, I would come along until Sunday.",
             )
             vectors = np.stack(indexer.documents([update, other], indexer.embedder))
-            odds = log_odds_of_update([update, other], vectors, indexer.embedder.id)
+            odds = UPDATE.log_odds([update, other], vectors, indexer.embedder.id)
         assert odds[0] > 0 > odds[1]
 
     def test_what_was_remembered_is_not_read(self, monkeypatch):
         seen = list[FirstHits]()
-        monkeypatch.setattr(order, "log_odds_of_update", lambda texts, *_: np.full(len(texts), 9, np.float32))
+        monkeypatch.setattr(UPDATE, "log_odds", lambda texts, *_: np.full(len(texts), 9, np.float32))
         monkeypatch.setattr(order, "latest_first", lambda _, said, **__: seen.append(said) or [*range(len(said.texts))])
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.add("My alarm code is 4711.")
