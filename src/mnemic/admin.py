@@ -19,7 +19,7 @@ from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
-from mnemic.safety.trust import without_recalled
+from mnemic.text.markup import without_recalled
 from mnemic.text.values import from_micros, local, periods, shown, to_micros
 from mnemic.transfer import backup, export, imports, sync
 from mnemic.types import (

@@ -24,9 +24,9 @@ from mnemic import (
     quoted,
 )
 from mnemic.adapters.tools import fields
-from mnemic.safety.trust import is_cut_off, parsed, without_recalled
+from tests.contexts import parsed
 from mnemic.testing.language_models import ScriptedModel
-from mnemic.text.markup import unmarked, visible
+from mnemic.text.markup import is_cut_off, unmarked, visible, without_recalled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "safety"))
 from poison import payloads

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label
 from mnemic.text.values import jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
 

@@ -19,8 +19,8 @@ from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
+from mnemic.text.markup import speaker_label
 from mnemic.text.sentences import sentences, without_output
-from mnemic.text.speakers import speaker_label
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
 from mnemic.runtime.indexer import Indexer
 from mnemic.safety.secrets import SecretAction, SecretPolicy
-from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE, is_cut_off, without_recalled
+from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.telemetry import OPERATIONS, traced
-from mnemic.text.markup import is_unverified
+from mnemic.text.markup import is_cut_off, is_unverified, without_recalled
 from mnemic.text.values import shown
 from mnemic.types import (
     AddEpisode,

@@ -19,8 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.runtime import uncounted
-from mnemic.text.markup import revealed
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import revealed, speaker_label
 from mnemic.text.values import local
 from mnemic.types import Episode, MemoryRecord, Message
 from mnemic.web.access import Access

@@ -15,9 +15,8 @@ from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
 from mnemic.text.english import bare_words
-from mnemic.text.markup import harmless, unverified, visible
+from mnemic.text.markup import harmless, speaker_label, unverified, visible
 from mnemic.text.sentences import sentences
-from mnemic.text.speakers import speaker_label
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
 from mnemic.types.literals import UNTRUSTED
 

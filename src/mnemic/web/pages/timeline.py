@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label
 from mnemic.text.values import local
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
