@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overload
 
-from mnemic import paths, validation
+from mnemic import ingest, paths, validation
 from mnemic.errors import ConfigurationError, InvalidInput
-from mnemic.ingest import add
-from mnemic.ingest.messages import is_one_message
+from mnemic.ingest import is_one_message
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import query as queries
 from mnemic.recall import search
@@ -305,7 +304,7 @@ class Memory:
                 f"{', '.join([*options] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
             )
         several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
-        receipts = add.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
+        receipts = ingest.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
         threshold = self._runtime.settings.processing.batch_threshold
         if threshold is not None:
             self.idle.stored(self._scope, len(receipts), threshold)
@@ -338,7 +337,7 @@ class Memory:
         receipts = self.add(
             [Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session, agent=agent
         )
-        add.cite(self._runtime, self._scope, named)
+        ingest.cite(self._runtime, self._scope, named)
         return receipts
 
     def remember(

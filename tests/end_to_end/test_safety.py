@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contexts import parsed
 
 from mnemic import (
     Consolidator,
@@ -24,7 +25,6 @@ from mnemic import (
     quoted,
 )
 from mnemic.adapters.tools import fields
-from tests.contexts import parsed
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import is_cut_off, unmarked, visible, without_recalled
 

@@ -59,7 +59,7 @@ from mnemic.adapters.threads import (
     with_tools,
     words_of,
 )
-from mnemic.ingest.messages import text_of_parts
+from mnemic.ingest import text_of_parts
 
 __all__ = [
     "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource",

@@ -11,7 +11,7 @@ from mnemic.adapters.binding import checked_filters
 from mnemic.adapters.calls import blocking
 from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
-from mnemic.ingest.messages import REFERENCE
+from mnemic.ingest import REFERENCE
 from mnemic.memory import Memory
 from mnemic.recall.context import quoted_speaker, without_repeated
 from mnemic.recall.recipes import Recipe

@@ -11,7 +11,7 @@ from typing import Any
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
-from mnemic.ingest.add import new_id, storable, unstored
+from mnemic.ingest import new_id, storable, unstored
 from mnemic.knowledge.candidates import is_made, part, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since

@@ -11,7 +11,7 @@ from typing import Any
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.ingest.add import new_id, storable, unstored
+from mnemic.ingest import new_id, storable, unstored
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.knowledge.reconciliation import left_of_others
 from mnemic.lifecycle.revision import archive_omission, update_derived

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.ingest.add import new_id
+from mnemic.ingest import new_id
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.ingest.add import unstored
+from mnemic.ingest import unstored
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits
 from mnemic.runtime import redaction
