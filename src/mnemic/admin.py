@@ -16,7 +16,6 @@ from mnemic.protocols import Embedder
 from mnemic.recall import mood
 from mnemic.recall import query as queries
 from mnemic.runtime import factory
-from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.text.markup import without_recalled
@@ -40,7 +39,7 @@ from mnemic.types import (
     SyncReport,
     VerifyReport,
 )
-from mnemic.validation import check_names
+from mnemic.validation import check_names, redact_errors
 
 __all__ = ["Admin"]
 

@@ -9,20 +9,31 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
-from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, cast
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.protocols import Embedder
-from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.secrets import SecretPolicy, redact_record, refusal_reason
+from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.processes import process_lock
-from mnemic.text.markup import is_blank
+from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_recalled
 from mnemic.text.values import json_type, now
-from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
+from mnemic.types import (
+    AddMessage,
+    Episode,
+    Indexing,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Receipts,
+    Scope,
+    Source,
+)
 from mnemic.types.literals import AGENT, ROLES
 
 _lock = process_lock()
@@ -119,6 +130,44 @@ def add(
         written = iter(runtime.store.apply(scope.user, changes, model=embedder.id) if changes else ())
         receipts += [with_redactions(next(written), c.kinds) if storable(c) else unstored(c) for c in batch]
     return Receipts(receipts)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecord:
+    """A redacted record, the kinds of secrets found in it, and the reason if it must not be stored."""
+
+    record: Any
+    kinds: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+def check_record(policy: SecretPolicy, fence: str, record: Message | Episode | MemoryRecord) -> CheckedRecord:
+    """Prepare an incoming record: set its trust, redact secrets, remove text recalled from this memory."""
+    own_text = without_recalled(record.content, fence)
+    if own_text == "":
+        return CheckedRecord(record, refusal="this was recalled from the record: it is there already")
+    if record.id is not None and (kinds := policy.in_name(record.id)):
+        clean = policy.name(record.id)
+        reason = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
+        return CheckedRecord(replace(record, id=clean), refusal=reason)
+    content = record.content if own_text is None else own_text
+    clean, kinds = redact_record(policy, replace(record, content=content, trust=_trust(record, content, fence)))
+    return CheckedRecord(clean, kinds, refusal_reason(policy, kinds))
+
+
+def _trust(record: Message | Episode | MemoryRecord, content: str, fence: str) -> float:
+    """Trust of a record. Repeating untrusted text gives it no trust, unless the caller set that of a message."""
+    if isinstance(record, Message) and record.trust is not None:
+        return record.trust
+    trust = TRUST_OF_SOURCE[record.source or "tool_external"] if record.trust is None else record.trust
+    return min(trust, REPEATED_TRUST) if is_unverified(content) or is_cut_off(record.content, fence) else trust
+
+
+def with_redactions(receipt: Receipt, kinds: Sequence[str]) -> Receipt:
+    """Add the redacted kinds to the reason of a receipt."""
+    if not kinds or receipt.outcome not in ("stored", "superseded"):
+        return receipt
+    return replace(receipt, reason="; ".join(filter(None, (receipt.reason, f"redacted: {', '.join(kinds)}"))))
 
 
 def storable(checked: CheckedRecord) -> bool:

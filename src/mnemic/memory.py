@@ -22,7 +22,7 @@ from mnemic.recall.context import assembly
 from mnemic.recall.procedures import procedures_for
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
-from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
+from mnemic.safety.secrets import policy_from, redact_scope
 from mnemic.text.values import now as clock
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -54,7 +54,7 @@ from mnemic.types import (
     Stats,
     Unset,
 )
-from mnemic.validation import check_names, method_hint
+from mnemic.validation import check_names, method_hint, redact_errors
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -11,11 +11,10 @@ from typing import Any
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.ingest import new_id, storable, unstored
+from mnemic.ingest import check_record, new_id, storable, unstored, with_redactions
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.knowledge.reconciliation import left_of_others
 from mnemic.lifecycle.revision import archive_omission, update_derived
-from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.markup import is_blank

@@ -10,11 +10,11 @@ from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.lifecycle.revision import update_derived, update_superseded
 from mnemic.recall import query as queries
-from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.values import now, shown
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
+from mnemic.validation import redact_errors
 
 __all__ = ["Links"]
 

@@ -9,13 +9,14 @@ from typing import Any, cast
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.ingest import new_id
-from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.secrets import refuse_secrets
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import clean
 from mnemic.text.values import now, shown, to_json
 from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
+from mnemic.validation import redact_errors
 
 __all__ = ["Preferences"]
 

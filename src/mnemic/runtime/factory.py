@@ -16,9 +16,8 @@ from mnemic.indexes.vector.choice import index_from
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
-from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.indexer import Indexer, RedactingStore
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import RedactingStore
 from mnemic.runtime.runtime import Runtime, SearchGate, Uses
 from mnemic.runtime.scheduler import Scheduler
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 from mnemic.errors import StoreError, StoreReadOnly
 from mnemic.indexes.vector.chroma import discard
 from mnemic.protocols import Reranker, TokenCounter
-from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.indexer import Indexer, unwrap_store
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.scheduler import Scheduler, Triggers
 from mnemic.runtime.settings import Settings
 from mnemic.runtime.updater import IndexUpdater

@@ -23,8 +23,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_type_hints
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
-from mnemic.runtime.redaction import redact_record, refuse_secrets, unwrap_store
+from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.secrets import redact_record, refuse_secrets
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
 from mnemic.text.values import shown, to_json

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from mnemic import ingest, validation
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.ingest import role_of
+from mnemic.ingest import check_record, role_of
 from mnemic.lifecycle import maintenance
-from mnemic.runtime.redaction import check_record
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
-from mnemic.runtime.redaction import HIT
+from mnemic.runtime.indexer import HIT
 from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, GivenContext, MemoryRecord, Message
