@@ -13,8 +13,8 @@ from mnemic.errors import InvalidInput
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, quarantine
 from mnemic.protocols import Embedder
-from mnemic.recall import mood
 from mnemic.recall import query as queries
+from mnemic.recall import search
 from mnemic.runtime import factory
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
@@ -89,7 +89,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        return mood.mood_of(self._runtime, validation.text("text", text))
+        return search.mood_of(self._runtime, validation.text("text", text))
 
     def quarantine(
         self,

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
-from mnemic.knowledge.links import contradicts
-from mnemic.knowledge.reconciliation import time_said
+from mnemic.knowledge.reconciliation import contradicts, time_said
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime, Throttle
