@@ -1,9 +1,9 @@
-"""The processing pipeline: waiting messages become episodes, and new statements in them memories."""
+"""The processing pipeline: waiting messages become episodes, and new statements in them memories, described and linked."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from itertools import pairwise
@@ -62,6 +62,12 @@ MOST_REFINED = 200
 """Most episodes refined in one call."""
 RECENT = 5
 """Recent episodes that a new one may be merged with."""
+BATCH = 60
+"""Memories enriched in one transaction."""
+NEAREST = 10
+"""Nearest memories considered for links."""
+CANDIDATES, MIN_COSINE = 4, 0.6
+"""Most candidates shown to a language model, and their least cosine."""
 
 
 @dataclass
@@ -129,8 +135,7 @@ def process(
         if not halted():
             _refine(run, unrefined)
             settle(runtime, scope)
-        done = enrich_pending(runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids)
-        run.count(enriched=done)
+        run.count(enriched=_enrich_pending(run, limit, halted))
         _embed_answers(run, unread, halted)
     waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
@@ -350,54 +355,32 @@ def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[
     ]  # fmt: skip
 
 
-BATCH = 60
-NEAREST = 10
-"""Nearest memories considered for links."""
-CANDIDATES, MIN_COSINE = 4, 0.6
-"""Most candidates shown to a language model, and their least cosine."""
-
-
-def enrich_pending(
-    runtime: Runtime,
-    consultant: Consultant,
-    scope: Scope,
-    zone: tzinfo,
-    *,
-    limit: int | None = None,
-    halted: Callable[[], bool] = lambda: False,
-    already: Collection[str] = (),
-) -> int:
+def _enrich_pending(run: _Run, limit: int | None, halted: Callable[[], bool]) -> int:
     """Enrich waiting memories, at most ``limit``; returns the number enriched.
 
-    Ids in ``already`` were described by the language model during extraction and are only linked. Memories stored
-    meanwhile wait for the next call, so that this one always ends.
+    Those that the language model described during extraction are only linked. Memories stored meanwhile wait for the next
+    call, so that this one always ends.
     """
+    knowledge, user = run.runtime.store.knowledge, run.scope.user
     done = 0
-    waiting = runtime.store.knowledge.pending(scope.user, "enrich")[:limit]
+    waiting = knowledge.pending(user, "enrich")[:limit]
     for start in range(0, len(waiting), BATCH):
         if halted():
             break
-        records = runtime.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
+        records = knowledge.records(user, waiting[start : start + BATCH]).values()
         batch = [record for record in records if isinstance(record, MemoryRecord) and record.status != "archived"]
         try:
-            done += _enrich(runtime, consultant, scope, zone, batch, already)
+            done += _enrich(run, batch)
         except (Conflict, NotFound):  # one was erased meanwhile: the batch waits for the next call
             continue
     return done
 
 
-def _enrich(
-    runtime: Runtime,
-    consultant: Consultant,
-    scope: Scope,
-    zone: tzinfo,
-    batch: Sequence[MemoryRecord],
-    already: Collection[str],
-) -> int:
+def _enrich(run: _Run, batch: Sequence[MemoryRecord]) -> int:
     """Enrich a batch; returns the number of memories improved."""
-    moment = now().astimezone(zone)
-    undescribed = [record for record in batch if record.id not in already]
-    described = dict(zip((r.id for r in undescribed), _describe_batch(consultant, undescribed), strict=True))
+    runtime, moment = run.runtime, now().astimezone(run.zone)
+    undescribed = [record for record in batch if record.id not in run.described_ids]
+    described = dict(zip((r.id for r in undescribed), _describe_batch(run.consultant, undescribed), strict=True))
     pairs = [described.get(record.id, (record, True)) for record in batch]
     records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
     embedder = runtime.indexer.embedder
@@ -411,14 +394,12 @@ def _enrich(
         return 0
     improved = {change.record.id for change in changes if isinstance(change, Revise)}
     linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in improved]
-    changes += _batch_link_changes(runtime, consultant, scope.user, linkable)
-    receipts = runtime.store.apply(scope.user, changes, model=embedder.id)
+    changes += _batch_link_changes(run, linkable)
+    receipts = runtime.store.apply(run.scope.user, changes, model=embedder.id)
     return sum(receipt.outcome == "stored" for receipt in receipts[: len(improved)])
 
 
-def _batch_link_changes(
-    runtime: Runtime, consultant: Consultant, user: str, batch: Sequence[tuple[MemoryRecord, Indexing]]
-) -> list[Change]:
+def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]]) -> list[Change]:
     """Links to similar memories, by the language model or else by rule."""
     snapshots: dict[str | None, Snapshot] = {}
     fresh = {record.id: record for record, _ in batch}
@@ -426,11 +407,11 @@ def _batch_link_changes(
     for record, index in batch:
         if record.session is None and index.vector is not None:
             if record.project not in snapshots:
-                snapshots[record.project] = Snapshot(runtime, user, record.project)
+                snapshots[record.project] = Snapshot(run.runtime, run.scope.user, record.project)
             others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
             if others:
                 linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
-    answers = _ask_links(consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
+    answers = _ask_links(run.consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
     changes: list[Change] = []
     for (record, nearest), answer in zip(linkable, answers, strict=True):
         proposed = propose_links(record, *nearest) if answer is None else answer

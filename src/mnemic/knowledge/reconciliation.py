@@ -1,6 +1,7 @@
 """Reconciliation of a new memory with known ones, for ``remember`` and ``process``, and of known ones with what has ended.
 
-A memory that says several things of which one has ended goes on without it.
+A memory that says several things of which one has ended goes on without it. Memories that belong together are linked, by
+rules of which precision comes first.
 """
 
 from __future__ import annotations
