@@ -9,9 +9,8 @@ from starlette.staticfiles import StaticFiles
 
 from mnemic.memory import Memory
 from mnemic.web.access import Access, Guard
-from mnemic.web.explorer import Explorer
+from mnemic.web.explorer import FORMS, Explorer
 from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, revisions, timeline
-from mnemic.web.tables import FORMS
 
 
 def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
