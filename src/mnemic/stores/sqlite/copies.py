@@ -1,4 +1,7 @@
-"""Online backup: a consistent, verified copy that appears as a whole or not at all."""
+"""Copies of a record that appear as a whole or not at all: an online backup, and the record under another key.
+
+Both are verified before they count; another key takes effect in one step that a crash cannot divide.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,18 @@ from typing import cast
 
 import apsw
 
-from mnemic import errors
+from mnemic.errors import ConfigurationError, InvalidInput, StoreCorrupt, StoreUnavailable
 from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
-from mnemic.stores.sqlite.database import Database, make_private, open_connection, translate
+from mnemic.stores.sqlite.cipher import Cipher
+from mnemic.stores.sqlite.database import Database, SqliteConnection, make_private, open_connection, translate
 
 LOCK = "copying.lock"
 """A lock file in the folder of a copy until the copy is complete."""
 PAGES = 1_000
 """Pages copied between two progress reports."""
+STEPS = 100_000
+"""Steps of SQLite's machine between two progress reports."""
 
 
 def unfinished(folder: Path) -> bool:
@@ -47,12 +53,12 @@ def copy(
     """
     folder = folder.absolute() if folder.name else folder.resolve()
     if not folder.name:
-        raise errors.InvalidInput(f"{folder} exists, and a backup overwrites nothing: name a new folder.")
+        raise InvalidInput(f"{folder} exists, and a backup overwrites nothing: name a new folder.")
     partial = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     lock = FileLock(partial / LOCK)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise errors.InvalidInput(
+            raise InvalidInput(
                 f"{folder} exists, and a backup overwrites nothing: name a new folder, or move that one away first."
             )
         _remove_leftovers(folder)
@@ -67,9 +73,7 @@ def copy(
         partial.rename(folder)
         sync(folder.parent)
     except OSError as error:
-        raise errors.StoreUnavailable(
-            f"{folder} cannot be written: {error.strerror or error}. Name another place."
-        ) from error
+        raise StoreUnavailable(f"{folder} cannot be written: {error.strerror or error}. Name another place.") from error
     finally:
         lock.release()
         shutil.rmtree(partial, ignore_errors=True)
@@ -97,3 +101,49 @@ def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], N
                     progress(copying.page_count - copying.remaining, copying.page_count)
         except apsw.Error as error:
             raise translate(error, str(path)) from error
+
+
+def rekey(database: Database, key: str | bytes | None, progress: Callable[[int, int], None]) -> None:
+    """Write a record to a new file under another key, and copy that over the old one; see ``Rewriting``.
+
+    SQLite's ``PRAGMA rekey`` would change the file in place, and a crash would need the key of before and the salt of after.
+
+    Args:
+        database: the record; no other handle or process may have it open.
+        key: a passphrase or 32 bytes; None for a plain file.
+        progress: called with (pages done, total pages).
+
+    Raises:
+        ConfigurationError: the record is in RAM.
+        InvalidInput: there is no key to remove.
+        StoreError: the record is open elsewhere, damaged, or cannot be written; it stays under the old key.
+    """
+    if database.path is None:
+        raise ConfigurationError("A record in RAM is never written, and so not encrypted.")
+    if key is None and database.key is None:
+        raise InvalidInput(f"{database.name} is not encrypted: there is no key to remove.")
+    cipher = None if key is None else Cipher(key)
+
+    def write(db: SqliteConnection, new: Path) -> None:
+        pages, size = int(db.pragma("page_count")), int(db.pragma("page_size"))
+
+        def step() -> bool:
+            progress(min(new.stat().st_size // size, pages), pages)
+            return False
+
+        db.set_progress_handler(step, STEPS)
+        db.execute("VACUUM INTO ?", (f"{new.as_uri()}?{'key=' if cipher is None else cipher.query}",))
+        db.set_progress_handler(None)
+        _check(new, cipher)
+        sync(new)
+        progress(pages, pages)
+
+    database.rewrite(key, write)
+
+
+def _check(file: Path, cipher: Cipher | None) -> None:
+    """Read every page of a new file under its key."""
+    with closing(open_connection(str(file), cipher)) as db:
+        findings = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
+    if findings != ["ok"]:
+        raise StoreCorrupt(f"The copy under the new key is damaged: {findings[0]}. The record stays under the old key.")
