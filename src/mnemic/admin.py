@@ -11,7 +11,7 @@ from typing import IO, Any, Literal, Protocol, Unpack, get_args
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.knowledge import pipeline
-from mnemic.lifecycle import erasure, maintenance, quarantine
+from mnemic.lifecycle import edits, erasure, maintenance
 from mnemic.protocols import Embedder
 from mnemic.recall import query as queries
 from mnemic.recall import search
@@ -117,7 +117,7 @@ class Admin:
             InvalidInput: no argument is given, or ids with another one.
             NotFound: there is no such record.
         """
-        return quarantine.quarantine(
+        return edits.quarantine(
             self._runtime, self._scope.user, ids, source=source, session=session, reason=reason, zone=self._zone
         )
 
@@ -130,7 +130,7 @@ class Admin:
         Raises:
             NotFound: there is no such record.
         """
-        return quarantine.release(self._runtime, self._scope.user, ids, self._zone)
+        return edits.release(self._runtime, self._scope.user, ids, self._zone)
 
     def redacted(self, text: str) -> str:
         """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.

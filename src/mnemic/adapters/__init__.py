@@ -35,17 +35,21 @@ from mnemic.adapters.binding import (
 )
 from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, run_of
 from mnemic.adapters.conversations import (
+    AGAIN,
+    COMPARED,
     Conversation,
     edited_out,
+    last_of_session,
     name_of,
     note_edit,
     session_messages,
     session_words,
     shown_in_session,
+    store_new,
+    turn_ids,
     unstored_in_session,
 )
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
-from mnemic.adapters.storing import AGAIN, COMPARED, last_of_session, store_new, turn_ids
 from mnemic.adapters.threads import (
     Clean,
     Marks,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from mnemic.adapters.binding import checked_options
-from mnemic.adapters.storing import turn_ids
+from mnemic.adapters.conversations import turn_ids
 from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput

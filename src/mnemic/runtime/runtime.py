@@ -22,9 +22,8 @@ from mnemic.indexes.vector.chroma import discard
 from mnemic.protocols import Reranker, TokenCounter
 from mnemic.runtime.indexer import Indexer, unwrap_store
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.scheduler import Scheduler, Triggers
+from mnemic.runtime.scheduler import IndexUpdater, Scheduler, Triggers
 from mnemic.runtime.settings import Settings
-from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.views import Views
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.processes import process_lock, renew_in_child

@@ -8,7 +8,7 @@ import pytest
 
 from mnemic import Memory, Message
 from mnemic.indexes.catalog import KINDS
-from mnemic.recall.periods import AskedPeriods, period_answers
+from mnemic.recall.candidates import AskedPeriods, period_answers
 
 DAYS = np.array([100, 103, 99, 99, 99])
 MENTIONED = [[], [], [(101, 101)], [(99, 101)], []]

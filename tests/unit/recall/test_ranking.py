@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
 from mnemic.recall import evidence, recipes
-from mnemic.recall.candidates import Pool, neighbours
+from mnemic.recall.candidates import PeriodAnswers, Pool, neighbours
 from mnemic.recall.evidence import grade, relevances
-from mnemic.recall.periods import PeriodAnswers
 from mnemic.recall.recipes import RECIPES, SIGNALS, Recipe, own_coverage, recipe_named, score
 from mnemic.text import english
 from mnemic.vectors import top
