@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mnemic.runtime.projects import Project, project
     from mnemic.runtime.scopes import new_session
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
-    from mnemic.safety.secrets import SecretPolicy, pieces
+    from mnemic.safety.secrets.policy import SecretPolicy, pieces
     from mnemic.types import (
         UNSET,
         ClusterSummary,
@@ -103,7 +103,7 @@ _HOME = {
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
     "mnemic.recall.recipes": ("Recipe",),
-    "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
+    "mnemic.safety.secrets.policy": ("SecretPolicy", "pieces"),
     "mnemic.runtime.scopes": ("new_session",),
 }
 """The names of each module, but for the value types, which are in ``mnemic.types``."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
 __all__ = ["AsyncMemory"]

@@ -18,7 +18,7 @@ from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.protocols import Embedder
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.secrets import SecretPolicy, redact_record, refusal_reason
+from mnemic.safety.secrets.policy import SecretPolicy, redact_record, refusal_reason
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_recalled

@@ -22,7 +22,7 @@ from mnemic.recall.context import assembly
 from mnemic.recall.procedures import procedures_for
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
-from mnemic.safety.secrets import policy_from, redact_scope
+from mnemic.safety.secrets.policy import policy_from, redact_scope
 from mnemic.text.values import now as clock
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from mnemic.recall.recipes import Recipe
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
 __all__ = ["Memory"]

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt, UnknownArgument
 from mnemic.protocols import InputKind
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets.policy import SecretPolicy
 from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.terms import clean
 from mnemic.text.values import aware, check_name, shown, to_json, to_micros

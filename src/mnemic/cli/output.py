@@ -65,7 +65,7 @@ def say(*lines: str) -> None:
 
 def masked(message: str) -> str:
     """A message without secrets: it may repeat an argument, and end in a log."""
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets.policy import SecretPolicy
 
     return SecretPolicy().redacted(message)[0]
 

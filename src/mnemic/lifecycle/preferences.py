@@ -10,7 +10,7 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.ingest import new_id
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.secrets import refuse_secrets
+from mnemic.safety.secrets.policy import refuse_secrets
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import clean
 from mnemic.text.values import now, shown, to_json
