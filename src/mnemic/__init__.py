@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
     from mnemic.protocols import Embedder, Reranker, TokenCounter
-    from mnemic.recall.context import quoted
+    from mnemic.recall.context.packing import quoted
     from mnemic.recall.recipes import Recipe
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.runtime.projects import Project, project
@@ -83,7 +83,7 @@ _HOME = {
     "mnemic.admin": ("Admin",),
     "mnemic.aio": ("AsyncMemory",),
     "mnemic.adapters.binding": ("ScopeSource", "bound", "checked_options"),
-    "mnemic.recall.context": ("quoted",),
+    "mnemic.recall.context.packing": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
         "HashingEmbedder",

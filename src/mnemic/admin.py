@@ -41,8 +41,6 @@ from mnemic.types import (
 )
 from mnemic.validation import check_names, redact_errors
 
-__all__ = ["Admin"]
-
 CountedField = Literal[
     "session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust",
 ]  # fmt: skip

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["AsyncMemory"]
-
 
 class AsyncMemory(OnWorkers):
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.

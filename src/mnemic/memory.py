@@ -72,8 +72,6 @@ if TYPE_CHECKING:
     from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["Memory"]
-
 
 @redact_errors
 class Memory:

@@ -13,7 +13,8 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.ingest import REFERENCE
 from mnemic.memory import Memory
-from mnemic.recall.context import quoted_speaker, without_repeated
+from mnemic.recall.context.packing import quoted_speaker
+from mnemic.recall.context.styles import without_repeated
 from mnemic.recall.recipes import Recipe
 from mnemic.types import Evidence, Hit, MemoryContext, Mood
 

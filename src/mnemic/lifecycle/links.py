@@ -16,8 +16,6 @@ from mnemic.text.values import now
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
 from mnemic.validation import redact_errors
 
-__all__ = ["Links"]
-
 MOST = 500
 """Most memories of one graph."""
 MAX_REASON = 1_000

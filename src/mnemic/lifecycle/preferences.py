@@ -18,8 +18,6 @@ from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter,
 from mnemic.types.literals import PREFERENCE as KEY
 from mnemic.validation import redact_errors
 
-__all__ = ["Preferences"]
-
 VALUE = "value"
 """Metadata key of a preference's value."""
 LONGEST_KEY = 200

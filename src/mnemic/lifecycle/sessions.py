@@ -33,8 +33,6 @@ from mnemic.types import (
 from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES
 from mnemic.validation import redact_errors
 
-__all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
-
 ATTEMPTS = 5
 """Attempts against concurrent changes of a session."""
 FORGOTTEN = "its summary was forgotten: restore() brings it back"

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import emotion
-from mnemic.emotion.estimate import emotions_of
+from mnemic.emotion import estimate
 from mnemic.errors import EmbedderUnavailable, StoreError
 from mnemic.indexes.catalog import STATUSES
 from mnemic.indexes.vector.exact import Cosines, compared
@@ -30,7 +29,8 @@ from mnemic.recall.candidates import (
     turn_weight,
     without_terms,
 )
-from mnemic.recall.context import Frame, render_hits
+from mnemic.recall.context.packing import Frame
+from mnemic.recall.context.styles import render_hits
 from mnemic.recall.evidence import cap_at_weak, need, relevances
 from mnemic.recall.graph import proximities
 from mnemic.recall.order import by_recency, named_first
@@ -739,7 +739,7 @@ def _with_ends(
 def mood_of(runtime: Runtime, text: str) -> Emotion:
     """The mood that words show."""
     embedder = runtime.indexer.embedder
-    return emotions_of([text], runtime.indexer.documents([text], embedder), embedder.id)[0]
+    return estimate.emotions_of([text], runtime.indexer.documents([text], embedder), embedder.id)[0]
 
 
 def mood_and_weight(
@@ -760,8 +760,8 @@ def mood_and_weight(
         return mood, IMPLICIT_WEIGHT * query.emotion_weight * scale
     if not query.emotion_weight or not processed:
         return None, 0.0
-    mood = emotion.emotion(query.text)
-    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if emotion.has_affect(mood) else (None, 0.0)
+    mood = estimate.emotion(query.text)
+    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if estimate.has_affect(mood) else (None, 0.0)
 
 
 def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
@@ -785,7 +785,7 @@ def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
         return None
     filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
     turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS, newest=True)
-    shown = [mood for mood in emotion.emotions([turn.content for turn in turns]) if emotion.has_affect(mood)]
+    shown = [mood for mood in estimate.emotions([turn.content for turn in turns]) if estimate.has_affect(mood)]
     total = sum(mood.confidence for mood in shown)
     if not total:
         return None
@@ -813,8 +813,8 @@ def mood_proximities(
         rows = view.columns.rows_of(sorted(stored))
         vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
-        emotions |= dict(zip(sorted(stored), emotions_of(texts, vectors, view.model or ""), strict=True))
-    return {doc: emotion.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}
+        emotions |= dict(zip(sorted(stored), estimate.emotions_of(texts, vectors, view.model or ""), strict=True))
+    return {doc: estimate.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}
 
 
 def in_english(question: str, hits: Sequence[Hit]) -> bool:
