@@ -125,7 +125,7 @@ def run(rounds: int, count: int) -> dict:
     import numpy as np
 
     from mnemic.embedders.onnx.weights import MODEL_NAME, packaged_model
-    from mnemic.onnx.folder import sha256
+    from mnemic.onnx.files import sha256
 
     model = packaged_model(MODEL_NAME)
     if model is None:

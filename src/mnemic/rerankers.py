@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.onnx import Network, model_folder
-from mnemic.onnx.folder import is_folder, is_hub_name
+from mnemic.onnx.files import is_folder, is_hub_name, model_folder
+from mnemic.onnx.session import Network
 from mnemic.protocols import Reranker
 from mnemic.services.processes import PerProcess, process_lock
 from mnemic.validation import option

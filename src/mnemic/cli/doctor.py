@@ -167,8 +167,7 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
 
 
 def _hub_weights(name: str) -> tuple[str, bool]:
-    from mnemic.onnx.folder import is_folder
-    from mnemic.onnx.hub import cached_folder
+    from mnemic.onnx.files import cached_folder, is_folder
 
     if is_folder(name):
         return f"the folder {name}", False
@@ -185,7 +184,7 @@ def _download_note() -> tuple[str, bool]:
 
 def _default_weights(name: str) -> tuple[str, bool]:
     from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
-    from mnemic.onnx.hub import hub_files
+    from mnemic.onnx.files import hub_files
 
     if packaged_model(name) is not None:
         return f"the installed package {PACKAGE}", False

@@ -9,7 +9,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 from mnemic.embedders import OnnxEmbedder
 from mnemic.errors import EmbedderUnavailable
-from mnemic.onnx import hub
+from mnemic.onnx import files
 
 TEXT = ["I moved to Lisbon in March."]
 
@@ -158,7 +158,7 @@ def test_the_progress_bar(monkeypatch, capsys, progress, shown):
         return name
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    assert len(hub.hub_files("owner/name", ["a file"], offline=False, progress=progress)) == 1
+    assert len(files.hub_files("owner/name", ["a file"], offline=False, progress=progress)) == 1
     assert bars == [not shown]
     assert ("a file" in capsys.readouterr().err) is shown
 
@@ -168,4 +168,4 @@ def test_a_client_that_knows_no_bar_class(monkeypatch):
         return name
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    assert [path.name for path in hub.hub_files("o/n", ["file"], offline=True, progress=True)] == ["file"]
+    assert [path.name for path in files.hub_files("o/n", ["file"], offline=True, progress=True)] == ["file"]

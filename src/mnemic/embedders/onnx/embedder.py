@@ -13,8 +13,8 @@ import numpy as np
 from mnemic.embedders.onnx.weights import INT8_NAME, MODEL_NAME, ModelFiles, default_model, model_files
 from mnemic.embedders.prompts import Prompts, checked_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable
-from mnemic.onnx import Network
-from mnemic.onnx.folder import is_hub_name, model_folder, sha256
+from mnemic.onnx.files import is_hub_name, model_folder, sha256
+from mnemic.onnx.session import Network
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option, prepared
 from mnemic.vectors import checked

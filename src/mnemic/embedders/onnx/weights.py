@@ -12,7 +12,7 @@ from mnemic.errors import ConfigurationError, EmbedderUnavailable
 from mnemic.vectors import DEFAULT_MODELS
 
 if TYPE_CHECKING:
-    from mnemic.onnx import ModelFolder
+    from mnemic.onnx.files import ModelFolder
 
 MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 
@@ -81,7 +81,7 @@ def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | Non
     Raises:
         EmbedderUnavailable: no source has it; the message lists the reasons and the alternatives.
     """
-    from mnemic.onnx.hub import hub_files
+    from mnemic.onnx.files import hub_files
 
     if (packaged := packaged_model(name)) is not None:
         return packaged
