@@ -124,7 +124,7 @@ def best(rounds: list[dict]) -> dict:
 def run(rounds: int, count: int) -> dict:
     import numpy as np
 
-    from mnemic.embedders.onnx.weights import MODEL_NAME, packaged_model
+    from mnemic.embedders.onnx import MODEL_NAME, packaged_model
     from mnemic.onnx.files import sha256
 
     model = packaged_model(MODEL_NAME)

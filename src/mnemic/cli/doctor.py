@@ -183,7 +183,7 @@ def _download_note() -> tuple[str, bool]:
 
 
 def _default_weights(name: str) -> tuple[str, bool]:
-    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
+    from mnemic.embedders.onnx import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
     from mnemic.onnx.files import hub_files
 
     if packaged_model(name) is not None:

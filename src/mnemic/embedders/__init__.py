@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mnemic.embedders.background import BackgroundEmbedder
     from mnemic.embedders.cached import CachedEmbedder
     from mnemic.embedders.hashing import HashingEmbedder
-    from mnemic.embedders.onnx.embedder import OnnxEmbedder
+    from mnemic.embedders.onnx import OnnxEmbedder
     from mnemic.embedders.remote import RemoteEmbedder
     from mnemic.embedders.resolve import embedder_from
     from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
@@ -37,7 +37,7 @@ __getattr__, __dir__ = lazy_names(
         "BackgroundEmbedder": ".background",
         "CachedEmbedder": ".cached",
         "HashingEmbedder": ".hashing",
-        "OnnxEmbedder": ".onnx.embedder",
+        "OnnxEmbedder": ".onnx",
         "RemoteEmbedder": ".remote",
         "SentenceTransformerEmbedder": ".sentence_transformers",
         "checked": "mnemic.vectors",

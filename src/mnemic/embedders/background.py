@@ -11,7 +11,7 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
 
 if TYPE_CHECKING:
-    from mnemic.embedders.onnx.embedder import OnnxEmbedder
+    from mnemic.embedders.onnx import OnnxEmbedder
     from mnemic.protocols import Vectors
 
 logger = logging.getLogger(__name__)

@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemic.errors import MissingExtra
-from mnemic.stores.sqlite import InMemoryStore, SqliteStore, is_encrypted, read_lines, write_lines
+from mnemic.stores.sqlite.cipher import is_encrypted
+from mnemic.stores.sqlite.copies import read_lines, write_lines
+from mnemic.stores.sqlite.store import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore

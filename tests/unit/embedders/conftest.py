@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic import paths
-from mnemic.embedders.onnx.embedder import OnnxEmbedder
+from mnemic.embedders.onnx import OnnxEmbedder
 
 
 @pytest.fixture(autouse=True)

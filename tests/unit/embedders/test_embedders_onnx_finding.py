@@ -136,7 +136,7 @@ def test_without_a_network_the_error_names_every_reason_and_every_way_out(no_pac
 
 def test_a_model_that_is_not_to_be_had_is_not_looked_for_at_every_call(no_package, monkeypatch, hub_files):
     fake, now = Hub(monkeypatch, hub_files), [100.0]
-    monkeypatch.setattr("mnemic.embedders.onnx.embedder.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mnemic.embedders.onnx.time.monotonic", lambda: now[0])
     embedder = OnnxEmbedder()
     for now[0] in (100.0, 101.0, 129.0):
         with pytest.raises(EmbedderUnavailable, match="pip install"):

@@ -1,6 +1,6 @@
-"""Copies of a record that appear as a whole or not at all: an online backup, and the record under another key.
+"""Copies of a record: an online backup, the record under another key, and the lines of an export under its key.
 
-Both are verified before they count; another key takes effect in one step that a crash cannot divide.
+The first two are verified, and appear as a whole or not at all: a crash cannot divide the step to another key.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from glob import escape
 from pathlib import Path
@@ -16,10 +16,10 @@ from typing import cast
 
 import apsw
 
-from mnemic.errors import ConfigurationError, InvalidInput, StoreCorrupt, StoreUnavailable
+from mnemic.errors import ConfigurationError, InvalidInput, StoreCorrupt, StoreUnavailable, WrongKey
 from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
-from mnemic.stores.sqlite.cipher import Cipher
+from mnemic.stores.sqlite.cipher import Cipher, checked_key, cipher_for, head_of
 from mnemic.stores.sqlite.database import Database, SqliteConnection, make_private, open_connection, translate
 
 LOCK = "copying.lock"
@@ -147,3 +147,37 @@ def _check(file: Path, cipher: Cipher | None) -> None:
         findings = [str(row[0]) for row in db.execute("PRAGMA integrity_check")]
     if findings != ["ok"]:
         raise StoreCorrupt(f"The copy under the new key is damaged: {findings[0]}. The record stays under the old key.")
+
+
+def write_lines(file: Path, cipher: Cipher, lines: Iterable[str]) -> None:
+    """Write lines to an empty file.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        with closing(open_connection(str(file), cipher)) as db:
+            db.pragma("journal_mode", "OFF")  # an unfinished file is thrown away
+            db.execute("CREATE TABLE lines(number INTEGER PRIMARY KEY, line TEXT NOT NULL)")
+            with db:
+                for line in lines:
+                    db.execute("INSERT INTO lines(line) VALUES(?)", (line,))
+    except apsw.Error as error:
+        raise translate(error, str(file)) from error
+
+
+def read_lines(file: Path, key: str | bytes | None) -> list[str]:
+    """The lines of an encrypted file.
+
+    Raises:
+        ConfigurationError: the key is not valid, or the SQLite of this installation cannot decrypt.
+        WrongKey: the file has another key, or none is given.
+        StoreError: it cannot be read.
+    """
+    try:
+        with closing(open_connection(str(file), cipher_for(file, head_of(file), checked_key(key)))) as db:
+            return [str(row[0]) for row in db.execute("SELECT line FROM lines ORDER BY number")]
+    except apsw.NotADBError as error:
+        raise WrongKey(f"The key does not open {file}. An export has the key that its record had then.") from error
+    except apsw.Error as error:
+        raise translate(error, str(file)) from error
