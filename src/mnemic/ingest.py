@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from datetime import datetime, tzinfo
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.protocols import Embedder
-from mnemic.runtime.runtime import Runtime
 from mnemic.safety.secrets.policy import SecretPolicy, redact_record, refusal_reason
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.processes import process_lock
@@ -35,6 +34,9 @@ from mnemic.types import (
     Source,
 )
 from mnemic.types.literals import AGENT, ROLES
+
+if TYPE_CHECKING:
+    from mnemic.runtime.runtime import Runtime
 
 _lock = process_lock()
 _last = 0
