@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RemoteEmbedder,
         SentenceTransformerEmbedder,
     )
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
@@ -96,7 +96,7 @@ _HOME = {
     "mnemic.lifecycle.preferences": ("Preferences",),
     "mnemic.lifecycle.sessions": ("Sessions",),
     "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"),
-    "mnemic.indexes.vector.chroma": ("Chroma",),
+    "mnemic.indexes.vector.chroma.index": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
     "mnemic.memory": ("Memory",),
     "mnemic.runtime.projects": ("Project", "project"),

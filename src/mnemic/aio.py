@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.aio_parts import AsyncAdmin, AsyncLinks, AsyncSessions
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel

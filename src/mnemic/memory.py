@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.admin import Admin
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences

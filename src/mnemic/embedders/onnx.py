@@ -23,7 +23,9 @@ from mnemic.vectors import DEFAULT_MODELS, checked
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from os import PathLike
+
     from numpy.typing import NDArray
+
     from mnemic.onnx.files import ModelFolder
     from mnemic.protocols import InputKind, Vectors
 

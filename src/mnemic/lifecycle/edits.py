@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
-from types import NoneType
 from typing import Any
 
 from mnemic import validation
@@ -186,11 +185,8 @@ def quarantine(
     """Quarantine records by id, or those of a source or a conversation; see ``Admin.quarantine``."""
     if (ids is None) == (source is None and session is None):
         raise InvalidInput("quarantine() takes either ids, or source= and session=.")
-    if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-        raise InvalidInput("reason must be a string.")
-    for name, value in (("source", source), ("session", session)):
-        if not isinstance(value, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-            raise InvalidInput(f"{name} must be a string.")
+    reason = validation.text("reason", reason)
+    source, session = validation.optional("source", source), validation.optional("session", session)
     session_name = None if session is None else runtime.secrets.name(session)
     record_ids = validation.words("ids", ids) if ids is not None else _records_of(runtime, user, source, session_name)
     if not record_ids:

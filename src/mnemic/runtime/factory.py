@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly, StoreUnavailable
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.safety.secrets.policy import SecretPolicy
     from mnemic.stores import Store
-    from mnemic.stores.postgres import PostgresStore
+    from mnemic.stores.postgres.store import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
 IN_MEMORY = ":memory:"

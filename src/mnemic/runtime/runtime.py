@@ -18,7 +18,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError, StoreReadOnly
-from mnemic.indexes.vector.chroma import discard
+from mnemic.indexes.vector.chroma.index import discard
 from mnemic.protocols import Reranker, TokenCounter
 from mnemic.runtime.indexer import Indexer, unwrap_store
 from mnemic.runtime.notices import Notices

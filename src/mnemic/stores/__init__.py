@@ -8,7 +8,7 @@ from mnemic.stores.sqlite.copies import read_lines, write_lines
 from mnemic.stores.sqlite.store import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
-    from mnemic.stores.postgres import PostgresStore
+    from mnemic.stores.postgres.store import PostgresStore
 
     Store: TypeAlias = SqliteStore | PostgresStore
 
@@ -22,7 +22,7 @@ def postgres_store() -> "type[PostgresStore]":
         MissingExtra: its driver is not installed.
     """
     try:
-        from mnemic.stores.postgres import PostgresStore
+        from mnemic.stores.postgres.store import PostgresStore
     except ImportError as error:
         raise MissingExtra("A memory in PostgreSQL", "postgres") from error
     return PostgresStore

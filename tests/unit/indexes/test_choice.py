@@ -8,8 +8,8 @@ import pytest
 from tests.internals import runtime_of
 
 from mnemic import ConfigurationError, Memory, MissingExtra, StoreUnavailable
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
 from mnemic.indexes.vector.exact import IndexedRows
 from mnemic.runtime.factory import index_from
 from mnemic.stores import SqliteStore
