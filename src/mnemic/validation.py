@@ -341,40 +341,14 @@ def with_call_hints(method: M) -> M:
     return cast("M", called)
 
 
-# Texts to embed
-
-MAX_CHARACTERS = 20_000
-"""Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
-
-
-def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
-    """Texts that every tokeniser accepts.
-
-    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
-    surrogate pair are joined, and a lone half becomes U+FFFD.
-
-    Raises:
-        InvalidInput: `texts` is a single string or contains other values than strings, or `kind` is unknown.
-    """
-    if kind not in get_args(InputKind):
-        raise InvalidInput(f"kind={kind!r} is not known. Use 'document' for texts to store, 'query' for questions.")
-    if isinstance(texts, (str, bytes)):
-        raise InvalidInput("embed takes a sequence of texts, but got a single one. Put it into a list: [text].")
-    return [_clean(text, max_characters) for text in texts]
-
-
-def _clean(text: object, max_characters: int | None) -> str:
-    if not isinstance(text, str):
-        raise InvalidInput(f"Only strings can be embedded, not {type(text).__name__}. Turn the value into text first.")
-    text = text[:max_characters].replace("\0", "")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
 F = TypeVar("F", bound=type)
+
+_DECODING = ("mnemic.stores.", "mnemic.vectors", "mnemic.text.")
+"""Where the values of a row are decoded."""
+_SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
+_DEFAULT = SecretPolicy()
+LONGEST_ERROR = 4_000
+"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
 
 
 def redact_errors(face: F) -> F:
@@ -383,12 +357,6 @@ def redact_errors(face: F) -> F:
         if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
             setattr(face, name, _wrap_method(method))
     return face
-
-
-_DECODING = ("mnemic.stores.", "mnemic.vectors", "mnemic.text.")
-"""Where the values of a row are decoded."""
-_SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
-_DEFAULT = SecretPolicy()
 
 
 def _wrap_method(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -433,10 +401,39 @@ def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
         cause = cause.__cause__ or cause.__context__
 
 
-LONGEST_ERROR = 4_000
-"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
-
-
 def _excerpt(text: str) -> str:
     half = LONGEST_ERROR // 2
     return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"
+
+
+# Texts to embed
+
+MAX_CHARACTERS = 20_000
+"""Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
+
+
+def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
+    """Texts that every tokeniser accepts.
+
+    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
+    surrogate pair are joined, and a lone half becomes U+FFFD.
+
+    Raises:
+        InvalidInput: `texts` is a single string or contains other values than strings, or `kind` is unknown.
+    """
+    if kind not in get_args(InputKind):
+        raise InvalidInput(f"kind={kind!r} is not known. Use 'document' for texts to store, 'query' for questions.")
+    if isinstance(texts, (str, bytes)):
+        raise InvalidInput("embed takes a sequence of texts, but got a single one. Put it into a list: [text].")
+    return [_clean(text, max_characters) for text in texts]
+
+
+def _clean(text: object, max_characters: int | None) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"Only strings can be embedded, not {type(text).__name__}. Turn the value into text first.")
+    text = text[:max_characters].replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
