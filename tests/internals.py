@@ -3,7 +3,7 @@
 from typing import Any
 
 from mnemic import AsyncMemory, Memory
-from mnemic.runtime.redaction import unwrap_store
+from mnemic.runtime.indexer import unwrap_store
 from mnemic.stores.sql.store import SqlStore
 from mnemic.types import TextVectors
 

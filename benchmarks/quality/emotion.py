@@ -27,10 +27,9 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.quality import regression
 from benchmarks.vectors import default_embedder
-from mnemic.emotion import emotions, has_affect
 from mnemic.emotion import estimate as reg
 from mnemic.emotion import weights as shipped
-from mnemic.emotion.estimate import FEATURES, features_of
+from mnemic.emotion.estimate import FEATURES, emotions, features_of, has_affect
 
 DEFINITIONS = {
     "r_valence": "Pearson correlation of the estimated valence with the mean rating of the readers and writers (V)",

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.vectors import default_embedder
 from mnemic import Emotion, Memory
-from mnemic.emotion import emotions, has_affect, similarity
+from mnemic.emotion.estimate import emotions, has_affect, similarity
 from mnemic.emotion.weights import SHA256
 
 DEFINITIONS = {

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import reporting
 from mnemic import Chroma, Memory
-from mnemic.indexes.vector.chroma import ChromaIndex
+from mnemic.indexes.vector.chroma.index import ChromaIndex
 from mnemic.testing import PreparedEmbedder
 from mnemic.testing.fakes import add_message
 

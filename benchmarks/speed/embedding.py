@@ -124,8 +124,8 @@ def best(rounds: list[dict]) -> dict:
 def run(rounds: int, count: int) -> dict:
     import numpy as np
 
-    from mnemic.embedders.onnx.weights import MODEL_NAME, packaged_model
-    from mnemic.onnx.folder import sha256
+    from mnemic.embedders.onnx import MODEL_NAME, packaged_model
+    from mnemic.onnx.files import sha256
 
     model = packaged_model(MODEL_NAME)
     if model is None:

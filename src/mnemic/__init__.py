@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mnemic import errors
+from mnemic.errors import *  # noqa: F403 - its __all__ is the list of them
 from mnemic.services.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -20,31 +22,7 @@ if TYPE_CHECKING:
         RemoteEmbedder,
         SentenceTransformerEmbedder,
     )
-    from mnemic.errors import (
-        ConfigurationError,
-        Conflict,
-        EmbedderError,
-        EmbedderUnavailable,
-        EmbeddingMismatch,
-        InvalidInput,
-        LanguageModelError,
-        LanguageModelUnavailable,
-        MissingExtra,
-        MnemicError,
-        NotFound,
-        SchemaTooNew,
-        SchemaTooOld,
-        StoreClosed,
-        StoreCorrupt,
-        StoreError,
-        StoreFull,
-        StoreReadOnly,
-        StoreUnavailable,
-        TooManyHits,
-        UnknownArgument,
-        WrongKey,
-    )
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
@@ -52,13 +30,13 @@ if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
     from mnemic.protocols import Embedder, Reranker, TokenCounter
-    from mnemic.recall.context import quoted
+    from mnemic.recall.context.packing import quoted
     from mnemic.recall.recipes import Recipe
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.runtime.projects import Project, project
     from mnemic.runtime.scopes import new_session
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
-    from mnemic.safety.secrets import SecretPolicy, pieces
+    from mnemic.safety.secrets.policy import SecretPolicy, pieces
     from mnemic.types import (
         UNSET,
         ClusterSummary,
@@ -105,7 +83,7 @@ _HOME = {
     "mnemic.admin": ("Admin",),
     "mnemic.aio": ("AsyncMemory",),
     "mnemic.adapters.binding": ("ScopeSource", "bound", "checked_options"),
-    "mnemic.recall.context": ("quoted",),
+    "mnemic.recall.context.packing": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
         "HashingEmbedder",
@@ -113,87 +91,22 @@ _HOME = {
         "RemoteEmbedder",
         "SentenceTransformerEmbedder",
     ),
-    "mnemic.errors": (
-        "ConfigurationError",
-        "Conflict",
-        "EmbedderError",
-        "EmbedderUnavailable",
-        "EmbeddingMismatch",
-        "InvalidInput",
-        "LanguageModelError",
-        "LanguageModelUnavailable",
-        "MissingExtra",
-        "MnemicError",
-        "NotFound",
-        "SchemaTooNew",
-        "SchemaTooOld",
-        "StoreClosed",
-        "StoreCorrupt",
-        "StoreError",
-        "StoreFull",
-        "StoreReadOnly",
-        "StoreUnavailable",
-        "TooManyHits",
-        "UnknownArgument",
-        "WrongKey",
-    ),
     "mnemic.lifecycle.idle": ("IdleTrigger",),
     "mnemic.lifecycle.links": ("Links",),
     "mnemic.lifecycle.preferences": ("Preferences",),
     "mnemic.lifecycle.sessions": ("Sessions",),
     "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"),
-    "mnemic.indexes.vector.chroma": ("Chroma",),
+    "mnemic.indexes.vector.chroma.index": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
     "mnemic.memory": ("Memory",),
     "mnemic.runtime.projects": ("Project", "project"),
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
     "mnemic.recall.recipes": ("Recipe",),
-    "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
+    "mnemic.safety.secrets.policy": ("SecretPolicy", "pieces"),
     "mnemic.runtime.scopes": ("new_session",),
-    "mnemic.types": (
-        "UNSET",
-        "ClusterSummary",
-        "ConsolidationAdvice",
-        "ConsolidationReport",
-        "Description",
-        "Emotion",
-        "Episode",
-        "Erasure",
-        "Event",
-        "Filters",
-        "GivenContext",
-        "Graph",
-        "Hit",
-        "ImportReport",
-        "LanguageModelStats",
-        "Link",
-        "MemoryContext",
-        "MemoryRecord",
-        "Message",
-        "Mood",
-        "Procedure",
-        "ProcessReport",
-        "Purge",
-        "Question",
-        "RecalledHit",
-        "Receipt",
-        "Receipts",
-        "Scope",
-        "SearchFilters",
-        "SearchResult",
-        "SessionView",
-        "StageUsage",
-        "Stats",
-        "StoredVector",
-        "SyncConflict",
-        "SyncedSide",
-        "SyncReport",
-        "Unset",
-        "VerifyReport",
-    ),
 }
-__getattr__, _ = lazy_names(__name__, {name: module for module, names in _HOME.items() for name in names})
+"""The names of each module, but for the value types, which are in ``mnemic.types``."""
 
 __version__ = "0.1.0"
 
@@ -204,17 +117,12 @@ __all__ = [
     "CachedEmbedder",
     "Chroma",
     "ClusterSummary",
-    "ConfigurationError",
-    "Conflict",
     "ConsolidationAdvice",
     "ConsolidationReport",
     "Consolidator",
     "CrossEncoderReranker",
     "Description",
     "Embedder",
-    "EmbedderError",
-    "EmbedderUnavailable",
-    "EmbeddingMismatch",
     "Emotion",
     "Episode",
     "Erasure",
@@ -227,21 +135,15 @@ __all__ = [
     "Idle",
     "IdleTrigger",
     "ImportReport",
-    "InvalidInput",
     "LanguageModel",
-    "LanguageModelError",
     "LanguageModelStats",
-    "LanguageModelUnavailable",
     "Link",
     "Links",
     "Memory",
     "MemoryContext",
     "MemoryRecord",
     "Message",
-    "MissingExtra",
-    "MnemicError",
     "Mood",
-    "NotFound",
     "OnnxEmbedder",
     "OnnxReranker",
     "Preferences",
@@ -258,8 +160,6 @@ __all__ = [
     "RemoteEmbedder",
     "Reranker",
     "RetentionPolicy",
-    "SchemaTooNew",
-    "SchemaTooOld",
     "Scope",
     "ScopeSource",
     "SearchFilters",
@@ -271,22 +171,13 @@ __all__ = [
     "Settings",
     "StageUsage",
     "Stats",
-    "StoreClosed",
-    "StoreCorrupt",
-    "StoreError",
-    "StoreFull",
-    "StoreReadOnly",
-    "StoreUnavailable",
     "StoredVector",
     "SyncConflict",
     "SyncReport",
     "SyncedSide",
     "TokenCounter",
-    "TooManyHits",
-    "UnknownArgument",
     "Unset",
     "VerifyReport",
-    "WrongKey",
     "__version__",
     "bound",
     "checked_options",
@@ -295,6 +186,12 @@ __all__ = [
     "project",
     "quoted",
 ]
+__all__ += errors.__all__
+
+__getattr__, _ = lazy_names(
+    __name__,
+    dict.fromkeys(__all__, "mnemic.types") | {name: module for module, names in _HOME.items() for name in names},
+)
 
 
 def __dir__() -> list[str]:

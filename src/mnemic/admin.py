@@ -11,15 +11,14 @@ from typing import IO, Any, Literal, Protocol, Unpack, get_args
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.knowledge import pipeline
-from mnemic.lifecycle import erasure, maintenance, quarantine
+from mnemic.lifecycle import edits, erasure, maintenance
 from mnemic.protocols import Embedder
-from mnemic.recall import mood
 from mnemic.recall import query as queries
+from mnemic.recall import search
 from mnemic.runtime import factory
-from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
-from mnemic.safety.trust import without_recalled
+from mnemic.text.markup import without_recalled
 from mnemic.text.values import from_micros, local, periods, shown, to_micros
 from mnemic.transfer import backup, export, imports, sync
 from mnemic.types import (
@@ -40,9 +39,7 @@ from mnemic.types import (
     SyncReport,
     VerifyReport,
 )
-from mnemic.validation import check_names
-
-__all__ = ["Admin"]
+from mnemic.validation import check_names, redact_errors
 
 CountedField = Literal[
     "session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust",
@@ -90,7 +87,7 @@ class Admin:
         Raises:
             InvalidInput: the text is not a string.
         """
-        return mood.mood_of(self._runtime, validation.text("text", text))
+        return search.mood_of(self._runtime, validation.text("text", text))
 
     def quarantine(
         self,
@@ -118,7 +115,7 @@ class Admin:
             InvalidInput: no argument is given, or ids with another one.
             NotFound: there is no such record.
         """
-        return quarantine.quarantine(
+        return edits.quarantine(
             self._runtime, self._scope.user, ids, source=source, session=session, reason=reason, zone=self._zone
         )
 
@@ -131,7 +128,7 @@ class Admin:
         Raises:
             NotFound: there is no such record.
         """
-        return quarantine.release(self._runtime, self._scope.user, ids, self._zone)
+        return edits.release(self._runtime, self._scope.user, ids, self._zone)
 
     def redacted(self, text: str) -> str:
         """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.

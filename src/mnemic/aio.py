@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.aio_parts import AsyncAdmin, AsyncLinks, AsyncSessions
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
-
-__all__ = ["AsyncMemory"]
 
 
 class AsyncMemory(OnWorkers):

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overload
 
-from mnemic import paths, validation
+from mnemic import ingest, paths, validation
 from mnemic.errors import ConfigurationError, InvalidInput
-from mnemic.ingest import add
-from mnemic.ingest.messages import is_one_message
+from mnemic.ingest import is_one_message
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import query as queries
 from mnemic.recall import search
@@ -23,7 +22,7 @@ from mnemic.recall.context import assembly
 from mnemic.recall.procedures import procedures_for
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
-from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
+from mnemic.safety.secrets.policy import policy_from, redact_scope
 from mnemic.text.values import now as clock
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -55,13 +54,13 @@ from mnemic.types import (
     Stats,
     Unset,
 )
-from mnemic.validation import check_names, method_hint
+from mnemic.validation import check_names, method_hint, redact_errors
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.admin import Admin
-    from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.indexes.vector.chroma.index import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
     from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
@@ -70,10 +69,8 @@ if TYPE_CHECKING:
     from mnemic.recall.recipes import Recipe
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
-
-__all__ = ["Memory"]
 
 
 @redact_errors
@@ -305,7 +302,7 @@ class Memory:
                 f"{', '.join([*options] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
             )
         several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
-        receipts = add.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
+        receipts = ingest.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
         threshold = self._runtime.settings.processing.batch_threshold
         if threshold is not None:
             self.idle.stored(self._scope, len(receipts), threshold)
@@ -338,7 +335,7 @@ class Memory:
         receipts = self.add(
             [Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session, agent=agent
         )
-        add.cite(self._runtime, self._scope, named)
+        ingest.cite(self._runtime, self._scope, named)
         return receipts
 
     def remember(

@@ -1,6 +1,7 @@
 """Checks of arguments: numbers, texts, names, times and moods, and the names of the arguments themselves.
 
-An error names the argument and says what it takes; nothing was changed then.
+An error names the argument and says what it takes; nothing was changed then. The errors of public methods leave without
+secrets.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature, unwrap
+from inspect import isfunction, signature, unwrap
 from itertools import islice
 from math import inf, nan
 from traceback import walk_tb
 from typing import Any, TypeVar, cast, get_args
 
-from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, UnknownArgument
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt, UnknownArgument
 from mnemic.protocols import InputKind
+from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.terms import clean
 from mnemic.text.values import aware, check_name, shown, to_json, to_micros
 from mnemic.types import Emotion, Kind, MemoryType, Source
@@ -336,6 +339,71 @@ def with_call_hints(method: M) -> M:
             raise explain(error, method, kwargs) from error.__cause__
 
     return cast("M", called)
+
+
+F = TypeVar("F", bound=type)
+
+_DECODING = ("mnemic.stores.", "mnemic.vectors", "mnemic.text.")
+"""Where the values of a row are decoded."""
+_SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
+_DEFAULT = SecretPolicy()
+LONGEST_ERROR = 4_000
+"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
+
+
+def redact_errors(face: F) -> F:
+    """Class decorator: redact the errors of public methods, which may quote arguments and end in logs; trace operations."""
+    for name, method in list(vars(face).items()):
+        if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
+            setattr(face, name, _wrap_method(method))
+    return face
+
+
+def _wrap_method(method: Callable[..., Any]) -> Callable[..., Any]:
+    name = method.__qualname__
+    operation = traced(OPERATIONS[name], name)(method) if name in OPERATIONS else method
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return operation(self, *args, **kwargs)
+        except (MnemicError, KeyError) as error:
+            runtime = getattr(self, "_runtime", None)
+            _redact_error(error, _DEFAULT if runtime is None else runtime.secrets)
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, TypeError) and (better := explain(error, method, kwargs)) is not error:
+                raise better from None
+            if _is_damage(error):
+                raise StoreCorrupt(
+                    f"A row of the record cannot be read ({type(error).__name__}): the file may be damaged. "
+                    "Run mnemic doctor --deep, or restore a backup."
+                ) from error
+            raise
+
+    return call
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether a stored value could not be decoded."""
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    modules = [name for name in frames if name.startswith("mnemic.")]
+    return any(name.startswith("mnemic.stores.") for name in modules) and modules[-1].startswith(_DECODING)
+
+
+def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
+    """Redact an error and its causes."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        cause.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args)
+        cause = cause.__cause__ or cause.__context__
+
+
+def _excerpt(text: str) -> str:
+    half = LONGEST_ERROR // 2
+    return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"
 
 
 # Texts to embed

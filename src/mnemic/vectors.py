@@ -97,6 +97,17 @@ class LinearProbe:
         return dot(vectors, weights[:-1]) + weights[-1]
 
 
+def appended(matrix: Floats, count: int, row: Floats) -> Floats:
+    """The matrix with a row after its first ``count``; it doubles as it grows, to avoid a copy per row."""
+    if count == len(matrix):
+        grown = np.empty((max(64, 2 * count), len(row)), np.float32)
+        if count:
+            grown[:count] = matrix
+        matrix = grown
+    matrix[count] = row
+    return matrix
+
+
 def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Indices of the k highest values, ascending; all of them if there are no more. Ties go to the first."""
     if not 0 < k < len(values):

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemic import InvalidInput, Memory
-from mnemic.ingest import add
+from mnemic import InvalidInput, Memory, ingest
 
 CHAT = [
     {"role": "user", "name": "Ana", "content": "I moved to Lisbon.", "sent_at": "2026-03-09T18:05:00+00:00"},
@@ -100,7 +99,7 @@ def test_an_export(memory, written, tmp_path):
 
 
 def test_interrupted_it_goes_on(memory, written, monkeypatch):
-    path, added, calls = written([{"role": "user", "content": f"line {n}"} for n in range(150)]), add.add, []
+    path, added, calls = written([{"role": "user", "content": f"line {n}"} for n in range(150)]), ingest.add, []
 
     def failing(*given):
         calls.append(given)
@@ -109,7 +108,7 @@ def test_interrupted_it_goes_on(memory, written, monkeypatch):
         return added(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(add, "add", failing)
+        patch.setattr(ingest, "add", failing)
         with pytest.raises(KeyboardInterrupt):
             memory.admin.import_file(path)
     report = memory.admin.import_file(path)

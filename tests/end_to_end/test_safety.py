@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.contexts import parsed
 
 from mnemic import (
     Consolidator,
@@ -24,9 +25,8 @@ from mnemic import (
     quoted,
 )
 from mnemic.adapters.tools import fields
-from mnemic.safety.trust import is_cut_off, parsed, without_recalled
 from mnemic.testing.language_models import ScriptedModel
-from mnemic.text.markup import unmarked, visible
+from mnemic.text.markup import is_cut_off, unmarked, visible, without_recalled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "safety"))
 from poison import payloads

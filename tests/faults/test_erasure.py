@@ -11,7 +11,7 @@ from tests.battery import note
 from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import Conflict, Memory, Message, NotFound
-from mnemic.runtime.redaction import unwrap_store
+from mnemic.runtime.indexer import unwrap_store
 from mnemic.text.terms import index_terms
 from mnemic.types import Consolidate, Erase, Promotion, Purge, Revise
 

@@ -13,7 +13,8 @@ from tests.internals import collections_of, runtime_of, store_of, updater_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
-from mnemic.indexes.vector.chroma import ChromaIndex, collections
+from mnemic.indexes.vector.chroma import collections
+from mnemic.indexes.vector.chroma.index import ChromaIndex
 from mnemic.types import Revise
 from mnemic_testing import VectorIndexSuite
 from mnemic_testing.chroma_servers import ChromaServer, chroma_client, chroma_server

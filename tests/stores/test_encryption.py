@@ -19,7 +19,7 @@ from tests.internals import database_of, store_of
 from mnemic import Memory, Message, MnemicError
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreCorrupt, StoreUnavailable, WrongKey
 from mnemic.stores.sqlite import cipher as ciphers
-from mnemic.stores.sqlite import database, rekey, rewriting
+from mnemic.stores.sqlite import copies, database, rewriting
 from mnemic.stores.sqlite.cipher import Cipher
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.rewriting import Rewriting
@@ -316,13 +316,13 @@ def test_what_cannot_be_rekeyed_says_so(tmp_path):
 @pytest.mark.encrypted
 def test_a_copy_that_is_damaged_does_not_replace_the_record(tmp_path, monkeypatch):
     before = filled(tmp_path / "memory")
-    sync = rekey.sync
+    sync = copies.sync
 
     def full(path):
         sync(path)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(rekey, "sync", full)
+    monkeypatch.setattr(copies, "sync", full)
     with opened(tmp_path / "memory") as memory:
         with pytest.raises(StoreUnavailable, match="No space left"):
             memory.admin.rekey(OTHER)
@@ -350,8 +350,8 @@ def _dies(patch, owner, name, *, after):
 @pytest.mark.parametrize(
     ("owner", "name", "after", "moved"),
     [
-        (database, "_lock_exclusively", False, False), (database, "_lock_exclusively", True, False), (rekey, "_check", False, False),
-        (rekey, "sync", True, False), (Path, "replace", False, False), (Path, "replace", True, True),
+        (database, "_lock_exclusively", False, False), (database, "_lock_exclusively", True, False), (copies, "_check", False, False),
+        (copies, "sync", True, False), (Path, "replace", False, False), (Path, "replace", True, True),
         (Rewriting, "apply", False, True), (rewriting, "head_of", True, True), (Path, "open", True, True),
         (Path, "unlink", False, True), (Path, "unlink", True, True), (Rewriting, "apply", True, True),
     ],

@@ -25,13 +25,14 @@ from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter, 
 
 psycopg = pytest.importorskip("psycopg")
 
-from mnemic.stores.postgres import PostgresStore, database  # noqa: E402
+from mnemic.stores.postgres import database  # noqa: E402
 from mnemic.stores.postgres.connection import (  # noqa: E402
     address_of,
     scrubbed,
     to_postgres,
 )
 from mnemic.stores.postgres.dialect import escape, unescape  # noqa: E402
+from mnemic.stores.postgres.store import PostgresStore  # noqa: E402
 from mnemic.stores.schema import LATEST  # noqa: E402
 from mnemic.stores.sql.changes import lock_user  # noqa: E402
 

@@ -18,8 +18,8 @@ from mnemic_testing.chroma_servers import chroma_client, chroma_server
 pytest.importorskip("chromadb")
 psycopg = pytest.importorskip("psycopg")
 
-from mnemic.stores.postgres import PostgresStore  # noqa: E402
 from mnemic.stores.postgres import store as feeds  # noqa: E402
+from mnemic.stores.postgres.store import PostgresStore  # noqa: E402
 from mnemic.stores.sql.changes import lock_user  # noqa: E402
 
 pytestmark = pytest.mark.engine

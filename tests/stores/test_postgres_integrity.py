@@ -12,7 +12,7 @@ from mnemic.cli import main
 
 psycopg = pytest.importorskip("psycopg")
 
-from mnemic.stores.postgres import PostgresStore  # noqa: E402
+from mnemic.stores.postgres.store import PostgresStore  # noqa: E402
 
 pytestmark = pytest.mark.engine
 

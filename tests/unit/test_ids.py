@@ -4,7 +4,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from mnemic.ingest.add import new_id
+from mnemic.ingest import new_id
 
 
 def test_they_sort_in_the_order_they_were_made():

@@ -35,17 +35,21 @@ from mnemic.adapters.binding import (
 )
 from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, run_of
 from mnemic.adapters.conversations import (
+    AGAIN,
+    COMPARED,
     Conversation,
     edited_out,
+    last_of_session,
     name_of,
     note_edit,
     session_messages,
     session_words,
     shown_in_session,
+    store_new,
+    turn_ids,
     unstored_in_session,
 )
 from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
-from mnemic.adapters.storing import AGAIN, COMPARED, last_of_session, store_new, turn_ids
 from mnemic.adapters.threads import (
     Clean,
     Marks,
@@ -59,7 +63,7 @@ from mnemic.adapters.threads import (
     with_tools,
     words_of,
 )
-from mnemic.ingest.messages import text_of_parts
+from mnemic.ingest import text_of_parts
 
 __all__ = [
     "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource",

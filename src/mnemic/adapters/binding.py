@@ -28,17 +28,6 @@ from mnemic.runtime.factory import check_location
 from mnemic.services.processes import process_lock
 from mnemic.types import Scope, SearchFilters
 
-__all__ = [
-    "Handle",
-    "ScopeSource",
-    "as_async",
-    "bound",
-    "checked_filters",
-    "checked_memory",
-    "checked_options",
-    "names_of",
-]
-
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
 """A scope, a mapping with ``user``, ``project`` or ``session``, or a function from a framework's call context to
 one.

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from mnemic.safety.secrets import pieces
+from mnemic.safety.secrets.policy import pieces
 from mnemic.text.markup import is_blank
 from mnemic.text.values import MAX_NAME, clipped
 from mnemic.types import Message, Scope

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from mnemic.adapters.binding import checked_options
-from mnemic.adapters.storing import turn_ids
+from mnemic.adapters.conversations import turn_ids
 from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
-from mnemic.recall.context import quoted, quoted_speaker, shortened
 from mnemic.recall.context.assembly import asks_for_profile
+from mnemic.recall.context.packing import quoted, quoted_speaker, shortened
 from mnemic.safety.trust import is_trusted
 from mnemic.text.markup import unlinked, unverified
 from mnemic.types import Episode, Evidence, Hit, MemoryRecord, Message, Mood, Receipt

@@ -195,7 +195,7 @@ def rekey(args: Namespace) -> Answer:
     """
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
-    from mnemic.runtime.redaction import policy_from
+    from mnemic.safety.secrets.policy import policy_from
     from mnemic.transfer import backup
 
     require_record(args.dir)

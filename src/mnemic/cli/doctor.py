@@ -167,8 +167,7 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
 
 
 def _hub_weights(name: str) -> tuple[str, bool]:
-    from mnemic.onnx.folder import is_folder
-    from mnemic.onnx.hub import cached_folder
+    from mnemic.onnx.files import cached_folder, is_folder
 
     if is_folder(name):
         return f"the folder {name}", False
@@ -184,8 +183,8 @@ def _download_note() -> tuple[str, bool]:
 
 
 def _default_weights(name: str) -> tuple[str, bool]:
-    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
-    from mnemic.onnx.hub import hub_files
+    from mnemic.embedders.onnx import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
+    from mnemic.onnx.files import hub_files
 
     if packaged_model(name) is not None:
         return f"the installed package {PACKAGE}", False
@@ -200,7 +199,7 @@ def _default_weights(name: str) -> tuple[str, bool]:
 
 def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
-    from mnemic.recall.language import SAMPLE
+    from mnemic.recall.search import LANGUAGE_SAMPLE
     from mnemic.text.english import mostly_english
     from mnemic.vectors import DEFAULT_MODELS
 
@@ -215,7 +214,7 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
         args.llm = None  # it was checked already
         with open_memory(args) as memory:
             report, stats = memory.admin.verify(deep=args.deep or args.fix), memory.stats()
-            latest = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
+            latest = [message.content for message in memory.messages(reach="user", limit=LANGUAGE_SAMPLE)]
             if stats.embedding_model in DEFAULT_MODELS and not mostly_english(latest):
                 health.facts["language"] = (
                     f"most of the latest messages are not English, but {DEFAULT_MODELS[0]} supports only English: they are "

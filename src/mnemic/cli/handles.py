@@ -119,7 +119,7 @@ def open_runtime(args: Namespace, *, location: str | None = None) -> Runtime:
     """Open the record of the options for all its users, or the one in another place; created if missing."""
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
-    from mnemic.runtime.redaction import policy_from
+    from mnemic.safety.secrets.policy import policy_from
 
     return factory.open_runtime(
         location or args.dir, embedder="hashing" if location else args.embedder,

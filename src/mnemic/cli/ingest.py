@@ -213,7 +213,7 @@ def _import_answer(args: Namespace, whole: Reading, parts: Mapping[str, Reading]
 
 def _store(args: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
     from mnemic.runtime import factory, scopes
-    from mnemic.runtime.redaction import redact_scope
+    from mnemic.safety.secrets.policy import redact_scope
     from mnemic.transfer import imports
 
     if not parts:

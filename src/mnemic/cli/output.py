@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label
 from mnemic.text.values import jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
 
@@ -65,7 +65,7 @@ def say(*lines: str) -> None:
 
 def masked(message: str) -> str:
     """A message without secrets: it may repeat an argument, and end in a log."""
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets.policy import SecretPolicy
 
     return SecretPolicy().redacted(message)[0]
 

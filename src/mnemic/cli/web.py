@@ -94,7 +94,7 @@ def report(args: Namespace) -> Answer:
       mnemic report -o memory.html
     """
     try:
-        from mnemic.web.report import report as rendered
+        from mnemic.web.app import report as rendered
     except ImportError as error:
         raise MissingExtra("The explorer", "web") from error
     with open_memory(args) as memory:

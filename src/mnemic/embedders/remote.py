@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.services import failures
-from mnemic.services.connections import Connection, Connections, service_name
-from mnemic.services.failures import Failure, RetryPolicy, retry
+from mnemic.services import connections
+from mnemic.services.connections import Connection, Connections, ErrorTexts, Failure, RetryPolicy, retry, service_name
 from mnemic.validation import MAX_CHARACTERS, option, prepared, seconds
 from mnemic.vectors import checked
 
@@ -158,7 +157,7 @@ class _Connection(Connection["PydanticEmbedder"]):
         return client
 
 
-_TEXTS: failures.ErrorTexts = {
+_TEXTS: ErrorTexts = {
     "refused": (
         "The embedding service {service} denied access or does not have this model ({label}). "
         "Check the provider's key in the environment, the account, and the model's name."
@@ -177,4 +176,4 @@ _TEXTS: failures.ErrorTexts = {
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
     """Classify an error of a request to `service`; `secrets` are masked in the message."""
-    return failures.classify(error, service, _TEXTS, (EmbedderUnavailable, EmbedderError), secrets)
+    return connections.classify(error, service, _TEXTS, (EmbedderUnavailable, EmbedderError), secrets)

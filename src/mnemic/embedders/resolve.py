@@ -58,7 +58,7 @@ def _cached(embedder: Embedder) -> Embedder:
 
 
 def _from_text(spec: str) -> Embedder:
-    from mnemic.onnx.folder import is_folder, is_hub_name
+    from mnemic.onnx.files import is_folder, is_hub_name
 
     provider, _, model = spec.partition(":")
     if spec == "hashing":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from mnemic import paths
 from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.onnx.folder import sha256
+from mnemic.onnx.files import sha256
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option, prepared
 from mnemic.vectors import checked

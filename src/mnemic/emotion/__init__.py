@@ -2,7 +2,3 @@
 
 The weights were fitted on EmoBank; NOTICE.md in this folder has the method and the licence.
 """
-
-from mnemic.emotion.estimate import NEUTRAL, emotion, emotions, has_affect, similarity
-
-__all__ = ["NEUTRAL", "emotion", "emotions", "has_affect", "similarity"]

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 K1 = 1.5
+"""Saturation of repeated terms."""
 B = 0.75
+"""Strength of length normalisation, 0 to 1."""
 
 
 def idf(documents: int, containing: int) -> float:
@@ -34,7 +36,7 @@ def idf(documents: int, containing: int) -> float:
     return math.log(1.0 + (documents - containing + 0.5) / (containing + 0.5))
 
 
-def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float = K1, b: float = B) -> Floats:
+def saturation(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
     """The factor of a term's idf for each document: tf (k1 + 1) / (tf + k1 (1 - b + b length / mean)).
 
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
@@ -43,13 +45,11 @@ def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float
         counts: occurrences of the term, one per document; shape (n,) or (n, terms) with ``lengths`` as (n, 1).
         lengths: document lengths in terms, the same shape or broadcastable.
         mean_length: mean length of the documents; 0 counts as 1.
-        k1: saturation of repeated terms.
-        b: strength of length normalisation, 0 to 1.
 
     Returns:
         Values in 0..k1+1.
     """
-    return (counts * (k1 + 1.0) / (counts + k1 * (1.0 - b + b * lengths / (mean_length or 1.0)))).astype(
+    return (counts * (K1 + 1.0) / (counts + K1 * (1.0 - B + B * lengths / (mean_length or 1.0)))).astype(
         "f4", copy=False
     )
 

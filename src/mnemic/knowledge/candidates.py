@@ -28,7 +28,7 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import MemoryRecord, Message, Source
 from mnemic.types.literals import AGENT
-from mnemic.vectors import Floats, dot, eased, top
+from mnemic.vectors import Floats, appended, dot, eased, top
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
@@ -145,19 +145,9 @@ class Snapshot:
         """Add a memory that is about to be stored."""
         fits = vector is not None and (not self._added_ids or self._added_matrix.shape[1] == len(vector))
         if fits and vector is not None and record.id not in self._added:
-            self._stack(record.id, vector)
+            self._added_matrix = appended(self._added_matrix, len(self._added_ids), vector)
+            self._added_ids.append(record.id)
         self._added[record.id] = (record, vector)
-
-    def _stack(self, id_: str, vector: Floats) -> None:
-        """Append a vector; the matrix doubles as it grows, to avoid a copy per memory."""
-        count = len(self._added_ids)
-        if count == len(self._added_matrix):
-            grown = np.zeros((max(64, 2 * count), len(vector)), np.float32)
-            if count:
-                grown[:count] = self._added_matrix
-            self._added_matrix = grown
-        self._added_matrix[count] = vector
-        self._added_ids.append(id_)
 
     def twin(self, new: MemoryRecord, twins: Mapping[str, str]) -> MemoryRecord | None:
         """The believed memory with the same words as a new one, with the changes since the snapshot.

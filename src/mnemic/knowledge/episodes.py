@@ -19,8 +19,8 @@ from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
+from mnemic.text.markup import speaker_label
 from mnemic.text.sentences import sentences, without_output
-from mnemic.text.speakers import speaker_label
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
@@ -71,7 +71,11 @@ def _prose(message: Message) -> str:
 
 
 def describe(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> tuple[str, str]:
-    """The title and the excerpt of an episode; see ``title`` and ``excerpt``."""
+    """The title of an episode, see ``title``, and its most characteristic sentences.
+
+    These are verbatim, one per line with the speaker, in order of time, some 300 characters; long ones are cut at a word.
+    Both are empty for no messages.
+    """
     weights, numbered_sentences = _weights(messages, background), _sentences_of(messages)
     return _title(messages, weights, numbered_sentences), _excerpt(messages, weights, numbered_sentences)
 
@@ -88,19 +92,6 @@ def title(messages: Sequence[Message], background: Mapping[str, int] | None = No
         The speakers if there are no words; empty for no messages.
     """
     return _title(messages, _weights(messages, background), _sentences_of(messages))
-
-
-def excerpt(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> str:
-    """The most characteristic sentences of an episode, one per line with the speaker, in order of time.
-
-    Args:
-        messages: of the episode, in the order of time.
-        background: as for ``title``.
-
-    Returns:
-        Some 300 characters of verbatim sentences, long ones cut at a word. Empty for no messages.
-    """
-    return _excerpt(messages, _weights(messages, background), _sentences_of(messages))
 
 
 def _title(

@@ -1,4 +1,4 @@
-"""The processing pipeline: waiting messages become episodes, and new statements in them memories."""
+"""The processing pipeline: waiting messages become episodes, and new statements in them memories, described and linked."""
 
 from __future__ import annotations
 
@@ -6,26 +6,39 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict, NotFound
-from mnemic.knowledge import enrichment, episodes, segmentation
-from mnemic.knowledge.candidates import Snapshot, candidates
-from mnemic.knowledge.reconciliation import reconcile_batch, settle
+from mnemic.knowledge import episodes, segmentation
+from mnemic.knowledge.candidates import Neighbours, Snapshot, candidates, ruled_fields, with_description
+from mnemic.knowledge.reconciliation import (
+    ProposedLink,
+    link_changes,
+    propose_links,
+    reconcile_batch,
+    settle,
+    time_said,
+)
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.trust import is_trusted
 from mnemic.services.telemetry import traced
+from mnemic.text.values import now
 from mnemic.types import (
     AddEpisode,
     Archive,
     Change,
     Episode,
+    Indexing,
     MarkProcessed,
+    MemoryRecord,
     ProcessReport,
+    Revise,
     Scope,
     SetEmotions,
     Waiting,
@@ -33,6 +46,7 @@ from mnemic.types import (
 from mnemic.types.literals import SILENT_ROLES
 
 if TYPE_CHECKING:
+    from mnemic.llm import enrichment
     from mnemic.llm.narration import Narrative
 
 Progress = Callable[[int, int], None]
@@ -48,6 +62,12 @@ MOST_REFINED = 200
 """Most episodes refined in one call."""
 RECENT = 5
 """Recent episodes that a new one may be merged with."""
+BATCH = 60
+"""Memories enriched in one transaction."""
+NEAREST = 10
+"""Nearest memories considered for links."""
+CANDIDATES, MIN_COSINE = 4, 0.6
+"""Most candidates shown to a language model, and their least cosine."""
 
 
 @dataclass
@@ -115,10 +135,7 @@ def process(
         if not halted():
             _refine(run, unrefined)
             settle(runtime, scope)
-        done = enrichment.enrich_pending(
-            runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
-        )
-        run.count(enriched=done)
+        run.count(enriched=_enrich_pending(run, limit, halted))
         _embed_answers(run, unread, halted)
     waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
@@ -336,3 +353,162 @@ def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[
         change, AddEpisode(record=merged.episode, indexing=indexing, refine=refine), Archive(id=parent.id, reason="merged"),
         Archive(id=episode.id, reason="merged"),
     ]  # fmt: skip
+
+
+def _enrich_pending(run: _Run, limit: int | None, halted: Callable[[], bool]) -> int:
+    """Enrich waiting memories, at most ``limit``; returns the number enriched.
+
+    Those that the language model described during extraction are only linked. Memories stored meanwhile wait for the next
+    call, so that this one always ends.
+    """
+    knowledge, user = run.runtime.store.knowledge, run.scope.user
+    done = 0
+    waiting = knowledge.pending(user, "enrich")[:limit]
+    for start in range(0, len(waiting), BATCH):
+        if halted():
+            break
+        records = knowledge.records(user, waiting[start : start + BATCH]).values()
+        batch = [record for record in records if isinstance(record, MemoryRecord) and record.status != "archived"]
+        try:
+            done += _enrich(run, batch)
+        except (Conflict, NotFound):  # one was erased meanwhile: the batch waits for the next call
+            continue
+    return done
+
+
+def _enrich(run: _Run, batch: Sequence[MemoryRecord]) -> int:
+    """Enrich a batch; returns the number of memories improved."""
+    runtime, moment = run.runtime, now().astimezone(run.zone)
+    undescribed = [record for record in batch if record.id not in run.described_ids]
+    described = dict(zip((r.id for r in undescribed), _describe_batch(run.consultant, undescribed), strict=True))
+    pairs = [described.get(record.id, (record, True)) for record in batch]
+    records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
+    embedder = runtime.indexer.embedder
+    indexing = runtime.indexer.indexing(records, embedder)
+    changes: list[Change] = [
+        Revise(record=record, indexing=index, operation="enrich", left=not done)
+        for record, index, before, (_, done) in zip(records, indexing, batch, pairs, strict=True)
+        if index.vector is not None and (done or not before.keywords)  # else nothing improves
+    ]
+    if not changes:
+        return 0
+    improved = {change.record.id for change in changes if isinstance(change, Revise)}
+    linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in improved]
+    changes += _batch_link_changes(run, linkable)
+    receipts = runtime.store.apply(run.scope.user, changes, model=embedder.id)
+    return sum(receipt.outcome == "stored" for receipt in receipts[: len(improved)])
+
+
+def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]]) -> list[Change]:
+    """Links to similar memories, by the language model or else by rule."""
+    snapshots: dict[str | None, Snapshot] = {}
+    fresh = {record.id: record for record, _ in batch}
+    linkable: list[tuple[MemoryRecord, Neighbours]] = []
+    for record, index in batch:
+        if record.session is None and index.vector is not None:
+            if record.project not in snapshots:
+                snapshots[record.project] = Snapshot(run.runtime, run.scope.user, record.project)
+            others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
+            if others:
+                linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
+    answers = _ask_links(run.consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
+    changes: list[Change] = []
+    for (record, nearest), answer in zip(linkable, answers, strict=True):
+        proposed = propose_links(record, *nearest) if answer is None else answer
+        changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
+    return changes
+
+
+def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], snapshot: Snapshot) -> Neighbours:
+    """The nearest believed memories that were not said later."""
+    others, cosines = snapshot.nearest(vector, NEAREST + 1)
+    if cosines is None:
+        return [], None
+    indexes = [
+        index
+        for index, other in enumerate(others)
+        if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
+    ]
+    return [others[index] for index in indexes], cosines[indexes]
+
+
+def _link_candidates(nearest: Neighbours) -> list[MemoryRecord]:
+    """The neighbours near enough to ask the language model about."""
+    others, cosines = nearest
+    if cosines is None:
+        return []
+    return [other for other, cosine in zip(others, cosines, strict=True) if cosine >= MIN_COSINE][:CANDIDATES]
+
+
+def _ask_links(
+    consultant: Consultant, pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]]
+) -> list[list[ProposedLink] | None]:
+    """Links proposed by the language model for each memory; None without a model or an answer."""
+    proposals: list[list[ProposedLink] | None] = [None] * len(pairs)
+    if not consultant.available:
+        return proposals
+    from mnemic.llm import links
+
+    parts = _prompt_groups([index for index, (_, others) in enumerate(pairs) if others], pairs, links.MOST_MEMORIES)
+    answers = consultant.ask_all([lambda p=part: links.task([pairs[index] for index in p]) for part in parts])
+    for part, answer in zip(parts, answers, strict=True):
+        if answer is None:
+            continue
+        for number, index in enumerate(part):
+            proposals[index] = [
+                ProposedLink(
+                    target=pairs[index][1][link.candidate].id,
+                    type=link.type,
+                    strength=link.strength,
+                    reason=link.reason,
+                )
+                for link in answer
+                if link.memory == number
+            ]
+    return proposals
+
+
+def _prompt_groups(
+    indexes: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
+) -> list[list[int]]:
+    """Group memories into prompts, trusted and untrusted ones apart."""
+    kinds = ([index for index in indexes if is_trusted(pairs[index][0].trust) == trusted] for trusted in (True, False))
+    return [kind[start : start + most] for kind in kinds for start in range(0, len(kind), most)]
+
+
+def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
+    """Described memories, and whether the description is final: by the language model if there is one."""
+    if not consultant.available:
+        return [(with_description(record), True) for record in records]
+    from mnemic.llm import enrichment
+
+    most = enrichment.MOST_MEMORIES
+    order = sorted(range(len(records)), key=lambda index: not is_trusted(records[index].trust))
+    first = sum(is_trusted(record.trust) for record in records)  # trusted and untrusted memories never share a prompt
+    ends = [*range(0, first, most), *range(first, len(records), most), len(records)]
+    parts = [[records[index] for index in order[a:b]] for a, b in pairwise(ends)]
+    answers = consultant.ask_all([lambda p=part: enrichment.task(p) for part in parts])
+    described: list[tuple[MemoryRecord, bool]] = []
+    for part, answer in zip(parts, answers, strict=True):
+        items = [None] * len(part) if answer is None else answer
+        for record, item in zip(part, items, strict=True):
+            described.append(
+                (with_description(record) if item is None else _with_enrichment(record, item), answer is not None)
+            )
+    return [result for _, result in sorted(zip(order, described, strict=True), key=lambda pair: pair[0])]
+
+
+def _with_enrichment(record: MemoryRecord, description: enrichment.Enrichment) -> MemoryRecord:
+    """Apply the language model's description; fields set by the author are kept, those set by rule are not."""
+    ruled = ruled_fields(record)
+    text: dict[str, Any] = {
+        name: getattr(description, name) or getattr(record, name)
+        for name in ("summary", "context", "keywords", "category", "related_files", "related_entities")
+        if name in ruled or not getattr(record, name)
+    }
+    return replace(
+        record, **text, tags=record.tags or description.tags,
+        importance=record.importance if record.pinned else description.importance,
+        salience=record.salience if record.pinned else description.importance,
+        confidence=min(record.confidence, description.confidence),
+    )  # fmt: skip

@@ -11,12 +11,11 @@ from typing import Any
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput
-from mnemic.ingest.add import new_id, storable, unstored
+from mnemic.ingest import check_record, new_id, storable, unstored, with_redactions
 from mnemic.knowledge.candidates import is_made, part, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
-from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import taking_the_place

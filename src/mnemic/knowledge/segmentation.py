@@ -314,13 +314,7 @@ class BoundaryFeatures:
 CUES = ("greets", "opens", "asks", "replies", "closes", "closed", "awaited", "pause", "unseen")
 
 
-def boundaries(
-    messages: Sequence[Message],
-    vectors: Floats | None,
-    *,
-    time_gap: timedelta = TIME_GAP,
-    weights: Weights = WEIGHTS,
-) -> list[int]:
+def boundaries(messages: Sequence[Message], vectors: Floats | None, *, time_gap: timedelta = TIME_GAP) -> list[int]:
     """The positions at which a new episode starts, when all messages are known.
 
     A change of session and a pause of ``time_gap`` or more always start one, except that thanks or agreement after a
@@ -331,7 +325,6 @@ def boundaries(
         messages: in the order of time.
         vectors: their embeddings, shape (n, d), rows of zeros or NaN where one is missing; None without any.
         time_gap: the pause that ends an episode.
-        weights: of the features.
 
     Returns:
         Ascending positions; the first is 0. Empty for no messages.
@@ -345,7 +338,7 @@ def boundaries(
         part = boundary_features(
             messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap
         )
-        starts += [start + index for index in cut(part, weights)]
+        starts += [start + index for index in cut(part)]
     return starts
 
 

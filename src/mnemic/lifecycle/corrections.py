@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
-from mnemic.recall.context import quoted
+from mnemic.recall.context.packing import quoted
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import (
     CHANGED,

@@ -1,4 +1,4 @@
-"""Edits: corrections, updates, archiving and restoring of records."""
+"""Edits: updates, archiving, quarantine and restoring of records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.ingest.add import new_id, storable, unstored
+from mnemic.ingest import check_record, new_id, storable, unstored, with_redactions
 from mnemic.knowledge.candidates import with_new_description
 from mnemic.knowledge.reconciliation import left_of_others
-from mnemic.lifecycle.revision import archive_omission, update_derived
-from mnemic.runtime.redaction import check_record, with_redactions
+from mnemic.lifecycle.revision import archive_omission, update_derived, update_summaries
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.markup import is_blank
@@ -26,10 +25,14 @@ from mnemic.types import (
     Archive,
     Change,
     Description,
+    Episode,
     MemoryRecord,
     Message,
+    Quarantine,
     Receipt,
     Receipts,
+    RecordFilter,
+    Release,
     Restore,
     Revise,
     Scope,
@@ -164,3 +167,60 @@ def _apply_each(
             reason = runtime.secrets.redacted(str(error))[0]
             receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
     return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
+
+
+_ALL_STATUSES = ("short_term", "consolidating", "long_term", "archived")
+
+
+def quarantine(
+    runtime: Runtime,
+    user: str,
+    ids: Iterable[str] | None,
+    *,
+    source: str | None,
+    session: str | None,
+    reason: str,
+    zone: tzinfo,
+) -> Receipts:
+    """Quarantine records by id, or those of a source or a conversation; see ``Admin.quarantine``."""
+    if (ids is None) == (source is None and session is None):
+        raise InvalidInput("quarantine() takes either ids, or source= and session=.")
+    reason = validation.text("reason", reason)
+    source, session = validation.optional("source", source), validation.optional("session", session)
+    session_name = None if session is None else runtime.secrets.name(session)
+    record_ids = validation.words("ids", ids) if ids is not None else _records_of(runtime, user, source, session_name)
+    if not record_ids:
+        return Receipts()
+    lifecycle = runtime.store.lifecycle
+    before = set(lifecycle.quarantined(user))
+    runtime.store.apply(user, [Quarantine(ids=tuple(record_ids), reason=runtime.secrets.redacted(reason)[0])])
+    quarantined = [id_ for id_ in lifecycle.quarantined(user) if id_ not in before]
+    update_summaries(runtime, Scope(user=user), quarantined, zone)
+    return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in quarantined)
+
+
+def release(runtime: Runtime, user: str, ids: Iterable[str], zone: tzinfo) -> Receipts:
+    """Release records from quarantine; see ``Admin.release``."""
+    record_ids = validation.words("ids", ids)
+    if not record_ids:
+        return Receipts()
+    before = runtime.store.lifecycle.quarantined(user)
+    runtime.store.apply(user, [Release(ids=tuple(record_ids))])
+    remaining = set(runtime.store.lifecycle.quarantined(user))
+    released = [id_ for id_ in before if id_ not in remaining]
+    update_summaries(runtime, Scope(user=user), released, zone)
+    return Receipts(Receipt(id=id_, outcome="restored") for id_ in released)
+
+
+def _records_of(runtime: Runtime, user: str, source: str | None, session: str | None) -> list[str]:
+    """Ids of all records of a source, of a conversation, or both."""
+    store = runtime.store
+    reach = RecordFilter(reach="user", in_session=session, status=_ALL_STATUSES, expired=True)
+    records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
+    records += store.knowledge.episodes(user, reach, limit=None, newest=False)
+    records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)
+    return [str(record.id) for record in records if source is None or _comes_from(record, source)]
+
+
+def _comes_from(record: Message | Episode | MemoryRecord, source: str) -> bool:
+    return record.source == source or (isinstance(record, Message) and record.role != "user" and record.name == source)

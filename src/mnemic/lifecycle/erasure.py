@@ -187,14 +187,14 @@ def _pending_purge(runtime: Runtime) -> Purge:
     return finish(runtime) or Purge(pending=runtime.store.erasure.remains())
 
 
-def finish(runtime: Runtime, *, patience: float = PATIENCE) -> Purge | None:
+def finish(runtime: Runtime) -> Purge | None:
     """Finish an erasure whose bytes could not be removed at once; None if there is none."""
     try:
         if not runtime.store.erasure.unfinished():
             return None
     except StoreError:  # a damaged record is reported elsewhere
         return None
-    return runtime.store.erasure.purge(patience=patience)
+    return runtime.store.erasure.purge(patience=PATIENCE)
 
 
 def _plan(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -> tuple[ErasurePlan, Erase]:

@@ -25,7 +25,7 @@ from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import omission, stated
 from mnemic.lifecycle import revision
-from mnemic.recall.context import quoted
+from mnemic.recall.context.packing import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime

@@ -16,8 +16,6 @@ from mnemic.runtime.settings import Idle
 from mnemic.services.processes import PerProcess, renew_in_child
 from mnemic.types import Scope
 
-__all__ = ["IdleTrigger"]
-
 
 def _import_modules() -> Any:
     """Import what idle work needs: a fork waits until it is there."""

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import tzinfo
-from typing import cast, get_args
+from typing import get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.lifecycle.revision import update_derived, update_superseded
 from mnemic.recall import query as queries
-from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.text.values import now, shown
+from mnemic.text.values import now
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
-
-__all__ = ["Links"]
+from mnemic.validation import redact_errors
 
 MOST = 500
 """Most memories of one graph."""
 MAX_REASON = 1_000
-
-
-def _type(value: object) -> LinkType:
-    if value not in get_args(LinkType):
-        raise InvalidInput(f"The type of a link must be one of {list(get_args(LinkType))}, not {shown(value)}.")
-    return cast("LinkType", value)
 
 
 @redact_errors
@@ -109,12 +101,15 @@ class Links:
         return self._runtime.store.relations.graph(self._scope.user, start, depth=steps, types=chosen, most=MOST)
 
 
+def _type(value: object) -> LinkType:
+    return validation.one_of("The type of a link", value, get_args(LinkType))
+
+
 def _checked_link(source: object, target: object, type: object, strength: object, reason: object) -> Link:
-    if isinstance(strength, bool) or not isinstance(strength, (int, float)) or not 0 <= strength <= 1:
-        raise InvalidInput(f"strength must be a number from 0 to 1, not {shown(strength)}.")
-    if not isinstance(reason, str) or len(reason) > MAX_REASON:
-        raise InvalidInput(f"reason must be a string of at most {MAX_REASON} characters.")
     return Link(
-        source=validation.identifier(source), target=validation.identifier(target), type=_type(type), strength=float(strength),
-        reason=validation.text("reason", reason),
-    )  # fmt: skip
+        source=validation.identifier(source),
+        target=validation.identifier(target),
+        type=_type(type),
+        strength=validation.number("strength", strength),
+        reason=validation.text("reason", reason, MAX_REASON),
+    )

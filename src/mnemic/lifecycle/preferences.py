@@ -8,16 +8,15 @@ from typing import Any, cast
 
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.ingest.add import new_id
-from mnemic.runtime.redaction import redact_errors, refuse_secrets
+from mnemic.ingest import new_id
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.secrets.policy import refuse_secrets
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import clean
 from mnemic.text.values import now, shown, to_json
 from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
-
-__all__ = ["Preferences"]
+from mnemic.validation import redact_errors
 
 VALUE = "value"
 """Metadata key of a preference's value."""

@@ -14,7 +14,6 @@ from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.recall.procedures import is_tool_name, tools_used
-from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
 from mnemic.text.english import is_small_talk
@@ -32,8 +31,7 @@ from mnemic.types import (
     SessionView,
 )
 from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES
-
-__all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
+from mnemic.validation import redact_errors
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of a session."""

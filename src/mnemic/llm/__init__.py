@@ -5,8 +5,6 @@ A task is a value that a module such as `segmentation` or `extraction` makes fro
 rules. The task modules need pydantic from the extra ``llm``: import them where they are used.
 """
 
-from mnemic.llm.keys import key_for, store_key
 from mnemic.llm.language_model import LanguageModel
-from mnemic.llm.task import Task
 
-__all__ = ["LanguageModel", "Task", "key_for", "store_key"]
+__all__ = ["LanguageModel"]

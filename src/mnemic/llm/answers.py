@@ -29,9 +29,8 @@ from pydantic_core import PydanticUseDefault
 from mnemic.errors import LanguageModelError
 from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_days_near
 from mnemic.text.english import NUMBERS, WEEKDAYS, names
-from mnemic.text.markup import unmarked, visible
+from mnemic.text.markup import speaker_label, unmarked, visible
 from mnemic.text.sentences import sentences
-from mnemic.text.speakers import speaker_label
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
 from mnemic.llm.task import Task
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label
 from mnemic.types import Episode, MemoryRecord, Message
 
 MOST_CANDIDATES = 30

@@ -12,9 +12,8 @@ from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.llm.task import A, Task
-from mnemic.services import failures
-from mnemic.services.connections import Connection, Connections, service_name
-from mnemic.services.failures import Failure, RetryPolicy, retry
+from mnemic.services import connections
+from mnemic.services.connections import Connection, Connections, ErrorTexts, Failure, RetryPolicy, retry, service_name
 from mnemic.types import LanguageModelStats, StageUsage
 from mnemic.validation import number, option, seconds
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _FAILED = "The language model {service} failed ({label}): {detail}"
-_ERROR_TEXTS: failures.ErrorTexts = {
+_ERROR_TEXTS: ErrorTexts = {
     "refused": (
         "The language model {service} does not let us in or is not there ({label}). Check the "
         "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
@@ -60,7 +59,9 @@ class RequestFailure(Failure):
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
     """Classify an error of the language model `service`; `secrets` are removed from the message."""
-    failure = failures.classify(error, service, _ERROR_TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets)
+    failure = connections.classify(
+        error, service, _ERROR_TEXTS, (LanguageModelUnavailable, LanguageModelError), secrets
+    )
     names = {base.__name__ for base in type(error).__mro__}
     unsent = "UserError" in names  # raised before anything is sent: the model's profile does not have this form
     concerns: Literal["form", "answer", "final"] = "final"

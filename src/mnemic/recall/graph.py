@@ -8,41 +8,20 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import InvalidInput
 from mnemic.indexes.catalog import DAY
 from mnemic.recall.results import Visibility
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 
 LINK_HALF_LIFE = timedelta(days=90)
+"""Time without use in which half of the decaying share of a link's strength is lost."""
 LINK_FLOOR = 0.2
 """Share of a link's strength that never decays."""
 
 
-def link_strength(
-    strength: float, idle: timedelta, *, half_life: timedelta = LINK_HALF_LIFE, floor: float = LINK_FLOOR
-) -> float:
-    """The strength of a link after a time without use.
-
-    Args:
-        strength: the initial strength, 0 to 1.
-        idle: time since either end was last used; negative counts as 0.
-        half_life: time in which half of the decaying share is lost.
-        floor: the share that never decays, 0 to 1.
-
-    Returns:
-        At most ``strength``, at least ``floor`` times it.
-
-    Raises:
-        InvalidInput: an argument is out of its range.
-    """
-    if not 0 <= strength <= 1:
-        raise InvalidInput(f"strength must lie between 0 and 1, this one is {strength!r}.")
-    if half_life <= timedelta():
-        raise InvalidInput(f"half_life must be positive, this one is {half_life}.")
-    if not 0 <= floor <= 1:
-        raise InvalidInput(f"floor must lie between 0 and 1, this one is {floor!r}.")
-    return strength * (floor + (1 - floor) * 0.5 ** (max(idle, timedelta()) / half_life))
+def link_strength(strength: float, idle: timedelta) -> float:
+    """The strength of a link, 0 to 1, after neither end was used for a time."""
+    return strength * (LINK_FLOOR + (1 - LINK_FLOOR) * 0.5 ** (max(idle, timedelta()) / LINK_HALF_LIFE))
 
 
 SEEDS = 10

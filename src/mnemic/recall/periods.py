@@ -12,7 +12,7 @@ import numpy as np
 
 from mnemic.indexes.catalog import ASSISTANTS, KINDS, Columns
 from mnemic.indexes.keyword import Corpus
-from mnemic.ingest.messages import role_of
+from mnemic.ingest import role_of
 from mnemic.runtime.views import View
 from mnemic.text import english
 from mnemic.text.dates import Period, may_name_a_date, named_periods, without_periods

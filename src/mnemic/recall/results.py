@@ -17,7 +17,7 @@ from mnemic.recall.candidates import AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
 from mnemic.types import Episode, Hit, Message, Stored
-from mnemic.vectors import Floats, Mask, Rows, ascending, dot, top
+from mnemic.vectors import Floats, Mask, Rows, appended, ascending, dot, top
 
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
@@ -115,7 +115,7 @@ class FoldedHits:
                 leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times
             )
             return leader.id
-        self._store_vector(vector)
+        self._vectors = appended(self._vectors, len(self.hits), vector)
         self.hits[hit.id] = hit
         return hit.id
 
@@ -126,16 +126,6 @@ class FoldedHits:
         close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME)
         leaders = list(self.hits.values()) if len(close) else ()
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
-
-    def _store_vector(self, vector: NDArray[np.float32]) -> None:
-        """Append the vector of the next hit; the matrix doubles as it grows."""
-        count = len(self.hits)
-        if count == len(self._vectors):
-            grown = np.empty((max(64, 2 * count), len(vector)), np.float32)
-            if count:
-                grown[:count] = self._vectors
-            self._vectors = grown
-        self._vectors[count] = vector
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:

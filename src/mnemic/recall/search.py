@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import EmbedderUnavailable
+from mnemic.emotion import estimate
+from mnemic.errors import EmbedderUnavailable, StoreError
 from mnemic.indexes.catalog import STATUSES
 from mnemic.indexes.vector.exact import Cosines, compared
 from mnemic.protocols import Reranker
@@ -28,11 +29,10 @@ from mnemic.recall.candidates import (
     turn_weight,
     without_terms,
 )
-from mnemic.recall.context import Frame, render_hits
+from mnemic.recall.context.packing import Frame
+from mnemic.recall.context.styles import render_hits
 from mnemic.recall.evidence import cap_at_weak, need, relevances
 from mnemic.recall.graph import proximities
-from mnemic.recall.language import in_english, warn_of_other_languages
-from mnemic.recall.mood import DECIDES, among_equals, mood_and_weight, mood_of, mood_proximities
 from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
@@ -54,7 +54,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import SourceQuota, is_trusted
 from mnemic.text.differences import CUT
-from mnemic.text.english import REPLY, bare_words, is_english
+from mnemic.text.english import REPLY, bare_words, is_english, mostly_english
 from mnemic.text.sentences import passages as passages_of
 from mnemic.text.terms import analyse, clean, content_terms
 from mnemic.text.values import now, to_micros
@@ -95,6 +95,25 @@ EASE = 0.15
 
 RERANKED = 50
 """First hits that a reranker reads, whatever k is."""
+
+DECIDES = 2.0
+"""Times its weight that a given mood counts among answers that are equally good, so that it decides between them."""
+LEAST_SHOWN = 0.05
+"""Similarity to a mood below which nothing is said to suit it."""
+MOOD_TURNS = 5
+"""Turns of the user that make up the mood of a session."""
+IMPLICIT_WEIGHT = 0.2
+"""Weight of a mood inferred from the query or the session, relative to one given by the caller."""
+
+LANGUAGE_SAMPLE, FEWEST = 200, 10
+"""Latest messages of which the language is detected, and the least number for a warning, which is not given twice."""
+
+_LANGUAGE_SUBJECT = "The embedder does not know the language"
+_LANGUAGE_ADVICE = (
+    "most of the latest messages are not English, the only one that {model} knows. They are found by their words, and no "
+    'result is graded strong. Open the memory with embedder="multilingual" and call memory.admin.reembed() once. This '
+    "warning is given once per record."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -718,3 +737,105 @@ def _with_ends(
         doc = docs[hit.id][0]
         ended = known and not hit.superseded_by and validity.ended(doc, filters.at, filters.known_at)
         yield with_end(hit, holds=holds.get(doc), ended=ended)
+
+
+def mood_of(runtime: Runtime, text: str) -> Emotion:
+    """The mood that words show."""
+    embedder = runtime.indexer.embedder
+    return estimate.emotions_of([text], runtime.indexer.documents([text], embedder), embedder.id)[0]
+
+
+def mood_and_weight(
+    runtime: Runtime, scope: Scope, query: Query, scale: float, *, processed: bool
+) -> tuple[Emotion | None, float]:
+    """The mood to rank by and its weight: the caller's, that of the session, else that of the query if it has affect.
+
+    Args:
+        runtime: gives access to the session.
+        scope: user and session.
+        query: the query.
+        scale: weight of a cosine in the recipe, to which the weight of the mood is relative.
+        processed: whether any record has an emotion to compare with.
+    """
+    if isinstance(query.mood, Emotion):
+        return query.mood, query.emotion_weight * scale
+    if query.mood == "session" and (mood := session_mood(runtime, scope)) is not None:
+        return mood, IMPLICIT_WEIGHT * query.emotion_weight * scale
+    if not query.emotion_weight or not processed:
+        return None, 0.0
+    mood = estimate.emotion(query.text)
+    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if estimate.has_affect(mood) else (None, 0.0)
+
+
+def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
+    """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
+
+    Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.
+
+    Args:
+        near: (m,) similarity of each candidate to the mood.
+        scores: (m,) their scores without the mood.
+        weight: of the mood; those within it of the best score answer as well as the best.
+    """
+    equal = scores >= scores.max() - weight
+    best = float(near[equal].max())
+    return np.where(equal, near / best if best >= LEAST_SHOWN else near, 0.0).astype(np.float32)
+
+
+def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
+    """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none."""
+    if scope.session is None:
+        return None
+    filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
+    turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS, newest=True)
+    shown = [mood for mood in estimate.emotions([turn.content for turn in turns]) if estimate.has_affect(mood)]
+    total = sum(mood.confidence for mood in shown)
+    if not total:
+        return None
+    valence = sum(mood.valence * mood.confidence for mood in shown) / total
+    arousal = sum(mood.arousal * mood.confidence for mood in shown) / total
+    return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
+
+
+def mood_proximities(
+    runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, *, judge: bool
+) -> Mapping[int, float]:
+    """Similarity of records to a mood, 0 to 1, by doc.
+
+    Args:
+        runtime: gives access to the records.
+        view: the user's records.
+        docs: the records.
+        mood: the mood to compare with.
+        judge: compute missing emotions now; else these records are left out.
+    """
+    emotions = runtime.store.relations.emotions(view.user, docs.tolist())
+    missing = [int(doc) for doc in docs if int(doc) not in emotions] if judge else []
+    stored = runtime.store.fetch(view.user, missing) if missing else {}
+    if stored:
+        rows = view.columns.rows_of(sorted(stored))
+        vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
+        texts = [searchable(stored[doc].value) for doc in sorted(stored)]
+        emotions |= dict(zip(sorted(stored), estimate.emotions_of(texts, vectors, view.model or ""), strict=True))
+    return {doc: estimate.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}
+
+
+def in_english(question: str, hits: Sequence[Hit]) -> bool:
+    """Whether a question and its first hit are English."""
+    return is_english(question) and all(is_english(hit.text) for hit in hits[:1])
+
+
+def warn_of_other_languages(runtime: Runtime, user: str) -> None:
+    """Warn, once per record, if most of what a user said lately is not English."""
+    if runtime.notices.given(_LANGUAGE_SUBJECT):
+        return
+    latest = runtime.store.list_messages(user, RecordFilter(reach="user"), limit=LANGUAGE_SAMPLE, newest=True)
+    if len(latest) < FEWEST or mostly_english([message.content for message in latest]):
+        return
+    try:
+        given_before = not runtime.store.embedding.first_notice("language")
+    except StoreError:  # a search goes on where nothing can be written
+        given_before = False
+    runtime.notices.warn(
+        _LANGUAGE_SUBJECT, _LANGUAGE_ADVICE.format(model=runtime.indexer.embedder.id), given_before=given_before
+    )

@@ -11,7 +11,7 @@ from mnemic.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from mnemic.llm.task import Task
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets.policy import SecretPolicy
 
 A = TypeVar("A")
 

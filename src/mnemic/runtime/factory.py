@@ -12,17 +12,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly, StoreUnavailable
-from mnemic.indexes.vector.choice import index_from
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
 from mnemic.paths import is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
-from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.indexer import Indexer, RedactingStore
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import RedactingStore
 from mnemic.runtime.runtime import Runtime, SearchGate, Uses
-from mnemic.runtime.scheduler import Scheduler
+from mnemic.runtime.scheduler import IndexUpdater, Scheduler
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
-from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.views import Views
 from mnemic.stores import InMemoryStore, SqliteStore, postgres_store
 from mnemic.text.values import shown
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.llm import LanguageModel
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets.policy import SecretPolicy
     from mnemic.stores import Store
-    from mnemic.stores.postgres import PostgresStore
+    from mnemic.stores.postgres.store import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
 IN_MEMORY = ":memory:"
@@ -230,3 +228,36 @@ def open_runtime(
         scheduler=scheduler,
         tokenizer=tokenizer,
     )
+
+
+def index_from(vectors: object) -> VectorIndex | None:
+    """The index named by ``vectors``; None for exact search.
+
+    Raises:
+        ConfigurationError: ``vectors`` is not a vector index.
+        MissingExtra: an optional package is not installed.
+    """
+    if vectors is None or vectors == "exact":
+        return None
+    if isinstance(vectors, str):
+        if vectors == "chroma":
+            return ChromaIndex(Chroma())
+        if vectors.startswith(("http://", "https://")):
+            return ChromaIndex(Chroma(url=vectors))
+    elif isinstance(vectors, Chroma):
+        return ChromaIndex(vectors)
+    elif isinstance(vectors, VectorIndex):
+        return vectors
+    elif callable(getattr(vectors, "get_or_create_collection", None)):
+        return ChromaIndex(Chroma(client=vectors))
+    missing = "" if isinstance(vectors, str) else _missing_methods(vectors)
+    raise ConfigurationError(
+        f'vectors={vectors!r:.60} is not a vector index. Use "exact", "chroma", the address of a Chroma server '
+        f'("http://host:port"), Chroma(...), a chromadb client, or an object with the methods of VectorIndex{missing}.'
+    )
+
+
+def _missing_methods(vectors: object) -> str:
+    names = [name for name in dir(VectorIndex) if not name.startswith("_")]
+    missing = [name for name in names if not hasattr(vectors, name)]
+    return f" (it lacks {', '.join(missing)})" if 0 < len(missing) < len(names) else ""

@@ -1,9 +1,14 @@
-"""Index entries of records: terms, cues, dates, and vectors from an embedder that may be unavailable."""
+"""Index entries of records (terms, cues, dates, and vectors from an embedder that may be unavailable), and what is written.
+
+Every change is redacted once more, and indexed again where that altered it.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -11,14 +16,37 @@ from mnemic.embedders import CachedEmbedder, checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
 from mnemic.runtime.notices import Notices
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets.policy import SecretPolicy, redact_record
 from mnemic.services.telemetry import traced
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
 from mnemic.text.sentences import LONG, passages
 from mnemic.text.terms import analyse
-from mnemic.types import Embeddable, Episode, Indexing, MemoryRecord, Message, TextVectors, embeddable, searchable
+from mnemic.types import (
+    AddEpisode,
+    AddMemory,
+    AddMessage,
+    Change,
+    Consolidate,
+    Embeddable,
+    Episode,
+    GivenContext,
+    Indexing,
+    KeepContexts,
+    KeepQuestions,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Revise,
+    TextVectors,
+    embeddable,
+    searchable,
+)
 from mnemic.vectors import Floats
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
+
 
 Record = Message | Episode | MemoryRecord
 
@@ -169,3 +197,66 @@ def _indexing(record: Record, text: str, vectors: TextVectors | None) -> Indexin
     return Indexing(
         terms=terms, length=length, traits=traits(record.content), periods=periods, vector=vector, passages=parts
     )
+
+
+A = TypeVar("A", bound=AddMessage | AddMemory | Revise | AddEpisode)
+QUESTION, HIT = 2_000, 300
+"""Characters kept of a question, and of a hit of a context. Text is cut after it was redacted, or half a secret would stay."""
+
+
+def _cut(context: GivenContext) -> GivenContext:
+    hits = tuple(replace(hit, text=hit.text[:HIT]) for hit in context.hits)
+    return replace(context, question=context.question[:QUESTION], hits=hits)
+
+
+class RedactingStore:
+    """A store wrapper that redacts every change, whether it comes from rules or from a language model."""
+
+    def __init__(self, store: Store, policy: SecretPolicy, indexer: Indexer) -> None:
+        self.inner, self._policy, self._indexer = store, policy, indexer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def apply(self, user: str, changes: Iterable[Change], *, model: str = "") -> tuple[Receipt, ...]:
+        """Redact the changes and apply them."""
+        return self.inner.apply(user, [self._clean(change) for change in changes], model=model)
+
+    def _clean(self, change: Change) -> Change:
+        match change:
+            case AddMessage() | AddMemory() | Revise() | AddEpisode():
+                return self._clean_record(change)
+            case Consolidate(promotions=promotions):
+                revised = tuple(
+                    p if p.revised is None else replace(p, revised=self._clean_record(p.revised)) for p in promotions
+                )
+                change = replace(change, promotions=revised)
+            case _:
+                pass
+        clean, _ = redact_record(self._policy, change)
+        if isinstance(clean, KeepQuestions):
+            return replace(clean, asked=tuple(replace(q, text=q.text[:QUESTION]) for q in clean.asked))
+        if isinstance(clean, KeepContexts):
+            return replace(clean, given=tuple(map(_cut, clean.given)))
+        return clean
+
+    def _clean_record(self, change: A) -> A:
+        """The change with a redacted record, indexed again if there was anything to redact."""
+        clean, kinds = redact_record(self._policy, change)
+        if not kinds:
+            return change
+        record = clean.message if isinstance(clean, AddMessage) else clean.record
+        return replace(clean, indexing=self._reindex(change, record))
+
+    def _reindex(
+        self, change: AddMessage | AddMemory | Revise | AddEpisode, record: Message | Episode | MemoryRecord
+    ) -> Indexing:
+        """Index the redacted text; records without an index entry, such as earlier versions, keep none."""
+        if not change.indexing.terms and change.indexing.vector is None:
+            return change.indexing
+        return self._indexer.indexing([record], self._indexer.embedder)[0]
+
+
+def unwrap_store(store: Store) -> Store:
+    """The store behind the wrapper, to copy its file."""
+    return store.inner if isinstance(store, RedactingStore) else store

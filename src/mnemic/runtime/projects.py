@@ -19,8 +19,6 @@ from urllib.parse import unquote, urlsplit
 from mnemic.errors import InvalidInput
 from mnemic.text.markup import unlinked, unmarked, visible
 
-__all__ = ["Project", "chosen_project", "front_matter", "project", "project_id"]
-
 FILES = ("CLAUDE.md", "AGENTS.md")
 MOST_READ = 64 * 1024
 """Bytes read of a file."""

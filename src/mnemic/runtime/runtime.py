@@ -18,16 +18,14 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError, StoreReadOnly
-from mnemic.indexes.vector.chroma import discard
+from mnemic.indexes.vector.chroma.index import discard
 from mnemic.protocols import Reranker, TokenCounter
-from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.indexer import Indexer, unwrap_store
 from mnemic.runtime.notices import Notices
-from mnemic.runtime.redaction import unwrap_store
-from mnemic.runtime.scheduler import Scheduler, Triggers
+from mnemic.runtime.scheduler import IndexUpdater, Scheduler, Triggers
 from mnemic.runtime.settings import Settings
-from mnemic.runtime.updater import IndexUpdater
 from mnemic.runtime.views import Views
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets.policy import SecretPolicy
 from mnemic.services.processes import process_lock, renew_in_child
 from mnemic.stores import SqliteStore
 from mnemic.text.tokens import count_tokens

@@ -9,8 +9,6 @@ from mnemic.errors import InvalidInput
 from mnemic.text.values import check_name
 from mnemic.types import Scope
 
-__all__ = ["new_session", "scope"]
-
 
 def _name(what: str, value: str) -> str:
     """The checked name, unchanged: names that differ in one code point are different names."""

@@ -10,8 +10,6 @@ from mnemic.errors import ConfigurationError
 from mnemic.text.values import shown
 from mnemic.validation import number, option
 
-__all__ = ["Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"]
-
 LONGEST = 1e6
 """Days."""
 

@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemic.errors import MissingExtra
-from mnemic.stores.sqlite import InMemoryStore, SqliteStore, is_encrypted, read_lines, write_lines
+from mnemic.stores.sqlite.cipher import is_encrypted
+from mnemic.stores.sqlite.copies import read_lines, write_lines
+from mnemic.stores.sqlite.store import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
-    from mnemic.stores.postgres import PostgresStore
+    from mnemic.stores.postgres.store import PostgresStore
 
     Store: TypeAlias = SqliteStore | PostgresStore
 
@@ -20,7 +22,7 @@ def postgres_store() -> "type[PostgresStore]":
         MissingExtra: its driver is not installed.
     """
     try:
-        from mnemic.stores.postgres import PostgresStore
+        from mnemic.stores.postgres.store import PostgresStore
     except ImportError as error:
         raise MissingExtra("A memory in PostgreSQL", "postgres") from error
     return PostgresStore

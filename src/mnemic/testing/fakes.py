@@ -16,16 +16,6 @@ from mnemic.text.english import traits
 from mnemic.text.terms import analyse
 from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message, searchable
 
-__all__ = [
-    "FailingEmbedder",
-    "PreparedEmbedder",
-    "add_episode",
-    "add_memory",
-    "add_message",
-    "memory_record",
-    "message",
-]
-
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 

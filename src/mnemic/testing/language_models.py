@@ -19,8 +19,6 @@ from pydantic_ai.usage import RequestUsage
 
 from mnemic.text.tokens import token_counter
 
-__all__ = ["FAULTS", "Fault", "FaultyModel", "ScriptedModel", "ScriptedRequest", "UndeclaredCall"]
-
 Fault = Literal[
     "timeout", "refused connection", "429", "500", "empty", "refusal", "prose", "fences", "cut", "wrong schema",
     "invented ids", "other ids", "repeated ids", "repeats", "control characters", "10 MB",

@@ -1,10 +1,14 @@
-"""Neutralises terminal escapes, invisible characters, chat markup and links in text."""
+"""Terminal escapes, invisible characters, chat markup and links made harmless, in texts and names; fences of a record."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from mnemic.types import Hit, MemoryRecord, Message, Source
+from mnemic.types.literals import ROLES
 
 _ESCAPES = re.compile(  # terminal escape sequences: colours, titles, links
     "(?:\x1b\\[|\x9b)[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]"
@@ -159,3 +163,98 @@ def _marks(text: str) -> Iterator[str]:
     for match in _TRANSLATED.finditer(text):
         if match["origin"] or not _SUBSCRIPT.search(text[max(0, match.start() - 2) : match.start()]):
             yield match["origin"] or match["document"]
+
+
+_ESCAPED = r"&(?>(?:amp;)*)#?\w{1,8};|%(?>(?:25)*)[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"
+_OPEN = rf"(?:{_ESCAPED}|\\{{0,4}}[<\[\uff1c\ufe64\u2039])"
+_CLOSE = rf"[\"']?(?:{_ESCAPED}|\\{{0,4}}[>\]\uff1e\ufe65\u203a])"
+_SLASH = r"(?:\\{0,4}[/\uff0f]|%(?>(?:25)*)2f|&(?>(?:amp;)*)(?:#0*+47|#x0*+2f|sol);|\\{1,4}(?:u00|x)2f)"
+_EMPTY_LINE = re.compile(r"\n[ \t>]*+\n|\\n\\n")
+
+
+@lru_cache(maxsize=64)
+def _fence(word: str) -> re.Pattern[str]:
+    """A fence, known by its word: as it is, quoted as in mail, escaped, or in other brackets."""
+    quotation = r"(?:(?:(?<=\n)|^)[ \t]*+(?>(?:>[ \t]?)+))?"
+    return re.compile(
+        rf"{quotation}{_OPEN}[ \t]{{0,3}}(?P<end>{_SLASH}[ \t]{{0,3}})?memory[^\n]{{1,24}}?{re.escape(word)}(?:{_CLOSE})?",
+        re.IGNORECASE,
+    )
+
+
+def _blocks(text: str, word: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each fenced block, and whether it is whole; one without an end goes up to the next empty line."""
+    begun: re.Match[str] | None = None
+    for fence in _fence(word).finditer(text):
+        if begun is not None:
+            yield (begun.start(), fence.end(), True) if fence["end"] else (*_loose(begun, fence.start()), False)
+        elif fence["end"]:
+            yield (*fence.span(), False)
+        begun = None if fence["end"] else fence
+    if begun is not None:
+        yield (*_loose(begun, len(text)), False)
+
+
+def _loose(begun: re.Match[str], most: int) -> tuple[int, int]:
+    empty = _EMPTY_LINE.search(begun.string, begun.end(), most)
+    return begun.start(), empty.start() if empty else most
+
+
+def _has(text: str, word: str) -> bool:
+    return word in text or word.upper() in text
+
+
+def without_recalled(text: str, fence: str) -> str | None:
+    """The text without the fenced blocks of this record; None when it has none.
+
+    Also handles mail quotes, escapes, and blocks without an end, which are removed up to the next empty line.
+
+    Args:
+        text: incoming text.
+        fence: the word of the record's fences.
+    """
+    blocks = [*_blocks(text, fence)] if _has(text, fence) else []
+    if not blocks:
+        return None
+    kept = zip((0, *(end for _, end, _ in blocks)), (*(start for start, _, _ in blocks), len(text)), strict=True)
+    return "".join(text[start:end] for start, end in kept).strip()
+
+
+def is_cut_off(text: str, fence: str) -> bool:
+    """Whether a text has an unbalanced fence of this record, so that recalled text may remain in it.
+
+    Args:
+        text: incoming text.
+        fence: the word of the record's fences.
+    """
+    return _has(text, fence) and not all(whole for *_, whole in _blocks(text, fence))
+
+
+A_NAME = " (a name)"
+"""Stands behind a name that reads like a role."""
+
+_UNSEEN = re.compile(r"[^\S ]|^ +| +$|(?<= ) +|[:\uff1a](?=\s|$)")
+"""White space that one line loses, and a colon that would end the name."""
+_ROLE_OF_SOURCE: Mapping[Source, str] = {"direct_user": "user", "model_inference": "assistant"}
+"""Whose words a memory is: its role is not stored."""
+
+
+def speaker_label(of: Message | Hit | MemoryRecord) -> str:
+    """The name of who said something, else the role; empty if neither is known.
+
+    What nobody would see in a name is shown by its code point, as in ``Ana[U+200B]``. The word of a role that is not the
+    speaker's own is called a name, as in ``system (a name)``; so is a name that ends with it in parentheses.
+    """
+    if isinstance(of, Message):
+        name, role = of.name or of.role, of.role
+    else:
+        name, role = of.speaker or "", getattr(of, "role", None) or _ROLE_OF_SOURCE.get(of.source, "")
+    label = _UNSEEN.sub(code_points, revealed(name))
+    return label if _role_in(name) in (None, _role_in(role)) else f"{label}{A_NAME}"
+
+
+def _role_in(name: str) -> str | None:
+    """The role that a name claims; None for none."""
+    plain = visible(unicodedata.normalize("NFKC", name)).casefold()
+    words = re.findall(r"[^\W_]+", plain)
+    return ROLES.get("_".join(words[-1:] if re.search(r"[)\]}]\W*$", plain) else words))

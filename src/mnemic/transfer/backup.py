@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.runtime.factory import check_encryptable, location_of
-from mnemic.runtime.redaction import unwrap_store
+from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore, postgres_store
 from mnemic.types import VerifyReport

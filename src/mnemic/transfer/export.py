@@ -23,8 +23,9 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_type_hints
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
-from mnemic.runtime.redaction import redact_record, refuse_secrets, unwrap_store
+from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
+from mnemic.safety.secrets.policy import redact_record, refuse_secrets
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
 from mnemic.text.values import shown, to_json
@@ -36,7 +37,7 @@ from mnemic.types.literals import TRANSITIONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets.policy import SecretPolicy
 
 VERSION = 1
 """The version of the format."""

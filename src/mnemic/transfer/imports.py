@@ -13,12 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from mnemic import validation
+from mnemic import ingest, validation
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.ingest import add
-from mnemic.ingest.messages import role_of
+from mnemic.ingest import check_record, role_of
 from mnemic.lifecycle import maintenance
-from mnemic.runtime.redaction import check_record
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
@@ -259,7 +257,7 @@ def store(
         return
     roles = Counter(role_of(message.role) for message in reading.messages if message.source is None)
     tally.roles.update(
-        {runtime.secrets.name(role): count for role, count in roles.items() if role not in add.SOURCE_OF_ROLE}
+        {runtime.secrets.name(role): count for role, count in roles.items() if role not in ingest.SOURCE_OF_ROLE}
     )
     total = len(reading.messages) + len(reading.memories)
     for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
@@ -294,7 +292,7 @@ def _receipts(
 def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinfo) -> Sequence[Receipt]:
     """Store messages in one transaction; where one is not valid, each by itself, so that the others are stored."""
     try:
-        return add.add(runtime, scope, batch, None, zone)
+        return ingest.add(runtime, scope, batch, None, zone)
     except InvalidInput as error:
         if len(batch) == 1:
             return [Receipt(id=str(batch[0].id), outcome="rejected", reason=str(error))]
@@ -304,11 +302,11 @@ def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinf
 def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, texts: dict[str, str | None]) -> Receipt:
     """The outcome of a message, if it were stored after those that ``texts`` has by id."""
     try:
-        checked = check_record(runtime.secrets, runtime.fence, add.complete(message, scope, None, zone, now()))
+        checked = check_record(runtime.secrets, runtime.fence, ingest.complete(message, scope, None, zone, now()))
     except InvalidInput as error:
         return Receipt(id=str(message.id), outcome="rejected", reason=str(error))
-    if not add.storable(checked):
-        return add.unstored(checked)
+    if not ingest.storable(checked):
+        return ingest.unstored(checked)
     id_, content = str(checked.record.id), checked.record.content
     if id_ not in texts and runtime.store.docs_of(scope.user, [id_], kind="message"):
         texts[id_] = runtime.store.get(scope.user, id_).value.content

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.lifecycle import erasure
 from mnemic.paths import is_address
-from mnemic.runtime.redaction import RedactingStore, unwrap_store
+from mnemic.runtime.indexer import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime, Uses
 from mnemic.runtime.views import Views
 from mnemic.stores.sql.erasure import ERASURE

@@ -4,7 +4,6 @@ Needs ``mnemic[web]``.
 """
 
 from mnemic.web.access import Access
-from mnemic.web.app import app
-from mnemic.web.report import report
+from mnemic.web.app import app, report
 
 __all__ = ["Access", "app", "report"]

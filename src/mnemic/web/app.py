@@ -1,17 +1,26 @@
-"""The explorer as an ASGI application."""
+"""The explorer as an ASGI application, and as one file that needs no server and no network."""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from importlib.resources import files
+
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from mnemic.memory import Memory
+from mnemic.text.values import now as present
+from mnemic.types import Event, MemoryRecord
 from mnemic.web.access import Access, Guard
-from mnemic.web.explorer import Explorer
+from mnemic.web.drawings import plane
+from mnemic.web.explorer import FORMS, Explorer, environment, spoken
 from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, revisions, timeline
-from mnemic.web.tables import FORMS
+from mnemic.web.pages.records import is_forgotten, listed
 
 
 def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
@@ -63,3 +72,37 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
         middleware=[Middleware(Guard, ui.access)],
         exception_handlers={404: ui.not_found, 405: ui.not_found},
     )
+
+
+MEMORIES, EVENTS = 500, 200
+"""Most memories and events in a report."""
+
+
+def report(memory: Memory) -> str:
+    """A page of HTML with its style and drawings inside, without script.
+
+    Args:
+        memory: whose records are shown: those of its user.
+    """
+    style = files("mnemic.web").joinpath("static", "style.css").read_text("utf-8")
+    felt = [(record.emotion, spoken(record), "") for record in emotions.felt(memory) if record.emotion]
+    zone = memory.admin.settings.timezone
+    shown = now.overview(memory)
+    shown = {**shown, "changes": [one for one in shown["changes"] if not is_forgotten(memory, one.id)]}
+    return environment(zone).get_template("report.html").render(
+        memory=memory, base="", static=True, read_only=True, csrf="", made=present(), zone=zone, most=MEMORIES,
+        memories=memory.list(order="importance", limit=MEMORIES), cycles=consolidations.cycles(memory), feeling=plane(felt),
+        events=[_shown(memory, event) for event in memory.admin.log(limit=EVENTS)], style=Markup(style),  # noqa: S704 - our own file
+        style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
+        **shown, **timeline.history(memory, None),
+    )  # fmt: skip
+
+
+def _shown(memory: Memory, event: Event) -> Event:
+    """An event without what is forgotten: the file is for others."""
+    if not event.content:
+        return event
+    if is_forgotten(memory, event.id):
+        return replace(event, content=None, detail={name: v for name, v in event.detail.items() if name != "reason"})
+    record = listed(memory, event.id)
+    return event if isinstance(record, MemoryRecord) else replace(event, content=record.content)

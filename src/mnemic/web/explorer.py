@@ -1,31 +1,33 @@
-"""What every page of the explorer needs: the memory, the templates, the work under way, and who may come in."""
+"""What every page of the explorer needs: the memory, the templates, forms, files, the work under way, and who may come in."""
 
 from __future__ import annotations
 
+import csv
 import hmac
+import io
+import json
+import secrets
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from typing import Any, TypeAlias
-from urllib.parse import urlencode
+from datetime import datetime, timedelta, tzinfo
+from typing import Any, TypeAlias, cast
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from mnemic.errors import InvalidInput, MnemicError, NotFound
+from mnemic.errors import Conflict, InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.runtime import uncounted
-from mnemic.text.markup import revealed
-from mnemic.text.speakers import speaker_label
-from mnemic.text.values import local
+from mnemic.text.markup import revealed, speaker_label
+from mnemic.text.values import jsonable, later, local
 from mnemic.types import Episode, MemoryRecord, Message
 from mnemic.web.access import Access
-from mnemic.web.jobs import Jobs
-from mnemic.web.tables import table
 
 
 def environment(zone: tzinfo) -> Environment:
@@ -118,6 +120,67 @@ Action: TypeAlias = Callable[["Explorer", Request, Form], str]
 """A write; returns the page to go to."""
 
 
+Progress = Callable[[int, int], None]
+KEPT = 50
+"""Most finished jobs that can still be looked at."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One piece of work: its name, progress, and how it ended."""
+
+    id: str
+    name: str
+    done: int = 0
+    total: int = 0
+    result: str = ""
+    error: str = ""
+    ended: bool = False
+
+    def progress(self, done: int, total: int) -> None:
+        """Note how far it is."""
+        self.done, self.total = done, total
+
+
+@dataclass(slots=True)
+class Jobs:
+    """The work of one explorer, one piece at a time."""
+
+    _jobs: dict[str, Job] = field(default_factory=dict[str, Job])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self, name: str, work: Callable[[Progress], str]) -> Job:
+        """Start work on a thread; ``work`` returns a sentence about its result.
+
+        Raises:
+            Conflict: other work is under way.
+        """
+        with self._lock:
+            if busy := next((job for job in self._jobs.values() if not job.ended), None):
+                raise Conflict(f"{busy.name} is under way. Try again when it has ended.")
+            for old in [*self._jobs][: max(0, len(self._jobs) - KEPT)]:
+                del self._jobs[old]
+            id_ = secrets.token_urlsafe(9)
+            job = self._jobs[id_] = Job(id_, name)
+        threading.Thread(target=self._run, args=(job, work), name="mnemic-ui-job", daemon=True).start()
+        return job
+
+    @staticmethod
+    def _run(job: Job, work: Callable[[Progress], str]) -> None:
+        try:
+            job.result = work(job.progress)
+        except MnemicError as error:
+            job.error = str(error)
+        except Exception as error:  # noqa: BLE001 - shown on the page; a thread has no other reader
+            job.error = f"{type(error).__name__}: {error}"
+        finally:
+            job.ended = True
+
+    def get(self, id_: str) -> Job | None:
+        """A job that is under way or ended not long ago."""
+        return self._jobs.get(id_)
+
+
 @dataclass(slots=True)
 class Explorer:
     """What every page needs."""
@@ -190,3 +253,81 @@ class Explorer:
         """The page of an error."""
         status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, InvalidInput) else 409
         return self.render(request, "error.html", status, title="Not done", error=str(error))
+
+
+FORMS = ("json", "csv")
+
+
+def table(rows: Sequence[object], form: str) -> Response:
+    """Records, hits or events as a file.
+
+    In CSV a value that is not text is written as JSON, and a text that a spreadsheet would run as a formula begins with
+    an apostrophe.
+
+    Args:
+        rows: dataclasses or mappings.
+        form: one of ``FORMS``.
+    """
+    listed = [cast("Mapping[str, object]", jsonable(row)) for row in rows]
+    if form == "json":
+        return JSONResponse(listed)
+    columns = list(dict.fromkeys(name for row in listed for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(name)) for name in columns] for row in listed)
+    return Response(
+        text.getvalue(), media_type="text/csv", headers={"content-disposition": 'attachment; filename="mnemic.csv"'}
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@")) else value
+
+
+DAY = timedelta(days=1)
+
+
+def day_of(text: str | None, zone: tzinfo) -> datetime | None:
+    """The beginning of a day in a zone; None if none is given.
+
+    Raises:
+        InvalidInput: it is no date.
+    """
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{text[:40]!r} is no date. Write it like 2026-03-09.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def next_day(day: datetime) -> datetime:
+    """A day later; the same at the end of time."""
+    return later(day, DAY)
+
+
+def whole(query: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    """A whole number between two bounds; outside of them the nearer bound."""
+    try:
+        return min(max(int(query.get(name) or default), least), most)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a whole number.") from None
+
+
+def number(query: Mapping[str, str], name: str) -> float | None:
+    """A number; None if none is given."""
+    try:
+        return float(query[name]) if query.get(name) else None
+    except ValueError:
+        raise InvalidInput(f"{name} must be a number.") from None
+
+
+def href(base: str | None, id_: str | None) -> str:
+    """The page of a record; empty without a server."""
+    return "" if base is None else f"{base}/record?id={quote(id_ or '', safe='')}"

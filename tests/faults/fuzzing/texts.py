@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.contexts import parsed
+
 from mnemic import Episode, Hit, Message, SecretPolicy
 from mnemic.llm import answers
 from mnemic.llm.answers import plain
 from mnemic.recall.context import packing
-from mnemic.safety.trust import parsed, without_recalled
-from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
+from mnemic.text.markup import unlinked, unmarked, unvoiced, visible, without_recalled
 
 FENCE = "5f0c1a9e77b2"
 SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

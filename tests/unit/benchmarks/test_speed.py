@@ -186,5 +186,5 @@ def test_the_benchmark_of_the_store_runs_from_its_command(small, tmp_path):
 def test_the_hotspots_are_listed_from_their_command(small, capsys):
     hotspots.main(["--data", str(small), "--rows", "20"])
     printed = capsys.readouterr().out
-    assert "redaction.py" in printed
+    assert "indexer.py" in printed
     assert "per search" in printed

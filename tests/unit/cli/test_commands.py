@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 import pytest
 
 import mnemic
-from mnemic import EmbedderUnavailable, HashingEmbedder, Memory
+from mnemic import EmbedderUnavailable, HashingEmbedder, Memory, ingest
 from mnemic.cli import main, output
-from mnemic.ingest import add
 
 
 class TestImport:
@@ -122,7 +121,7 @@ class TestImport:
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         chat = [{"role": "user", "content": f"line {n}", "id": f"x{n}"} for n in range(100)]
-        path, added, calls = write(chat), add.add, []
+        path, added, calls = write(chat), ingest.add, []
 
         def failing(runtime, scope, messages, *options):
             calls.append(len(messages))
@@ -131,7 +130,7 @@ class TestImport:
             return added(runtime, scope, messages, *options)
 
         with monkeypatch.context() as patched:
-            patched.setattr(add, "add", failing)
+            patched.setattr(ingest, "add", failing)
             run = mnemic("import", path)
         assert run.code == 130
         assert "stopped early" in run.err

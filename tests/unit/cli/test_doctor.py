@@ -225,7 +225,7 @@ class TestWeights:
         assert weights_of(f"onnx:{tmp_path}") == (f"the folder {tmp_path}", False)
 
     def test_the_copy_of_the_hub(self, monkeypatch):
-        import mnemic.onnx.hub as hub
+        import mnemic.onnx.files as hub
 
         monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
         assert weights_of(None) == ("the copy of the model hub in hub", False)

@@ -11,7 +11,7 @@ from integrations.minilm.network import FLOAT, INT64, Graph
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from mnemic.embedders import OnnxEmbedder
-from mnemic.embedders.onnx import model as runtime
+from mnemic.embedders import onnx as runtime
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, InvalidInput
 
 # First eight numbers of the unit vectors that sentence-transformers 6.2.0 with torch 2.13.0 gives.

@@ -9,7 +9,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 from mnemic.embedders import OnnxEmbedder
 from mnemic.errors import EmbedderUnavailable
-from mnemic.onnx import hub
+from mnemic.onnx import files
 
 TEXT = ["I moved to Lisbon in March."]
 
@@ -136,7 +136,7 @@ def test_without_a_network_the_error_names_every_reason_and_every_way_out(no_pac
 
 def test_a_model_that_is_not_to_be_had_is_not_looked_for_at_every_call(no_package, monkeypatch, hub_files):
     fake, now = Hub(monkeypatch, hub_files), [100.0]
-    monkeypatch.setattr("mnemic.embedders.onnx.embedder.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mnemic.embedders.onnx.time.monotonic", lambda: now[0])
     embedder = OnnxEmbedder()
     for now[0] in (100.0, 101.0, 129.0):
         with pytest.raises(EmbedderUnavailable, match="pip install"):
@@ -158,7 +158,7 @@ def test_the_progress_bar(monkeypatch, capsys, progress, shown):
         return name
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    assert len(hub.hub_files("owner/name", ["a file"], offline=False, progress=progress)) == 1
+    assert len(files.hub_files("owner/name", ["a file"], offline=False, progress=progress)) == 1
     assert bars == [not shown]
     assert ("a file" in capsys.readouterr().err) is shown
 
@@ -168,4 +168,4 @@ def test_a_client_that_knows_no_bar_class(monkeypatch):
         return name
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
-    assert [path.name for path in hub.hub_files("o/n", ["file"], offline=True, progress=True)] == ["file"]
+    assert [path.name for path in files.hub_files("o/n", ["file"], offline=True, progress=True)] == ["file"]

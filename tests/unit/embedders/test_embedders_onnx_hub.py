@@ -100,7 +100,7 @@ def test_what_was_interrupted_is_not_taken_for_whole(hub, tmp_path, monkeypatch)
     hub.push(tiny(tmp_path / "first"))
     files = hub.revisions[hub.branches["main"]]
     tokenizer = files.pop("tokenizer.json")
-    monkeypatch.setattr("mnemic.onnx.hub._has_model", lambda names: "onnx/model.onnx" in names)
+    monkeypatch.setattr("mnemic.onnx.files._has_model", lambda names: "onnx/model.onnx" in names)
     with pytest.raises(EmbedderUnavailable):
         OnnxEmbedder(NAME).load()
     monkeypatch.undo()

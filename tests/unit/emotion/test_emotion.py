@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from mnemic import Emotion, OnnxEmbedder
-from mnemic.emotion import NEUTRAL, emotion, emotions, estimate, has_affect, similarity, weights
+from mnemic.emotion import estimate, weights
+from mnemic.emotion.estimate import NEUTRAL, emotion, emotions, has_affect, similarity
 from mnemic.errors import ConfigurationError, EmbedderUnavailable, InvalidInput
 
 RUN = settings(max_examples=150, deadline=None)

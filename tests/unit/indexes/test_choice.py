@@ -8,11 +8,10 @@ import pytest
 from tests.internals import runtime_of
 
 from mnemic import ConfigurationError, Memory, MissingExtra, StoreUnavailable
-from mnemic.indexes.vector import choice
-from mnemic.indexes.vector.choice import index_from
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
 from mnemic.indexes.vector.exact import IndexedRows
+from mnemic.runtime.factory import index_from
 from mnemic.stores import SqliteStore
 
 
@@ -108,7 +107,6 @@ def test_an_object_that_lacks_something_is_told_what():
 
     with pytest.raises(ConfigurationError, match="it lacks catch_up, close, erase, exact_below, findings, serves"):
         index_from(Half())
-    assert choice.index_from is index_from
 
 
 def test_without_the_package(monkeypatch):

@@ -7,9 +7,9 @@ import pytest
 from tests.internals import whole
 
 from mnemic import StoreError
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as module
 from mnemic.indexes.vector.chroma.connection import ChromaUnavailable
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
 from mnemic.stores import SqliteStore
 from mnemic.testing.fakes import add_memory, add_message
 from mnemic.types import Archive, Erase, Restore

@@ -7,9 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Message
-from mnemic.knowledge.episodes import EXCERPT, SENTENCE, TITLE, excerpt, frequencies, title
+from mnemic.knowledge.episodes import EXCERPT, SENTENCE, TITLE, describe, frequencies, title
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
+
+
+def excerpt_of(*given):
+    return describe(*given)[1]
 
 
 def talk(*texts, names=("Ana", "Ben")):
@@ -58,7 +62,7 @@ def test_a_long_clause_is_cut_at_a_word():
 
 
 def test_an_excerpt_is_verbatim_in_the_order_of_time_with_speakers():
-    found = excerpt(
+    found = excerpt_of(
         talk(
             "Hello! My sister Rosa lives in Porto. How are you?",
             "Fine.",
@@ -71,7 +75,7 @@ def test_an_excerpt_is_verbatim_in_the_order_of_time_with_speakers():
 
 def test_code_addresses_and_markup_are_left_out():
     messages = talk("I **renamed** `load` to read_all, see https://example.org/x\n```python\nsecret = 1\n```")
-    for found in (title(messages), excerpt(messages)):
+    for found in (title(messages), excerpt_of(messages)):
         assert "renamed load to read_all" in found
         assert "secret" not in found
         assert "example" not in found
@@ -94,8 +98,8 @@ def test_titles_and_excerpts_are_of_what_a_person_wrote(trace, gap, first, times
     text = f"{trace}{gap}{QUESTION}" if first else f"{QUESTION}{gap}{trace}"
     messages = talk("Hello!", "Hi, how are you?", text, "I see.", "Thanks.", "You are welcome!")
     assert title(messages) == QUESTION.rstrip(".")
-    assert excerpt(messages).split("\n")[0] == f"Ana: {QUESTION}"
-    assert "lib" not in excerpt(messages)
+    assert excerpt_of(messages).split("\n")[0] == f"Ana: {QUESTION}"
+    assert "lib" not in excerpt_of(messages)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_small_talk_is_no_title_where_there_is_another(text):
 )
 def test_what_tells_nothing_is_called_something_all_the_same(messages, wanted):
     assert title(messages) == wanted
-    assert bool(excerpt(messages)) == bool(wanted)
+    assert bool(excerpt_of(messages)) == bool(wanted)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,7 @@ def test_what_tells_nothing_is_called_something_all_the_same(messages, wanted):
 )
 def test_long_and_hostile_texts(text):
     assert 0 < len(title(talk(text, "I left Rome."))) <= TITLE
-    assert 0 < len(excerpt(talk(text, "I left Rome."))) <= EXCERPT + SENTENCE
+    assert 0 < len(excerpt_of(talk(text, "I left Rome."))) <= EXCERPT + SENTENCE
 
 
 @settings(max_examples=100, deadline=None)
@@ -137,9 +141,9 @@ def test_any_text_gives_some_of_its_own_words(texts):
     found = title(messages)
     assert found == title(messages)
     assert bool(found) == bool(messages)
-    assert bool(excerpt(messages)) == bool(messages)
+    assert bool(excerpt_of(messages)) == bool(messages)
     assert len(found) <= TITLE + 1  # a capital may be two letters
-    assert len(excerpt(messages)) <= EXCERPT + SENTENCE
+    assert len(excerpt_of(messages)) <= EXCERPT + SENTENCE
     said = " ".join(plain(text) for text in texts)
     words = found.rstrip("\u2026").casefold().split()
     assert found == ", ".join(names) if (names := speakers(messages, texts)) else all(word in said for word in words)

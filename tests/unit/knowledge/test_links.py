@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.metadata import describe
+from mnemic.knowledge.reconciliation import ProposedLink, propose_links
 from mnemic.types import MemoryRecord
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

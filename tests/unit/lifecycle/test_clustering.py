@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.lifecycle.clustering import LARGEST, clusters
+from mnemic.lifecycle.consolidation import LARGEST, clusters
 
 
 def never(a: int, b: int) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.recall.context import Background, Frame, annotate, pack
+from mnemic.recall.context.packing import Background, Frame, annotate, pack
 from mnemic.testing import memory_record
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Episode, Hit

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.recall.context import Frame, excerpt, pack, with_excerpts
+from mnemic.recall.context.packing import Frame, excerpt, pack, with_excerpts
 from mnemic.text.differences import CUT
 from mnemic.text.terms import query_terms
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.recall import context
+from mnemic.recall.context import packing
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Hit
 
@@ -37,7 +37,7 @@ MOMENTS = st.one_of(
 
 
 def pack(found, **options):
-    return context.pack(found, context.Frame(**options)).context
+    return packing.pack(found, packing.Frame(**options)).context
 
 
 def hits(texts):

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.recall.context import Background, Frame, StyledPrompt, pack
+from mnemic.recall.context.packing import Background, Frame, pack
+from mnemic.recall.context.styles import StyledPrompt
 from mnemic.types import Episode, Hit
 
 from .test_packing import ATTACK, COUNTERS, FENCE, MOMENTS, RUN, WORDS

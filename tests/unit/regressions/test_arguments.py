@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, UnknownArgument
-from mnemic.runtime.redaction import LONGEST_ERROR
 from mnemic.stores.sqlite.store import SqliteStore
 from mnemic.text.values import MAX_NAME, clipped
+from mnemic.validation import LONGEST_ERROR
 
 HUGE = "x" * 100_000
 

@@ -29,7 +29,7 @@ TEXTS = {
     "dates": "'in may ' * {n}",
 }
 ANALYSED = """
-from mnemic.recall.context import Frame, pack
+from mnemic.recall.context.packing import Frame, pack
 from mnemic.text import dates, english, terms, tokens
 from mnemic.types import Hit
 def work(text):

@@ -11,8 +11,8 @@ from tests.internals import runtime_of, store_of
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.keyword import Corpus, RankBM25Index, corpus_of
-from mnemic.recall.context import Frame
-from mnemic.recall.context import pack as packed_lines
+from mnemic.recall.context.packing import Frame
+from mnemic.recall.context.packing import pack as packed_lines
 from mnemic.recall.recipes import Recipe
 from mnemic.types import Hit
 

@@ -7,7 +7,7 @@ import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
 from mnemic.runtime.consultant import MAX_UNREACHABLE, MESSAGES_PER_PROMPT, Consultant, episode_batches
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets.policy import SecretPolicy
 
 
 class Model:

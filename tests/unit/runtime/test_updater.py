@@ -5,8 +5,7 @@ from contextlib import closing, suppress
 import pytest
 
 from mnemic import StoreUnavailable
-from mnemic.runtime.scheduler import Scheduler
-from mnemic.runtime.updater import BEGIN, DELAY, LONGEST, POLL, IndexUpdater
+from mnemic.runtime.scheduler import BEGIN, DELAY, LONGEST, POLL, IndexUpdater, Scheduler
 from mnemic.stores import InMemoryStore
 from mnemic.testing.fakes import add_message
 

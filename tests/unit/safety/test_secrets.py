@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.battery import count
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.patterns import is_random, named_secret
+from mnemic.safety.secrets.policy import SecretPolicy, pieces
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import CONTEXTS, COPIED, LOOK_ALIKES, TOKENS, WITH_WORDS
@@ -216,7 +216,7 @@ import sys
 from time import process_time
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
-from mnemic.safety.secrets import SecretPolicy, pieces
+from mnemic.safety.secrets.policy import SecretPolicy, pieces
 from mnemic.safety.secrets.patterns import is_random
 policy = SecretPolicy()
 size = {size}

@@ -6,15 +6,15 @@ import pytest
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 
 from mnemic.errors import MnemicError
-from mnemic.services import failures
-from mnemic.services.failures import scrubbed
+from mnemic.services import connections
+from mnemic.services.connections import scrubbed
 
 SERVICE = "openai:gpt-x"
 TEXTS = dict.fromkeys(("refused", "rejected", "transient", "other"), "{label}: {detail}")
 
 
 def classify(error):
-    return failures.classify(error, SERVICE, TEXTS, (MnemicError, MnemicError))
+    return connections.classify(error, SERVICE, TEXTS, (MnemicError, MnemicError))
 
 
 @pytest.mark.parametrize(

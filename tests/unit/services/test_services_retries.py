@@ -1,7 +1,7 @@
 import pytest
 
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.services.failures import LONGEST_WAIT, Failure, RetryPolicy, retry
+from mnemic.services.connections import LONGEST_WAIT, Failure, RetryPolicy, retry
 
 
 class Service:

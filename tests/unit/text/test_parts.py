@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.ingest.messages import REFERENCE, join_parts, text_of_parts
+from mnemic.ingest import REFERENCE, join_parts, text_of_parts
 
 PIXELS = "A" * 45_000
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mnemic import Hit, MemoryRecord, Message
 from mnemic.recall.context.packing import single_line
-from mnemic.text.markup import unmarked
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label, unmarked
 from mnemic.types.literals import ROLES
 
 HIDDEN = "\u200b\u200d\u00ad\u202e\ufeff\u00a0\u2003\t\n\r\x1b\x00 "

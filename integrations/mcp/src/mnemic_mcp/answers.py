@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 
 from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, Stats, quoted
 from mnemic.adapters.tools import Sourced, quoted_id, quoted_text, quoted_word
-from mnemic.recall.context import quoted_speaker
-from mnemic.text.speakers import speaker_label
+from mnemic.recall.context.packing import quoted_speaker
+from mnemic.text.markup import speaker_label
 
 Json: TypeAlias = dict[str, Any]
 Scale: TypeAlias = Callable[[float], float]

@@ -23,7 +23,7 @@ from mnemic import (
     Recipe,
     checked_options,
 )
-from mnemic.adapters.sessions import LINE, session_start
+from mnemic.adapters.injection import LINE, session_start
 from mnemic.adapters.tools import find, quoted_id, quoted_reason, shown
 from mnemic.types import Evidence
 from mnemic_mcp import answers

@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mnemic.indexes.vector.chroma import Chroma
 from mnemic.indexes.vector.chroma.connection import Server
+from mnemic.indexes.vector.chroma.index import Chroma
 
 __all__ = ["ChromaServer", "chroma_client", "chroma_server"]
 

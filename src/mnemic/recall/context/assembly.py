@@ -9,9 +9,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from mnemic.recall import context
-from mnemic.recall.context import Background, Frame, StyledPrompt
-from mnemic.recall.context.packing import cannot_fit, line_of, preference_text, procedure_text, summary_of
+from mnemic.recall.context.packing import (
+    Background,
+    Frame,
+    annotate,
+    cannot_fit,
+    line_of,
+    pack,
+    preference_text,
+    procedure_text,
+    summary_of,
+    with_excerpts,
+)
+from mnemic.recall.context.styles import StyledPrompt
 from mnemic.recall.order import latest_statements, likeness
 from mnemic.recall.results import hit_from, with_end
 from mnemic.recall.search import GRADES, allowed_rows, search
@@ -194,7 +204,7 @@ def build_context(
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
     hits = _cut(result.hits, query, frame)
-    packed = context.pack(hits, frame)
+    packed = pack(hits, frame)
     draft = packed.context
     count, more = len(result.hits) + len(preference_hits), hits_for(max_tokens, SHORT_TOKENS)
     if query is not None and not draft.truncated and query.k <= count and query.k < more:
@@ -206,7 +216,7 @@ def build_context(
     if is_counted():
         runtime.delivered.note(scope, [hit.id for hit in shown])
     background = _background(runtime, scope, draft.hits, filters.known_at)
-    prompt = context.annotate(packed.lines, background, frame) if draft.hits else ""
+    prompt = annotate(packed.lines, background, frame) if draft.hits else ""
     cut = any(hit.text != original[hit.id].text for hit in draft.hits)
     return replace(
         draft, truncated=draft.truncated or cut, hits=shown, found=result,
@@ -333,8 +343,8 @@ def _without_repetitions(hits: Sequence[Hit]) -> list[Hit]:
 def _cut(hits: Sequence[Hit], query: Query | None, frame: Frame) -> list[Hit]:
     """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
     if query is not None:
-        return context.with_excerpts(hits, query.text, frame)
-    cut = context.with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
+        return with_excerpts(hits, query.text, frame)
+    cut = with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
     beginnings = {hit.id: hit for hit in cut}
     return [beginnings.get(hit.id, hit) for hit in hits]
 

@@ -1,5 +1,1 @@
-"""Detection and redaction of secrets in texts."""
-
-from mnemic.safety.secrets.policy import SecretAction, SecretPolicy, pieces
-
-__all__ = ["SecretAction", "SecretPolicy", "pieces"]
+"""Secrets: the policy, and how they are detected."""

@@ -1,4 +1,7 @@
-"""The policy for secrets, and their detection: cheap tests first, so that an ordinary text costs microseconds."""
+"""The policy for secrets, and their detection and redaction in texts and in records.
+
+Cheap tests come first, so that an ordinary text costs microseconds.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Literal, TypeVar, cast, get_args
 
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.safety.secrets.patterns import (
     ADJACENT_PATTERNS,
     ANYWHERE,
@@ -22,6 +26,15 @@ from mnemic.safety.secrets.patterns import (
     spans_of,
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
+from mnemic.text.values import shown
+from mnemic.types import (
+    Change,
+    Episode,
+    Link,
+    MemoryRecord,
+    Message,
+    Scope,
+)
 
 SecretAction = Literal["redact", "allow", "refuse"]
 
@@ -341,3 +354,100 @@ def _without(text: str, spans: Sequence[Span]) -> str:
         parts += text[position:start], f"[redacted: {kind}]"
         position = end
     return "".join((*parts, text[position:]))
+
+
+R = TypeVar("R", bound=Message | Episode | MemoryRecord | Link | Change)
+_AS_STORED = frozenset({
+    "id", "ids", "project", "source", "source_ids", "message_ids", "superseded_by", "target", "by", "absorbed", "judged",
+    "type", "status", "operation", "indexing", "emotions",
+})  # fmt: skip
+"""Fields that hold no text of their own: ids, which are refused or made here, names of a scope, words of a fixed list, and the
+index of a text. Every other field is text to the policy, whatever it is called, so that a new one is covered at once."""
+_IDENTIFIERS = frozenset(("session", "key"))
+"""Text that tells records apart, and must do so when it is redacted."""
+
+
+@cache
+def _text_fields(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name not in _AS_STORED)
+
+
+def policy_from(secrets: object) -> SecretPolicy:
+    """The policy of an argument: a ``SecretPolicy``, or the name of an action.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if isinstance(secrets, SecretPolicy):
+        return secrets
+    if not isinstance(secrets, str):
+        raise ConfigurationError(
+            f'secrets must be a SecretPolicy, "redact", "allow" or "refuse", not {shown(secrets)}.'
+        )
+    return SecretPolicy(action=cast("SecretAction", secrets))
+
+
+def redact_scope(policy: SecretPolicy, scope: Scope) -> Scope:
+    """A scope with its session name redacted.
+
+    Raises:
+        InvalidInput: the name of the user or the project is a secret; it would be stored as it is.
+    """
+    for what, name in (("user", scope.user), ("project", scope.project)):
+        if name is not None and (kinds := policy.in_name(name)):
+            raise InvalidInput(
+                f"The name of the {what} is a secret ({', '.join(kinds)}), and names are stored as they are. Give another "
+                "name, such as a hash of it."
+            )
+    return scope if scope.session is None else replace(scope, session=policy.name(scope.session))
+
+
+def refusal_reason(policy: SecretPolicy, kinds: Sequence[str]) -> str:
+    """Why a record with these kinds of secrets must not be stored; empty if it may be."""
+    if not kinds or policy.action != "refuse":
+        return ""
+    return f"it holds a secret ({', '.join(kinds)}), and the policy refuses these: nothing was stored"
+
+
+def refuse_secrets(policy: SecretPolicy, what: str, kinds: Sequence[str]) -> None:
+    """Raise if the policy refuses secrets and some were found, where no receipt can report it.
+
+    Raises:
+        InvalidInput: it held a secret.
+    """
+    if refusal := refusal_reason(policy, kinds):
+        raise InvalidInput(f"{what} cannot be stored: {refusal}.")
+
+
+def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
+    """The redacted record or change, the same object if nothing was found; and the kinds of secrets found."""
+    if policy.action == "allow":
+        return record, ()
+    changed: dict[str, Any] = {}
+    kinds: dict[str, None] = {}
+    for name in _text_fields(type(record)):
+        if value := getattr(record, name):
+            clean, found_kinds = _redact_value(policy, name, value)
+            if found_kinds:
+                changed[name] = clean
+                kinds |= dict.fromkeys(found_kinds)
+    return (replace(record, **changed), tuple(kinds)) if changed else (record, ())
+
+
+def _redact_value(policy: SecretPolicy, name: str, value: Any) -> tuple[Any, tuple[str, ...]]:
+    """The redacted value of a field: a text, a JSON object, a list of texts, or a record."""
+    match value:
+        case str() if name in _IDENTIFIERS:
+            kinds = policy.in_name(value)
+            return (policy.name(value) if kinds else value), kinds
+        case str() | Mapping():
+            return policy.within(value)
+        case tuple():
+            parts = [_redact_value(policy, name, item) for item in cast("tuple[Any, ...]", value)]
+            clean = tuple(part for part, _ in parts)
+            kinds = tuple(dict.fromkeys(kind for _, part_kinds in parts for kind in part_kinds))
+            return (tuple(dict.fromkeys(clean)) if all(isinstance(part, str) for part in clean) else clean), kinds
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return redact_record(policy, cast("Any", value))
+        case _:
+            return value, ()

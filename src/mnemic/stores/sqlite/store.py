@@ -14,12 +14,11 @@ from mnemic.services.processes import FileLock
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
-from mnemic.stores.sqlite import backup
+from mnemic.stores.sqlite import copies
 from mnemic.stores.sqlite.cipher import Cipher, checked_key, is_encrypted
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
-from mnemic.stores.sqlite.rekey import rekey
 from mnemic.types import VerifyReport
 
 FILE_NAME = "mnemic.db"
@@ -108,7 +107,7 @@ class SqliteStore(SqlStore[Database]):
 
     @staticmethod
     def _file(folder: Path) -> Path:
-        if backup.unfinished(folder):
+        if copies.unfinished(folder):
             raise errors.StoreUnavailable(
                 f"{folder} is an unfinished copy: its backup is running, or was interrupted. Nothing was changed. Repeat the "
                 "backup, which removes the incomplete copy."
@@ -160,7 +159,7 @@ class SqliteStore(SqlStore[Database]):
                     "mnemic doctor --deep."
                 )
 
-        backup.copy(self._db, _checked_path(folder), FILE_NAME, verify_copy, progress)
+        copies.copy(self._db, _checked_path(folder), FILE_NAME, verify_copy, progress)
         return reports[0]
 
     @property
@@ -175,7 +174,7 @@ class SqliteStore(SqlStore[Database]):
 
     def rekey(self, key: str | bytes | None, *, progress: Callable[[int, int], None]) -> None:
         """Encrypt the record, change its key, or with None decrypt it; see ``rekey``."""
-        rekey(self._db, checked_key(key), progress)
+        copies.rekey(self._db, checked_key(key), progress)
 
     def feed(self) -> Feed:
         """The record as an outbox for a derived index. The first call gives the record its unique name.

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import cast
 
-from mnemic.ingest.messages import role_of
+from mnemic.ingest import role_of
 from mnemic.transfer.importers.fields import (
     ACCOUNT,
     LEFT_OUT,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.messages import join_parts
+from mnemic.ingest import join_parts
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 from mnemic.text.values import MAX_NAME, json_type

@@ -7,10 +7,9 @@ from datetime import UTC, datetime, tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.ingest.add import unstored
+from mnemic.ingest import check_record, unstored, with_redactions
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits
-from mnemic.runtime import redaction
 from mnemic.text.values import aware, now
 from mnemic.transfer.importers.fields import ParsedMemory
 from mnemic.types import Event, MemoryRecord, Receipt, RecordFilter, Scope, Status
@@ -93,7 +92,7 @@ def store(
     """
     stored = _Stored(runtime, scope)
     for memory in memories:
-        checked = redaction.check_record(runtime.secrets, runtime.fence, _record(memory, scope, zone))
+        checked = check_record(runtime.secrets, runtime.fence, _record(memory, scope, zone))
         record: MemoryRecord = checked.record
         old = stored.get(record.id)
         changes = {} if old is None else _new_values(stored, old, record, dated=memory.changed is not None)
@@ -103,7 +102,7 @@ def store(
             receipt = (
                 Receipt(id=record.id, outcome="stored")
                 if dry_run
-                else redaction.with_redactions(_write(runtime, scope, record, changes, zone), checked.kinds)
+                else with_redactions(_write(runtime, scope, record, changes, zone), checked.kinds)
             )
         if receipt.changed:
             stored.add(record)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
+from mnemic.ingest import NOT_TEXT, message_fields, role_of
 from mnemic.transfer.importers.fields import (
     CHAT_STORE_KEY,
     LEFT_OUT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mnemic.ingest.messages import role_of
+from mnemic.ingest import role_of
 from mnemic.transfer.importers.fields import (
     Damage,
     Fields,

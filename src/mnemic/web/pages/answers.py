@@ -14,13 +14,12 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
-from mnemic.runtime.redaction import HIT
+from mnemic.runtime.indexer import HIT
 from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, GivenContext, MemoryRecord, Message
 from mnemic.web.drawings import shares
-from mnemic.web.explorer import Explorer, isolated
-from mnemic.web.fields import whole
+from mnemic.web.explorer import Explorer, isolated, whole
 
 _WORD = re.compile(r"\w+")
 REPLY_WITHIN = timedelta(hours=1)

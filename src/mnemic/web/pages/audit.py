@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemic.web.explorer import Explorer
-from mnemic.web.fields import whole
+from mnemic.web.explorer import Explorer, whole
 
 PAGE = 100
 

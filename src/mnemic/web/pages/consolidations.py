@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mnemic.memory import Memory
-from mnemic.web.explorer import Explorer, Form
-from mnemic.web.jobs import Progress
+from mnemic.web.explorer import Explorer, Form, Progress
 
 EVENTS, PLANNED = 400, 12
 """Most events read for the list, and promotions of a preview that are shown."""

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from mnemic.memory import Memory
 from mnemic.types import Emotion, MemoryRecord
 from mnemic.web.drawings import plane
-from mnemic.web.explorer import Explorer, spoken
-from mnemic.web.fields import href, number
+from mnemic.web.explorer import Explorer, href, number, spoken
 
 POINTS = 300
 

@@ -17,8 +17,7 @@ from mnemic.memory import Memory
 from mnemic.text.values import now as present
 from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import UNTRUSTED
-from mnemic.web.explorer import Explorer, Form
-from mnemic.web.jobs import Progress
+from mnemic.web.explorer import Explorer, Form, Progress
 
 SHOWN, READ = 8, 60
 """Entries of a list, and most memories and events read for the lists."""

@@ -16,8 +16,7 @@ from mnemic.text.markup import revealed, visible
 from mnemic.types import Emotion, Hit, Question
 from mnemic.types.literals import Style
 from mnemic.web.drawings import shares
-from mnemic.web.explorer import Explorer
-from mnemic.web.fields import day_of, next_day, number, whole
+from mnemic.web.explorer import Explorer, day_of, next_day, number, whole
 
 BUDGETS = (50, 4_000)
 START = 60

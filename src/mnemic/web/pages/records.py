@@ -16,8 +16,7 @@ from mnemic.text.values import later
 from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Status
 from mnemic.types.literals import TRANSITIONS
 from mnemic.web.drawings import neighbourhood
-from mnemic.web.explorer import Explorer
-from mnemic.web.fields import day_of, href, next_day, number, whole
+from mnemic.web.explorer import Explorer, day_of, href, next_day, number, whole
 from mnemic.web.pages.answers import contexts_of
 
 PAGE = 50

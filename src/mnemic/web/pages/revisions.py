@@ -15,8 +15,7 @@ from mnemic.errors import Conflict, InvalidInput
 from mnemic.memory import Memory
 from mnemic.text.values import now as present
 from mnemic.types import Episode, Filters, MemoryRecord, Message
-from mnemic.web.explorer import Explorer, Form
-from mnemic.web.fields import number
+from mnemic.web.explorer import Explorer, Form, number
 from mnemic.web.pages.records import PAGE, details, listed
 
 PROMPT = 600

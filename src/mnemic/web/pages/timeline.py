@@ -12,12 +12,11 @@ from starlette.responses import Response
 
 from mnemic.errors import NotFound
 from mnemic.memory import Memory
-from mnemic.text.speakers import speaker_label
+from mnemic.text.markup import speaker_label
 from mnemic.text.values import local
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
-from mnemic.web.explorer import Explorer, spoken
-from mnemic.web.fields import DAY, day_of, href, next_day
+from mnemic.web.explorer import DAY, Explorer, day_of, href, next_day, spoken
 from mnemic.web.pages.records import is_forgotten
 
 COLUMNS, TICKS, BARS, LISTED, CHAINS = 100, 80, 24, 30, 10

@@ -1,1 +1,0 @@
-"""Ingestion: incoming messages are validated, redacted, embedded and written."""
