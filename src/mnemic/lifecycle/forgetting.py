@@ -369,7 +369,7 @@ def _owned(records: Sequence[Stored], request: _Request) -> NDArray[np.bool_]:
     owners = [
         {
             owner
-            for owner, things in possessions(of_the_speaker(record.value.content, request.speaker))
+            for owner, things, _ in possessions(of_the_speaker(record.value.content, request.speaker))
             if things & terms and terms.isdisjoint(content_terms(owner))
         }
         for record in records
