@@ -348,8 +348,11 @@ def repeats(text: str, statement: str, other: str) -> bool:
 
 
 def _words_beside(text: str, wanted: AbstractSet[str]) -> tuple[list[str], str | None, str | None]:
-    """The words before a value of a text, the last first, without other values; that right before it if no verb; that after."""
-    words = text.split()
+    """The words before a value of a text, the last first, without other values; that right before it if no verb; that after.
+
+    None of a text that is longer than a sentence.
+    """
+    words = text.split() if len(text) <= SENTENCE else []
     begins = [" ".join(words[:end]) for end in range(len(words) + 1)]
     end = next((end for end, begin in enumerate(begins) if not wanted.isdisjoint(values(begin))), None)
     if end is None:
