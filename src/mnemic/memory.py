@@ -520,9 +520,9 @@ class Memory:
 
         Args:
             description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
-                forgotten; similar ones, and those that also say something else, are kept and have a ``rejected``
-                receipt; of messages, "everything" hides the sentences about it. The handle's ``llm``, if it answers, says
-                which of the nearest are meant.
+                forgotten; replies to them, similar ones, and those that also say something else, are kept and have a
+                ``rejected`` receipt; of messages, "everything" hides the sentences about it. The handle's ``llm``, if it
+                answers, says which of the nearest are meant.
             ids: the records themselves, such as those of a preview; up to 10,000, as for every list of ids.
             hard: erase them for good, including those forgotten before; by description at most 5.
             dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.battery import long
 
-from mnemic import Memory
+from mnemic import Memory, Message
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import corrections
 
@@ -409,3 +409,99 @@ def test_what_is_anothers_or_said_of_the_contrary_stays(others, wrong, asked, ri
         hits = memory.search(f"{wrong} {' '.join(others)}", k=20)
         assert {hit.text for hit in hits if hit.current} >= {*others}
         assert not any(hit.current for hit in hits if hit.text == wrong)
+
+
+# what was said, the description, and what is true
+IN_A_TAIL = (
+    ("I take 20 mg of lisinopril every morning for my blood pressure.", "my lisinopril dose",
+     "I take 10 mg of lisinopril every morning."),
+    ("I take 200 mg of magnesium every night for my legs.", "my magnesium", "My magnesium dose is 300 mg."),
+    ("I swim 20 lengths every Monday with my brother.", "how much I swim", "I swim 30 lengths every Monday."),
+    ("I pay 45 euros a month for the gym near my office.", "the price of the gym", "I pay 55 euros a month for the gym."),
+    ("We meet on Thursdays at my sister's place.", "when we meet", "We meet on Tuesdays."),
+    ("I live in Leeds with my sister.", "where I live", "I live in York."),
+    ("I'm vegetarian because of my stomach.", "my diet", "I'm vegan."),
+    ("I run 8 km on Sundays with Priya's dog.", "my Sunday run", "I run 10 km on Sundays."),
+    ("We moved here in 2019 because of my job.", "when we moved here", "We moved here in 2018."),
+    ("The exam is on 3 June in my sister's school.", "the exam date", "The exam is on 5 June."),
+)  # fmt: skip
+OF_ANOTHER = (
+    ("My brother lives in Oslo.", "where I live", "I live in York."),
+    ("I think my brother lives in Oslo.", "where I live", "I live in York."),
+    ("I live with my brother Tom.", "where I live", "I live in York."),
+    ("I visited my brother Tom in Leeds.", "where I live", "I live in York."),
+    ("The rent of my brother is 800 euros.", "my rent", "My rent is 900 euros."),
+    ("Dinner at my sister's house is at 7.", "when dinner is", "Dinner is at 8."),
+    ("Every morning my father takes 20 mg of lisinopril.", "my lisinopril dose", "I take 10 mg of lisinopril every morning."),
+    ("I give my cat 20 mg of lisinopril every morning.", "my lisinopril dose", "I take 10 mg of lisinopril every morning."),
+    ("On Mondays my sister swims 20 lengths.", "how much I swim", "I swim 30 lengths on Mondays."),
+    ("Pieter Claes still owes 1,420 euros.", "the deposit", "Pieter Claes paid a deposit of 500 euros."),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize("reply", [False, True])
+@pytest.mark.parametrize(
+    ("said", "asked", "right", "ends"),
+    [*((*case, True) for case in IN_A_TAIL), *((*case, False) for case in OF_ANOTHER)],
+)
+def test_what_somebody_has_counts_where_the_words_before_it_do_not_say_all(said, asked, right, ends, reply, processed):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add(said)
+        if reply:
+            memory.add([Message(role="assistant", content=f"Noted: {said}")])
+        if processed:
+            memory.process()
+        memory.correct(asked, right)
+        hits = [hit.current for hit in memory.search(said, k=20) if hit.kind == "message" and hit.text == said]
+        assert hits == [not ends]
+
+
+# a statement, its correction by a description, and replies: those that repeat what is wrong, and those that do not
+REPLIES = (
+    ("My rent is 890 euros a month.", "my rent", "My rent is 940 euros a month.",
+     ("A rent of 890 euros is fair for Leipzig.", "With a rent of 890 euros, 1,300 remain for everything else."),
+     ("A bike for 890 euros is a good buy.", "The rent isn't 890 euros, is it?", "Line 890 of the table is empty.")),
+    ("The launch is on 14 March.", "the launch date", "The launch is on 21 March.",
+     ("With the launch on 14 March you have nine weeks.", "A launch on 14 March gives Priya two weeks for the video."),
+     ("I'll plan the food for 14 people then.", "The trade fair begins on 14 March too, so book rooms early.")),
+    ("My flight leaves at 7:40 on Friday.", "my flight", "My flight leaves at 9:10 on Friday.",
+     ("A flight at 7:40 means getting up at 4.",), ("The train at 7:40 would be too late.",)),
+    ("Pieter Claes paid a deposit of 600 euros.", "the deposit", "Pieter Claes paid a deposit of 500 euros.",
+     ("With the deposit of 600 euros from Pieter Claes, 1,420 remain due.",), ("Pieter Claes still owes 1,420 euros.",)),
+    ("Joris is travelling to Porto.", "where Joris is travelling", "Joris is travelling to Lisbon.",
+     ("Joris will like travelling to Porto by train.",), ("Porto is lovely in spring.", "Joris can fly via Porto.")),
+    ("The workshop is in room 12 next to my office.", "where the workshop is", "The workshop is in room 15.",
+     ("The workshop in room 12 needs a beamer.", "Room 12, then."), ("Room 12 has a beamer.",)),
+    ("My dentist is Dr. Rossi.", "my dentist", "My dentist is Dr. Bianchi.",
+     ("Your dentist Dr. Rossi sends reminders.",), ("Dr. Rossi is on holiday this week.",)),
+    ("Standup is at 9:15.", "when standup is", "Standup is at 9:45.",
+     ("With standup at 9:15, Ana's call moves to ten.",), ("Then the train at 9:15 is too late for standup.",)),
+    ("I take 20 mg of lisinopril every morning for my blood pressure.", "my lisinopril dose",
+     "I take 10 mg of lisinopril every morning.",
+     ("Lisinopril 20 mg in the morning is a common dose.", "With 20 mg of lisinopril, watch for dizziness."),
+     ("Walk 20 minutes every morning too.",)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(
+    ("said", "asked", "right", "reply", "repeated"),
+    [
+        (said, asked, right, reply, repeated)
+        for said, asked, right, *replies in REPLIES
+        for repeated, texts in zip((True, False), replies, strict=True)
+        for reply in texts
+    ],
+)
+def test_a_reply_ends_if_it_gives_the_wrong_value_as_that_of_the_same_thing(
+    said, asked, right, reply, repeated, processed
+):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add_exchange(said, reply)
+        if processed:
+            memory.process()
+        memory.correct(asked, right)
+        current = {hit.text: hit.current for hit in memory.search(f"{said} {reply}", k=20) if hit.kind == "message"}
+        assert current == {said: False, reply: not repeated}
+        assert memory.admin.verify().ok

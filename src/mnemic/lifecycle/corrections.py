@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain
 
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
+from mnemic.lifecycle.revision import counterpart
 from mnemic.recall.context.packing import quoted
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import (
@@ -30,13 +31,10 @@ from mnemic.text.differences import (
 from mnemic.text.english import possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.text.values import to_micros
-from mnemic.types import MemoryRecord, Message, Receipt, Receipts, RecordFilter, Scope
+from mnemic.types import MemoryRecord, Message, Receipt, Receipts, Scope
 from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
-FOLLOWING = 10
-"""Messages read from the time of one on, to find the reply to it."""
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
 
 
@@ -134,30 +132,34 @@ class _Statements:
         """Whether the words of a record say what the new statement says of the user, who may be named in it."""
         return agrees(self.in_first_person(words), self.new, about)
 
+    def replies(self, records: Mapping[str, MemoryRecord]) -> set[str]:
+        """Those among some records that only an assistant said."""
+        ids = {id_ for record in records.values() for id_ in record.source_ids}
+        sources = self.runtime.store.knowledge.records(self.scope.user, [*ids])
+        said = {id_ for id_, source in sources.items() if isinstance(source, Message) and source.role == "assistant"}
+        return {name for name, record in records.items() if record.source_ids and said.issuperset(record.source_ids)}
+
     def echoes(self, wrong: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
         """What an assistant repeated of wrong statements in its reply."""
-        echoes: dict[str, MemoryRecord] = {}
-        for record in wrong:
-            for message in self.runtime.store.knowledge.records(self.scope.user, record.source_ids).values():
-                reply = self._reply(message) if isinstance(message, Message) else None
-                if reply is not None and repeats(self.of_record(reply).content, record.content, self.new):
-                    echoes |= self.current(reply)
-        return echoes
-
-    def _reply(self, message: Message) -> str | None:
-        """The id of the assistant's message that follows one."""
-        stored = self.runtime.store.get(self.scope.user, str(message.id))
-        assert message.sent_at is not None
-        following = RecordFilter(
-            kinds=("message",),
-            reach="project",
-            project=stored.project,
-            in_session=message.session,
-            since=to_micros(message.sent_at),
+        replies = self._counterparts(wrong, "assistant")
+        return self.all_current(
+            id_ for record, id_ in replies if repeats(self.of_record(id_).content, record.content, self.new)
         )
-        messages = self.runtime.store.list_messages(self.scope.user, following, limit=FOLLOWING, newest=False)
-        reply = next((after for before, after in pairwise(messages) if before.id == message.id), None)
-        return reply.id if reply and reply.role == "assistant" and reply.session == message.session else None
+
+    def echoed(self, wrong: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
+        """What a user had said where an assistant's reply that is wrong repeats it."""
+        said = self._counterparts(wrong, "user")
+        return self.all_current(
+            id_ for record, id_ in said if repeats(record.content, self.of_record(id_).content, self.new)
+        )
+
+    def _counterparts(self, records: Iterable[MemoryRecord], role: str) -> Iterator[tuple[MemoryRecord, str]]:
+        """Records with the id of the message of a role that replies to theirs, or that theirs replies to."""
+        for record in records:
+            for message in self.runtime.store.knowledge.records(self.scope.user, record.source_ids).values():
+                other = counterpart(self.runtime, self.scope, message) if isinstance(message, Message) else None
+                if other is not None and other.role == role:
+                    yield record, str(other.id)
 
     def all_current(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """What holds of several, without questions and summaries of sessions, which are written again."""
@@ -180,6 +182,7 @@ def _described(statements: _Statements, text: str) -> Correction:
     if right and values(new):  # what is right has a value, and so has what is wrong
         wrong = {name: record for name, record in wrong.items() if values(statements.in_first_person(record.content))}
     wrong = _of_one_matter(statements, wrong, text)
+    wrong |= statements.echoed(wrong.values())
     matter, new_values = {*content_terms(f"{text}\n{new}")}, values(new) - {*content_terms(text)}
     frames = [
         matter.intersection(content_terms(statements.in_first_person(record.content))) for record in wrong.values()
@@ -193,18 +196,29 @@ def _described(statements: _Statements, text: str) -> Correction:
 
 
 def _without_owned(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
-    """The records without those that tell only of what is somebody else's: "Priya's doctor", "Eva's parents"."""
+    """The records without those that tell only of what is somebody else's: "Priya's doctor", "Eva's parents".
+
+    What somebody has does not count where the words before it say all: "I take 20 mg of it every day" of "for my heart".
+    """
     matter = {*content_terms(f"{text}\n{statements.new}")}
     remaining: dict[str, MemoryRecord] = {}
     for name, record in records.items():
+        content = statements.in_first_person(record.content)
         owned = [
             not matter.isdisjoint(things) and (owner in ("my", "our") or not matter.isdisjoint(content_terms(owner)))
-            for owner, things in possessions(statements.in_first_person(record.content))
+            for owner, things, begin in possessions(content)
             if owner not in ("his", "her", "their")
+            and not (matter.isdisjoint(things) and _gives_other_value(content[:begin], statements.new, matter))
         ]
         if any(owned) or not owned:
             remaining[name] = record
     return remaining
+
+
+def _gives_other_value(text: str, new: str, matter: set[str]) -> bool:
+    """Whether a text has a word of a matter and another value than the new statement, or exchanges a word of it."""
+    words = matter - values(new)
+    return has_exchanged(text, new) or (not words.isdisjoint(content_terms(text)) and has_other_value(text, new, words))
 
 
 def _about_matter(statements: _Statements, records: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
@@ -235,18 +249,20 @@ def _about_matter(statements: _Statements, records: Mapping[str, MemoryRecord], 
 def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], text: str) -> dict[str, MemoryRecord]:
     """Of what is wrong, the first, what says the same, and what says another thing in the words of the matter.
 
-    The first in the words of the new statement, if there is one, is clearly meant, or else the first with another value. One
-    without any has the words of the description, or half of those of the new statement.
+    The first in the words of the new statement, if there is one, is clearly meant, or else the nearest with another value, the
+    assistant's after the user's. One without any has the words of the description, or half of those of the new statement.
     """
     new, about = statements.new, {*content_terms(text)}
     contents = {name: statements.in_first_person(record.content) for name, record in wrong.items()}
     matter, new_values = about.union(content_terms(new)), values(new) - about
+    replies = statements.replies(wrong)
+    own = {contents[name] for name in wrong if name not in replies}
     alike = [content for content in contents.values() if is_denied(content) == is_denied(new)] or [*contents.values()]
     valued = [content for content in alike if has_other_value(content, new, about)]
     first = next(
         chain(
             (content for content in alike if has_exchanged(content, new)),
-            sorted(valued, key=lambda content: _nearness(content, matter, new_values), reverse=True),
+            sorted(valued, key=lambda content: (content in own, _nearness(content, matter, new_values)), reverse=True),
             (content for content in alike if _is_on_matter(content, about, new)),
         ),
         None,
@@ -261,7 +277,10 @@ def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], t
         or (
             is_denied(content) == is_denied(first)
             and (
-                agrees(content, first, text)
+                (
+                    agrees(content, first, text)
+                    and (name not in replies or repeats(content, first, new) or not has_other_value(content, new))
+                )
                 or (frame <= {*content_terms(content)} and has_exchanged(content, new))
                 or (
                     frame

@@ -31,8 +31,8 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
-from mnemic.text.differences import CUT, of_the_speaker, says_something
-from mnemic.text.english import is_english, names, possessions
+from mnemic.text.differences import CUT, of_the_speaker, says_something, values, without_sentences
+from mnemic.text.english import bare_words, language_of, names, possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
@@ -90,7 +90,7 @@ _GENERIC = _ACTIONS | frozenset(
     content_terms(
         """keep memory know remember record note store save say tell mention
         mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo sobre alles
-        \u00fcber tout"""
+        \u00fcber tout sur"""
     )
 )
 """Words of a request for the action, and empty ones."""
@@ -140,7 +140,8 @@ class _Request:
 
 
 def _request(description: str, speaker: str = "") -> _Request:
-    english, words, sentence = is_english(description), list[str](), ""
+    language, words, sentence = language_of(description), list[str](), ""
+    english = language is None
     if english:
         description = of_the_speaker(description, speaker)
     for sentence in sentences(description):
@@ -153,7 +154,7 @@ def _request(description: str, speaker: str = "") -> _Request:
     begin = next((index for index, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    capitalised = names(sentence) if english else ()  # elsewhere a capital is no sign of a name
+    capitalised = names(sentence) if language != "de" else ()  # in German a capital is no sign of a name
     return _Request(
         text=text if english else topic,
         topic=topic,
@@ -369,7 +370,7 @@ def _owned(records: Sequence[Stored], request: _Request) -> NDArray[np.bool_]:
     owners = [
         {
             owner
-            for owner, things in possessions(of_the_speaker(record.value.content, request.speaker))
+            for owner, things, _ in possessions(of_the_speaker(record.value.content, request.speaker))
             if things & terms and terms.isdisjoint(content_terms(owner))
         }
         for record in records
@@ -627,12 +628,15 @@ def _has_other_matter(record: Stored, request: _Request) -> bool:
     topic = topic if topic & terms_said else {*request.terms}
     count = sum(not topic.isdisjoint(terms) for _, terms in clauses)
     others = sum(
-        topic.isdisjoint(terms)
-        and (len(terms) >= OWN_WORDS or clause in whole)
-        and clause.split(maxsplit=1)[0].lower() not in _GOES_ON
-        for clause, terms in clauses
+        topic.isdisjoint(terms) and (len(terms) >= OWN_WORDS or clause in whole) and not (index and _goes_on(clause))
+        for index, (clause, terms) in enumerate(clauses)
     )
     return others > (0 if count else 1)
+
+
+def _goes_on(clause: str) -> bool:
+    """Whether a sentence or clause begins with a pronoun, contracted or not, and so tells of what the one before does."""
+    return not _GOES_ON.isdisjoint(bare_words(clause)[:1])
 
 
 def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: _Request) -> _Parts:
@@ -674,7 +678,7 @@ def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
     for sentence in sentences(text.replace(CUT, "\n\n")):
         terms = {*content_terms(sentence)}
         bears = not request.names.isdisjoint(terms) if request.names else terms.issuperset(request.terms)
-        continues = bears or (continues and sentence.split(maxsplit=1)[0].lower() in _GOES_ON)
+        continues = bears or (continues and _goes_on(sentence))
         groups[0 if continues else 1].append(sentence)
     return groups
 
@@ -711,9 +715,47 @@ def _receipts(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tu
     return tuple(receipts)
 
 
+def _to_forget(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
+    """What a description takes, and of what stays first the replies to it, then what resembles it, as it will be shown."""
+    selection = described(runtime, scope, description, archived=archived)
+    clear = runtime.store.knowledge.records(scope.user, [receipt.id for receipt in selection.clear])
+    sentences_gone: dict[str, list[str]] = {}
+    for record in clear.values():
+        if isinstance(record, MemoryRecord):
+            for id_ in record.source_ids:
+                sentences_gone.setdefault(id_, []).append(record.content)
+    derived = runtime.store.relations.memories_of(scope.user, sorted(clear))
+    affected = {*clear, *selection.parts.messages, *sentences_gone}
+    replies = _replies(runtime, scope, affected)
+    spared = {receipt.id: receipt for receipt in (*replies, *selection.spared)}
+    for id_ in chain.from_iterable(derived.values()):  # these go with their messages
+        spared.pop(id_, None)
+    for id_ in sentences_gone.keys() & spared.keys():
+        (left,) = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_)])
+        if rest := without_sentences(left.value.content, sentences_gone[id_]):
+            quotation = _quote(replace(left, value=replace(left.value, content=rest)))
+            spared[id_] = replace(spared[id_], reason=f"{MIXED}, and was kept: {quotation}")
+    return replace(selection, spared=(*spared.values(),)[:SPARED])
+
+
+def _replies(runtime: Runtime, scope: Scope, ids: Collection[str]) -> list[Receipt]:
+    """Receipts of the replies to messages of which something goes, that stay and have a value, or a word, of these."""
+    replies: list[Receipt] = []
+    for message in runtime.store.knowledge.records(scope.user, sorted(ids)).values():
+        reply = revision.counterpart(runtime, scope, message) if isinstance(message, Message) else None
+        if reply is None or reply.role != "assistant" or reply.id in ids:
+            continue
+        (left,) = _as_shown(runtime, scope, [runtime.store.get(scope.user, str(reply.id))])
+        text = left.value.content
+        if values(text) or not {*content_terms(text)}.isdisjoint(content_terms(message.content)):
+            reason = f"replies to it, and was kept: {_quote(left)}"
+            replies.append(Receipt(id=_id(left), outcome="rejected", reason=reason))
+    return replies
+
+
 def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
-    selection = described(runtime, scope, description, archived=archived)
+    selection = _to_forget(runtime, scope, description, archived=archived)
     emptied = () if archived else revision.emptied(runtime, scope, [receipt.id for receipt in selection.clear])
     return _all_receipts(selection, selection.clear, emptied)
 
@@ -737,7 +779,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     Returns:
         One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
     """
-    selection = described(runtime, scope, description)
+    selection = _to_forget(runtime, scope, description)
     why = reason or f"forgotten as {shown(description, 200)}"
     removed = [Archive(id=receipt.id, reason=why, everywhere=True) for receipt in selection.clear]
     changes = [*removed, *_part_changes(runtime, scope.user, selection.parts, why)]
@@ -777,7 +819,7 @@ def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:
     Raises:
         TooManyHits: it takes more than ``HARD`` records; nothing was erased.
     """
-    selection = described(runtime, scope, description, archived=True)
+    selection = _to_forget(runtime, scope, description, archived=True)
     if len(selection.clear) > HARD:
         raise TooManyHits(
             f"{shown(description, 80)} takes {len(selection.clear)} records, and at most {HARD} are "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from itertools import pairwise
 
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
@@ -13,6 +14,7 @@ from mnemic.lifecycle import sessions
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import says, without_sentences
 from mnemic.text.sentences import sentences
+from mnemic.text.values import to_micros
 from mnemic.types import (
     Archive,
     Change,
@@ -21,6 +23,7 @@ from mnemic.types import (
     MemoryRecord,
     Message,
     Receipt,
+    RecordFilter,
     Restore,
     Scope,
     Stored,
@@ -29,6 +32,8 @@ from mnemic.types.literals import SESSION_SUMMARY
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
+ADJACENT = 10
+"""Messages read from the time of one on, or up to it, to find the one beside it."""
 EMPTY = "what it was made of was forgotten"
 SILENT = "what it says was forgotten"
 APART = "a sentence of it was forgotten"
@@ -123,6 +128,25 @@ def evidence(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> dict[str, li
         ):
             by_message[id_] = derived
     return by_message
+
+
+def counterpart(runtime: Runtime, scope: Scope, message: Message) -> Message | None:
+    """The assistant's reply to a message, or the user's message that a reply follows."""
+    assert message.sent_at is not None
+    is_reply, moment = message.role == "assistant", to_micros(message.sent_at)
+    beside = RecordFilter(
+        kinds=("message",),
+        reach="project",
+        project=runtime.store.get(scope.user, str(message.id)).project,
+        in_session=message.session,
+        since=None if is_reply else moment,
+        until=moment + 1 if is_reply else None,
+    )
+    messages = runtime.store.list_messages(scope.user, beside, limit=ADJACENT, newest=is_reply)
+    pairs = [(b, a) if is_reply else (a, b) for a, b in pairwise(messages)]
+    other = next((other for one, other in pairs if one.id == message.id), None)
+    role = "user" if is_reply else "assistant"
+    return other if other and other.role == role and other.session == message.session else None
 
 
 def _update_messages(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> tuple[list[str], list[Receipt]]:

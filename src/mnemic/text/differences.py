@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import BEFORE_A_VERB, MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk, is_verb
+from mnemic.text.english import BEFORE_A_VERB, MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk, is_verb, may_be_a_verb
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
@@ -296,15 +296,24 @@ def agrees(text: str, statement: str, matter: str = "", *, speaker: str = "") ->
 def has_exchanged(first: str, second: str) -> bool:
     """Whether two statements say different things of one subject in the same words: "Rita is vegan" and "Rita is vegetarian".
 
-    Stop words are of the frame: "Globex pays by card" is not about the same as "Globex pays in euros".
+    Stop words are of the frame: "Globex pays by card" is not about the same as "Globex pays in euros". Three words that do not
+    begin with a value are another predicate: "Globex still owes 200" is not about the same as "Globex has paid 100 back".
     """
-    sides = [index_terms(of_the_speaker(text)) for text in (first, second)]
+    texts = [of_the_speaker(text) for text in (first, second)]
+    sides = [index_terms(text) for text in texts]
     if max(map(len, sides)) > _MAX_ALIGNED or sides[0][:1] != sides[1][:1] or differs(first, second) == "role":
         return False
-    parts = _differing_parts(*sides)
+    parts, content = _differing_parts(*sides), [{*content_terms(text)} for text in texts]
     replaced = [part for part in parts if all(part)]
     others = {word for part in parts if not all(part) for side in part for word in side}
-    return len(replaced) == 1 and others <= STOP_WORDS and STOP_WORDS.isdisjoint(side[0] for side in replaced[0])
+    return (
+        len(replaced) == 1
+        and others.isdisjoint(set[str]().union(*content))
+        and all(
+            side[0] in words and (side[0] in values(text) or len(words.intersection(side)) <= _MAX_REPLACED)
+            for text, words, side in zip(texts, content, replaced[0], strict=True)
+        )
+    )
 
 
 def has_other_value(first: str, second: str, about: AbstractSet[str] = frozenset()) -> bool:
@@ -319,17 +328,40 @@ def has_other_value(first: str, second: str, about: AbstractSet[str] = frozenset
 def repeats(text: str, statement: str, other: str) -> bool:
     """Whether a text repeats of a statement what another one says differently: "Great, 18 December it is." of a date.
 
-    It has a value that the other statement has not, none that the first one has not, and more of its words than others.
+    It gives the value that the other statement has not as that of the same thing: "A rent of 890 euros is fair for Leipzig".
+    If it names another thing, or none, it has no value that the first statement has not, and more of its words than others.
+    "Room 12 has a beamer" repeats nothing of "The talk is in room 12", nor does a number of something else.
     """
+    if text.rstrip().endswith("?") or not has_other_value(text, other) or is_denied(text) != is_denied(statement):
+        return False
     terms, statement_terms = {*content_terms(text)}, {*content_terms(statement)}
+    wanted = values(statement) - values(other)
+    (things, label, unit), (_, *labels, statement_unit) = _words_beside(text, wanted), _words_beside(statement, wanted)
+    if unit and statement_unit and unit not in statement_terms and statement_unit not in terms:
+        return False
+    of_value = {label}.intersection(labels)
+    if next((term for term in things if term not in of_value), None) in statement_terms:
+        return True
     added = {term for term in terms - statement_terms if not is_small_talk(term)}
-    return (
-        not text.rstrip().endswith("?")
-        and has_other_value(text, other)
-        and values(text) <= values(statement)
-        and is_denied(text) == is_denied(statement)
-        and len(added) < len(terms & (statement_terms | values(statement)))
-    )
+    shared = terms.intersection(statement_terms | values(statement)) - of_value
+    return values(text) <= values(statement) and len(added) < len(shared)
+
+
+def _words_beside(text: str, wanted: AbstractSet[str]) -> tuple[list[str], str | None, str | None]:
+    """The words before a value of a text, the last first, without other values; that right before it if no verb; that after.
+
+    None of a text that is longer than a sentence.
+    """
+    words = text.split() if len(text) <= SENTENCE else []
+    begins = [" ".join(words[:end]) for end in range(len(words) + 1)]
+    end = next((end for end, begin in enumerate(begins) if not wanted.isdisjoint(values(begin))), None)
+    if end is None:
+        return [], None, None
+    before, previous = begins[end - 1], "".join(words[:end][-2:-1])
+    things = [term for term in reversed(content_terms(before)) if term not in wanted | values(before)]
+    label = None if may_be_a_verb(previous.lower()) else next(iter(content_terms(previous)), None)
+    following = content_terms("".join(words[end : end + 1]))
+    return things, label, next(iter(following), None)
 
 
 def of_the_speaker(statement: str, speaker: str = "") -> str:

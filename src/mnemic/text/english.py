@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from mnemic.text.terms import BASE_FORMS, STOP_WORDS, content_terms
 
@@ -161,18 +161,26 @@ _SHORTENED = frozenset("it that there here what who how where let he she one".sp
 """Words after which an apostrophe and an s stand for a verb."""
 
 
-def possessions(text: str) -> list[tuple[str, frozenset[str]]]:
-    """Who has something, in lower case, and the terms of what: ("petra", {"locker", "number"}), ("my", {"salary"})."""
-    found: list[tuple[str, frozenset[str]]] = []
+class Possession(NamedTuple):
+    """Who has something, in lower case, the terms of what, and where a text says so: ("petra", {"locker", "number"}, 0)."""
+
+    owner: str
+    things: frozenset[str]
+    begin: int
+
+
+def possessions(text: str) -> list[Possession]:
+    """What somebody has, by a text. A number after it is no part of it: "I give my cat 20 mg"."""
+    found: list[Possession] = []
     place = 0
     while match := _POSSESSION.search(text, place):
         place = match.start(3)
         owner = (match[1] or match[2]).lower()
         first, *rest = match[3].split()
-        words = [first, *itertools.takewhile(lambda word: not may_be_a_verb(word.lower()), rest)]
+        words = [first, *itertools.takewhile(lambda word: not (word[0].isdigit() or may_be_a_verb(word.lower())), rest)]
         words = list(itertools.takewhile(lambda word: word.lower() not in STOP_WORDS, words))
         if words and owner not in _SHORTENED and not words[0].endswith("ing") and not traits(owner) & TIME:
-            found.append((owner, frozenset(content_terms(" ".join(words)))))
+            found.append(Possession(owner, frozenset(content_terms(" ".join(words))), match.start()))
     return found
 
 

@@ -529,3 +529,67 @@ def test_what_is_somebody_elses_is_not_the_speakers(own, thing, owner):
         memory.add(f"{owner} {thing} is 22.", id="other")
         assert taken(memory.forget(f"my {thing}", dry_run=True)) == {"own"}
         assert taken(memory.forget(f"Marta's {thing}", dry_run=True)) == {"own"}
+
+
+# a request, an exchange, what goes of it, what stays, and what of that the receipts name first
+BESIDE = (
+    ("everything about Noor", "Noor plays the cello. She's in year four. We eat at seven.", "The cello needs daily practice.",
+     ("Noor plays the cello.", "She's in year four."), ("We eat at seven.",), "The cello needs daily practice."),
+    ("everything about Noor", "Noor has a new coach. They're strict with times. My bike is broken.", "Ask on Saturday.",
+     ("They're strict with times.",), ("My bike is broken.", "Ask on Saturday."), "Ask on Saturday."),
+    ("everything about Tom", "Tom got the job at Globex. He\u2019ll start in May.", "In May the office moves.",
+     ("He\u2019ll start in May.",), ("In May the office moves.",), "In May the office moves."),
+    ("everything about Tom", "My boiler leaks. Tom repairs boilers.", "A leak is urgent.",
+     ("Tom repairs boilers.",), ("My boiler leaks.", "A leak is urgent."), "A leak is urgent."),
+    ("everything about Eva", "She's late again. Eva called.", "Give her ten minutes.",
+     ("Eva called.",), ("She's late again.", "Give her ten minutes."), "Give her ten minutes."),
+    ("everything about my ex Daniel", "My ex Daniel works on a ferry. He's away until June. The ferry costs 12 euros.",
+     "12 euros is fair.", ("He's away until June.",), ("The ferry costs 12 euros.",), "12 euros is fair."),
+    ("everything about the kiln", "The kiln is a Rohde KE 200. It's in the shed. Ana comes on Monday.",
+     "A shed needs ventilation.", ("It's in the shed.",), ("Ana comes on Monday.",), "A shed needs ventilation."),
+    ("tout sur L\u00e9a", "Ma fille L\u00e9a est allergique aux arachides. Le chat dort dans la cuisine.", "\u00c9vitez les arachides.",
+     ("Ma fille L\u00e9a est allergique",), ("Le chat dort dans la cuisine.",), "\u00c9vitez les arachides."),
+    ("tout sur ma fille L\u00e9a", "L\u00e9a commence la natation mercredi. Le chat dort.", "Bonne chance \u00e0 L\u00e9a !",
+     ("L\u00e9a commence", "Bonne chance"), ("Le chat dort.",), ""),
+    ("todo sobre mi hermano Pablo", "Pablo vive en Sevilla. Mi hermano Juan vive en Madrid.", "Sevilla es calurosa.",
+     ("Pablo vive en Sevilla.",), ("Mi hermano Juan vive en Madrid.",), "Sevilla es calurosa."),
+    ("tout sur mon salaire", "Mon salaire est de 2 000 euros.", "D'accord.", ("Mon salaire",), ("D'accord.",), ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(("asked", "said", "reply", "gone", "stays", "named"), BESIDE)
+def test_what_stands_beside_what_is_forgotten_goes_with_it_or_is_named_first(
+    asked, said, reply, gone, stays, named, processed
+):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add_exchange(said, reply, session="a")
+        memory.add("The printer is out of paper.", session="b")
+        if processed:
+            memory.process()
+        preview = memory.forget(asked, dry_run=True)
+        receipts = memory.forget(asked)
+        assert [receipt.id for receipt in preview.rejected] == [receipt.id for receipt in receipts.rejected]
+        shown = "\n".join(hit.text for hit in memory.search(f"{said} {reply}", k=20, include_expired=True))
+        assert [text for text in gone if text in shown] == []
+        assert [text for text in stays if text not in shown] == []
+        assert not named or receipts.rejected[0].reason.endswith(f", and was kept: {named}")
+        assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Amina's salary", "Amina asked for a raise. She earns 2,450 gross for 30 hours. I can afford 2,600. What do I say?"),
+        ("alles \u00fcber meinen alten Hund", "Mein alter Hund ist krank. Der Nachbar hat einen Hund."),
+        ("my dentist", "My dentist is Dr. Rossi in Via Roma. I live in Lisbon with my sister Clara."),
+    ],
+)  # fmt: skip
+def test_receipts_quote_what_is_kept_as_it_is_shown(asked, said):
+    with Memory(":memory:", user="marta") as memory:
+        memory.add_exchange(said, "Understood.")
+        memory.process()
+        preview, receipts = memory.forget(asked, dry_run=True), memory.forget(asked)
+        shown = "\n".join(hit.text for hit in memory.search(said, k=20))
+        for receipt in (*preview.rejected, *receipts.rejected):
+            assert receipt.reason.partition("kept: ")[2] in shown

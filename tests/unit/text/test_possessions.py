@@ -18,8 +18,9 @@ from mnemic.text.english import possessions
     ],
 )
 def test_owners(text, owners):
-    assert [owner for owner, _ in possessions(text)] == owners
+    assert [owner for owner, *_ in possessions(text)] == owners
 
 
-def test_what_they_have_ends_before_a_verb():
-    assert possessions("Eva's parents live in Graz.") == [("eva", frozenset({"parent"}))]
+@pytest.mark.parametrize("text", ["Eva's parents live in Graz.", "Eva's parents 20 euros", "Eva's parents with 2 dogs"])
+def test_what_they_have_ends_before_a_verb_and_a_number(text):
+    assert possessions(text) == [("eva", frozenset({"parent"}), 0)]
