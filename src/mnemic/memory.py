@@ -302,11 +302,7 @@ class Memory:
                 f"{', '.join([*options] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
             )
         several = cast("Iterable[Message]", [messages] if is_one_message(messages) else messages)
-        receipts = ingest.add(self._runtime, self._scope, several, session, self._zone, agent=agent)
-        threshold = self._runtime.settings.processing.batch_threshold
-        if threshold is not None:
-            self.idle.stored(self._scope, len(receipts), threshold)
-        return receipts
+        return self._add(several, session, agent)
 
     def add_exchange(
         self,
@@ -330,12 +326,16 @@ class Memory:
                 message among them, counts as used once more, besides the use that being found counts as. Unknown ids
                 are ignored: they may come from a model.
         """
-        turns = (("user", user), ("assistant", assistant))
+        pair = (("user", user), ("assistant", assistant))
         named = validation.words("cited", cited)
-        receipts = self.add(
-            [Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session, agent=agent
-        )
+        receipts = self._add([Message(role=role, content=text, sent_at=sent_at) for role, text in pair], session, agent)
         ingest.cite(self._runtime, self._scope, named)
+        return receipts
+
+    def _add(self, messages: Iterable[Message], session: str | None, agent: str | None) -> Receipts:
+        receipts = ingest.add(self._runtime, self._scope, messages, session, self._zone, agent=agent)
+        if (threshold := self._runtime.settings.processing.batch_threshold) is not None:
+            self.idle.stored(self._scope, len(receipts), threshold)
         return receipts
 
     def remember(

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from mnemic import InvalidInput, Memory
+from mnemic import EmbedderUnavailable, HashingEmbedder, InvalidInput, Memory
 from mnemic.services import telemetry
 
 trace = pytest.importorskip("opentelemetry.trace")
@@ -90,6 +90,59 @@ def test_operations_after_the_conventions(exported, memory):
     assert (found["gen_ai.memory.record.count"], found["mnemic.evidence"]) == (1, "strong")
     assert exported.named("Memory.add").attributes["mnemic.stored"] == 1
     assert exported.named("Memory.get_memory_context").attributes["mnemic.tokens"] > 10
+
+
+CALLS = {
+    "Memory.add": lambda memory: memory.add("I moved to Porto."),
+    "Memory.add_exchange": lambda memory: memory.add_exchange("I moved to Faro.", "How is it there?"),
+    "Memory.remember": lambda memory: memory.remember("Ana rows."),
+    "Memory.update": lambda memory: memory.update("home", content="Ana lives in Faro."),
+    "Memory.correct": lambda memory: memory.correct("home", "Ana lives in Faro."),
+    "Memory.search": lambda memory: memory.search("Lisbon"),
+    "Memory.get_memory_context": lambda memory: memory.get_memory_context("Lisbon", max_tokens=200),
+    "Memory.forget": lambda memory: memory.forget(ids=["home"], hard=True),
+    "Memory.restore": lambda memory: memory.restore("home"),
+    "Admin.erase_user": lambda memory: memory.admin.erase_user(),
+}
+
+
+@pytest.mark.parametrize("method", telemetry.OPERATIONS)
+def test_a_call_is_one_operation(exported, memory, method):
+    memory.remember("Ana lives in Lisbon.", id="home")
+    before = len(exported.spans)
+    CALLS[method](memory)
+    methods = [span.attributes.get("mnemic.method") for span in exported.spans[before:]]
+    assert [name for name in methods if name] == [method]
+
+
+def test_a_call_of_the_embedder_is_one_span_with_its_texts(exported, memory, monkeypatch):
+    embed, embedded = HashingEmbedder.embed, []
+
+    def counting(self, texts, **options):
+        embedded.append(len(texts))
+        return embed(self, texts, **options)
+
+    monkeypatch.setattr(HashingEmbedder, "embed", counting)
+    memory.add_exchange("My dentist is Dr. Costa. I row on Fridays.", "Noted.")
+    memory.process()
+    memory.remember("My boat is called Halcyon.")
+    memory.correct("my dentist", "My dentist is Dr. Bianchi.")
+    memory.get_memory_context("Who is my dentist?", max_tokens=300)
+    texts = [span.attributes["mnemic.texts"] for span in exported.spans if span.name == "embeddings"]
+    assert texts == embedded
+    assert 0 not in texts
+
+
+def test_an_embedder_that_fails_is_told(exported, memory, monkeypatch):
+    def failing(*_, **__):
+        raise EmbedderUnavailable("The model is not there.")
+
+    monkeypatch.setattr(HashingEmbedder, "embed", failing)
+    with pytest.warns(RuntimeWarning, match="by keyword only"):
+        memory.add("I moved to Lisbon.")
+    (embedding,) = [span for span in exported.spans if span.name == "embeddings"]
+    assert embedding.attributes["error.type"] == "EmbedderUnavailable"
+    assert exported.named("Memory.add").attributes["mnemic.stored"] == 1
 
 
 def test_spans_are_nested(exported, memory):

@@ -58,6 +58,39 @@ def test_any_lives_of_three_devices_end_equal(clocks, life, order):
         live(Devices([Path(folder, name) for name in "abc"], clocks), life, order)
 
 
+def contents(memory):
+    """What the memory says now."""
+    return {one.content for one in memory.list(limit=None)}
+
+
+@limits(EXAMPLES)
+@given(st.lists(st.sampled_from(["", "c", "cc", "f", "cf"]), min_size=3, max_size=3), orders)
+def test_of_corrections_of_three_devices_the_last_holds_and_none_of_what_one_forgot(clocks, edits, order):
+    with tempfile.TemporaryDirectory() as folder:
+        devices = Devices([Path(folder, name) for name in "abc"], clocks)
+        try:
+            devices.memories[0].remember("My boat is called Halcyon.", id="boat")
+            devices.sync(0, 1)
+            devices.sync(0, 2)
+            before, said = contents(devices.memories[0]), "".join(edits)
+            for device, memory in enumerate(devices.memories):
+                clocks.device = device
+                for number, edit in enumerate(edits[device]):
+                    if edit == "c":
+                        memory.correct("boat", f"My boat is called {'Kittiwake Petrel'.split()[number]} {device}.")
+                    else:
+                        memory.forget("my boat")
+            for one, two in order:
+                devices.sync(one, two)
+            devices.assert_equal(0, 1)
+            devices.assert_equal(0, 2)
+            for memory in devices.memories:
+                new = contents(memory) - before
+                assert len(new) == ("c" in said and "f" not in said), (edits, order, new)
+        finally:
+            devices.close()
+
+
 def test_the_number_of_lives_is_noted():
     note("sync: lives of three devices", examples=EXAMPLES, violations=0)
 
@@ -185,6 +218,50 @@ class TestConflicts:
         (conflict,) = right.admin.sync(left).conflicts
         assert conflict.differs == ("text", "status")
         assert (right.get("boat").status, right.get("boat").content) == ("archived", "My boat is called Petrel.")
+
+    @pytest.mark.parametrize("processed", [True, False])
+    def test_of_two_corrections_the_last_holds_and_the_conflict_has_both(self, pair, processed):
+        left, right = pair
+        left.add("My gym is Basic-Fit in Ledeberg.", id="gym")
+        if processed:
+            left.process()
+        left.admin.sync(right)
+        left.correct("my gym", "My gym is Olympia in Gent.")
+        right.correct("my gym", "My gym is Nordic Gym in Gentbrugge.")
+        (conflict,) = left.admin.sync(right).conflicts
+        assert conflict.differs == ("text", "validity")
+        assert (conflict.kept, conflict.other) == ("My gym is Nordic Gym in Gentbrugge.", "My gym is Olympia in Gent.")
+        for memory in pair:
+            current = [
+                hit.text for hit in memory.search("Where is my gym?") if hit.current and "gym" in hit.text.lower()
+            ]
+            assert current == ["My gym is Nordic Gym in Gentbrugge."]
+            (ended,) = [one for one in memory.list(limit=None, include_expired=True) if "Olympia" in one.content]
+            assert [link.source for link in memory.links.graph(ended.id).links if link.target == ended.id] == [
+                one.id for one in memory.list(limit=None) if "Nordic" in one.content
+            ]
+            assert memory.admin.verify(deep=True).ok
+
+    @pytest.mark.parametrize("processed", [True, False])
+    def test_what_one_forgot_and_the_other_corrected_is_forgotten_with_the_correction(self, pair, processed):
+        left, right = pair
+        left.add("My gym is Basic-Fit in Ledeberg.", id="gym")
+        if processed:
+            left.process()
+        left.admin.sync(right)
+        left.forget("my gym")
+        right.correct("my gym", "My gym is Olympia in Gent.")
+        left.admin.sync(right)
+        for memory in pair:
+            assert not [hit for hit in memory.search("Where is my gym?") if "gym" in hit.text]
+
+    def test_a_correction_that_knew_of_what_was_forgotten_stays(self, pair):
+        left, right = pair
+        left.correct("boat", "My boat is called Petrel.")
+        left.admin.sync(right)
+        left.forget(ids=["boat"])
+        left.admin.sync(right)
+        assert "My boat is called Petrel." in contents(right)
 
     def test_of_two_values_of_a_key_the_last_holds(self, pair):
         for memory, town, day in zip(pair, ("Porto", "Lisbon"), (1, 2), strict=True):

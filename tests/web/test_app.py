@@ -3,8 +3,13 @@
 import csv
 import html
 import io
+import json
 import re
+import subprocess
+import sys
+import threading
 import time
+import urllib.request
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 
@@ -761,6 +766,25 @@ class TestAccess:
         for path in ("/", "/static/style.css", "/nothing", "/record?id=no"):
             headers = client.get(path).headers
             assert {name: headers[name] for name in HEADERS} == HEADERS
+
+
+class TestCommand:
+    @pytest.mark.parametrize("options", [[], ["--json"]], ids=["plain", "json"])
+    def test_the_link_that_it_prints_opens_the_explorer(self, memory, options):
+        words = ["--dir", memory.admin.location, "--embedder", "hashing", "--user", "ana", "--no-browser", *options]
+        command = [sys.executable, "-m", "mnemic", "ui", *words]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            deadline = threading.Timer(60, server.kill)
+            deadline.start()
+            try:
+                lines = [server.stdout.readline() for _ in (range(3) if options else range(1))]
+                link = json.loads("".join(lines))["link"] if options else lines[0].strip()
+                opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+                with opener.open(link, timeout=60) as page:
+                    assert b"Lisbon" in page.read()
+            finally:
+                deadline.cancel()
+                server.terminate()
 
 
 class TestHostile:

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mnemic.cli.handles import open_memory
-from mnemic.cli.output import Answer, warn
+from mnemic.cli.output import Answer, say, say_json, stdout, warn
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreUnavailable
 from mnemic.services.files import atomic_write
@@ -47,11 +47,16 @@ def ui(args: Namespace) -> Answer:
     with open_memory(args) as memory, _listening(args.port) as listener:
         application = app(memory, read_only=args.read_only, access=Access(token=token))
         link = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
-        warn(f"the explorer is at {link} until Ctrl-C")
+        if args.json:
+            say_json({"link": link})
+        else:
+            say(link)
+        stdout().flush()
+        warn("the explorer runs until Ctrl-C")
         server = uvicorn.Server(uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off"))
         with nullcontext() if args.no_browser else _opened(link):
             server.run(sockets=[listener])
-    return Answer({"link": link})
+    return Answer(None)
 
 
 @contextmanager
@@ -65,7 +70,7 @@ def _opened(link: str) -> Generator[None]:
 
 
 def _listening(port: int) -> socket.socket:
-    """A socket on this machine.
+    """A socket of this machine, open to clients: they wait until the server answers.
 
     Raises:
         ConfigurationError: the port is taken, or there is none of that number.
@@ -73,6 +78,7 @@ def _listening(port: int) -> socket.socket:
     listener = socket.socket()
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
         raise ConfigurationError(

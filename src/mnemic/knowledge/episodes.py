@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.ingest.messages import REFERENCE
 from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
@@ -48,8 +49,12 @@ OPENING_FACTOR = 1.15
 WHOLE_FACTOR = 1.15
 """For a clause that is not cut."""
 
-_MARKUP = re.compile(r"(```|~~~).*?(?:\1|\Z)|https?://\S+|\[[^\[\]]{3,300}\]\s*$|\*\*|__|[`#]+", re.DOTALL)
-_BREAK = re.compile(r"[,;:]\s+|\s[-\u2013\u2014]+\s|[\u3001\uff0c\uff1b\uff1a]")
+_ADDRESS = r"https?://(?:[^\s()\[\]<>]|\([^\s()]*\))+"
+_MARKUP = re.compile(
+    rf"(```|~~~).*?(?:\1|\Z)|\({_ADDRESS}\)|<{_ADDRESS}>|{_ADDRESS}|\[[^\[\]]{{3,300}}\]\s*$|\*\*|__|[`#]+", re.DOTALL
+)
+_BREAK = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|(?P<end>[,;:]\s+|\s[-\u2013\u2014]+\s|[\u3001\uff0c\uff1b\uff1a])")
+"""Ends of clauses, but for those inside of brackets."""
 _EDGES = " \t\r\n,;:.!?-\u2013\u2014\u3002\uff01\uff1f\u3001\uff0c"
 _LEAD = re.compile(
     r"(?:(?:and|but|so|or|also|oh|ok|okay|yeah|yes|well|hi|hey|hello|thanks|btw)\b['\u2019]?[\s,!.]+)+", re.IGNORECASE
@@ -66,8 +71,9 @@ def frequencies(messages: Iterable[Message]) -> Counter[str]:
 
 
 def _prose(message: Message) -> str:
-    """The beginning of a message without code, markup and what a program printed."""
-    return without_output(_MARKUP.sub("", message.content[:SCANNED_CHARS])).strip()[:READ_CHARS]
+    """The beginning of a message without code, markup, references to files and what a program printed."""
+    said = REFERENCE.sub("\n\n", message.content[:SCANNED_CHARS])
+    return without_output(_MARKUP.sub("", said)).strip()[:READ_CHARS]
 
 
 def describe(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> tuple[str, str]:
@@ -172,7 +178,7 @@ def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
     """Runs of clauses that fit a title, longer ones clipped, and whether they open the sentence."""
-    breaks = [match.end() for match in _BREAK.finditer(sentence)]
+    breaks = [match.end() for match in _BREAK.finditer(sentence) if match["end"]]
     bounds = [0, *breaks[:CLAUSES], len(sentence)]
     for index, start in enumerate(bounds[:-1]):
         for end in bounds[index + 1 :]:

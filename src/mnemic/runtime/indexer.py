@@ -14,7 +14,7 @@ import numpy as np
 
 from mnemic.embedders import CachedEmbedder, checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
-from mnemic.protocols import Embedder
+from mnemic.protocols import Embedder, InputKind
 from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets.policy import SecretPolicy, redact_record
 from mnemic.services.telemetry import traced
@@ -75,7 +75,6 @@ class Indexer:
         """A vector for each text, or None where there is no embedder or it failed."""
         return [vectors and vectors.text for vectors in self._vectors([Embeddable(text) for text in texts], embedder)]
 
-    @traced("embeddings")
     def _vectors(self, texts: Sequence[Embeddable], embedder: Embedder | None) -> list[TextVectors | None]:
         """The vectors of each text, or None where there is no embedder or it failed: it is embedded later."""
         if embedder is None or not texts:
@@ -101,7 +100,7 @@ class Indexer:
         redacted = [self._redacted(text) for text in texts]
         parts = [self._passages(text.body) for text in texts]
         all_texts = [*redacted, *itertools.chain.from_iterable(parts)]
-        vectors = checked(embedder.embed(all_texts), len(all_texts), embedder.dimension)
+        vectors = _embedded(all_texts, embedder, embedder.dimension)
         results, end = list[TextVectors](), len(redacted)
         for vector, part in zip(vectors, parts, strict=False):
             start, end = end, end + len(part)
@@ -134,7 +133,6 @@ class Indexer:
             self._keeping = CachedEmbedder(self.embedder, max_items=KEPT, kinds=("document",))
         return self._keeping
 
-    @traced("embeddings")
     def query(self, text: str, model: str | None, dimension: int) -> Floats | None:
         """The vector of a query, or None without an embedder: the search then uses keywords alone.
 
@@ -146,7 +144,7 @@ class Indexer:
         self.check_model(model, dimension)
         try:
             clean = self._secrets.redacted(text)[0]
-            return checked(self.embedder.embed([clean], kind="query"), 1, dimension)[0]
+            return _embedded([clean], self.embedder, dimension, "query")[0]
         except EmbedderError as error:
             self._warn(error)
             return None
@@ -171,6 +169,12 @@ class Indexer:
             _indexing(record, text.text, vectors)
             for record, text, vectors in zip(records, texts, self._vectors(texts, embedder), strict=True)
         ]
+
+
+@traced("embeddings")
+def _embedded(texts: Sequence[str], embedder: Embedder, dimension: int | None, kind: InputKind = "document") -> Floats:
+    """The vectors of texts, shape (n, d)."""
+    return checked(embedder.embed(texts, kind=kind), len(texts), dimension)
 
 
 def _is_answer(record: Record) -> bool:

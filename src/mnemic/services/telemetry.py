@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import asdict, is_dataclass
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
+
+import numpy as np
 
 from mnemic.types import Erasure, MemoryContext, Receipt, Receipts, SearchResult
 
@@ -108,8 +110,8 @@ def facts_of(result: object) -> dict[str, Any]:
         case _ if is_dataclass(result) and not isinstance(result, type):
             values = cast("dict[str, object]", asdict(result))
             return {f"mnemic.{name}": n for name, n in values.items() if isinstance(n, int) and not isinstance(n, bool)}
-        case list():
-            return {"mnemic.texts": len(cast("list[object]", result))}
+        case np.ndarray():
+            return {"mnemic.texts": len(cast("Sized", result))}
         case _:
             return {}
 

@@ -1,20 +1,36 @@
 """Constraints on all records of a user together, enforced after their states were joined.
 
-Each rule is a function of the joined states alone, so that every order of syncs comes to the same end. What a rule changes is
-an event right after the last one of its record, with the same time on every device.
+Each rule is a function of the joined states, and for corrections of what neither side had seen, so that every order of syncs
+comes to the same end. What a rule changes is an event right after the last one of its record, with the same time on every
+device.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
 
+from mnemic.knowledge.remember import REPLACED
+from mnemic.stores.sql.sync import Ends, LinkValue
 from mnemic.stores.sql.trails import RecordState, TrailEvent
 from mnemic.text.values import to_json
+
+Unseen = Mapping[str, Sequence[TrailEvent]]
+"""The events of a side that the other one had not seen, by record."""
+
+
+LATER = "another device has a later correction"
+
+
+def corrections(events: Iterable[TrailEvent]) -> list[tuple[int, str]]:
+    """What was put in the place of a record as a correction, by its events: times and ids, in order."""
+    ends = (event for event in events if event.operation == "supersede")
+    named = ((event.at, about["by"]) for event in ends if (about := event.about).get("reason") in (REPLACED, LATER))
+    return sorted(named)
 
 
 class Constraints:
@@ -24,17 +40,25 @@ class Constraints:
         outlines: the states that are equal on both sides.
         changed: the others, joined, with their texts.
         load: reads the texts of one that a rule changes.
+        unseen: what each side did that the other one had not seen.
+
+    Attributes:
+        links: to the successors of memories that a rule ended.
     """
 
     def __init__(
-        self, outlines: Mapping[str, RecordState], changed: dict[str, RecordState], load: Callable[[str], RecordState]
-    ) -> None:
-        self.changed, self.states, self._load = changed, {**outlines, **changed}, load
+        self, outlines: Mapping[str, RecordState], changed: dict[str, RecordState], load: Callable[[str], RecordState],
+        unseen: tuple[Unseen, Unseen],
+    ) -> None:  # fmt: skip
+        self.changed, self.states, self._load, self._unseen = changed, {**outlines, **changed}, load, unseen
+        self.links: dict[Ends, LinkValue] = {}
 
     def enforce(self) -> None:
         """Apply the rules."""
         self._break_cycles()
         self._keep_a_representative()
+        self._forget_corrections()
+        self._keep_one_correction()
         self._keep_one_text()
         self._keep_one_value()
         self._limit_trust()
@@ -111,14 +135,70 @@ class Constraints:
         for ids in self._groups(lambda state: state.key):
             order = sorted(ids, key=lambda id_: (self.states[id_].since, id_))
             for id_, after in pairwise(order):
-                state, began = self.states[id_], self.states[after].since
-                if state.until <= began:
-                    continue  # it had ended before, or ends then
-                ended = began if state.invalid_at is None else min(began, state.invalid_at)
-                self._add_event(
-                    id_, "supersede", {"by": after, "reason": "another device has a later value"},
-                    expired_at=state.trail[-1].at + 1, invalid_at=ended,
-                )  # fmt: skip
+                self._end(id_, after, "another device has a later value")
+
+    def _end(self, id: str, after: str, reason: str) -> None:
+        """End a memory when the next one began, unless it had ended before."""
+        state, began = self.states[id], max(self.states[id].since, self.states[after].since)
+        if state.until <= began:
+            return
+        moment, ended = state.trail[-1].at + 1, began if state.invalid_at is None else min(began, state.invalid_at)
+        self._add_event(id, "supersede", {"by": after, "reason": reason}, expired_at=moment, invalid_at=ended)
+        self.links[after, id, "supersedes"] = (moment, 1.0, reason, "")
+
+    def _keep_one_correction(self) -> None:
+        """Of what both sides put in the place of a memory the last holds, and each other one ended when the next began."""
+        for id_ in sorted({*self._unseen[0]} & {*self._unseen[1]}):
+            mine, theirs = ({by for _, by in corrections(unseen[id_])} for unseen in self._unseen)
+            if self.states[id_].expired_at is None or not (mine - theirs and theirs - mine):
+                continue
+            order = self._successors(id_)
+            for number, by in enumerate(order):
+                others = (after for after in order[number + 1 :] if self.states[after].hash != self.states[by].hash)
+                if self.states[by].holds and (after := next(others, None)):
+                    self._end(by, after, LATER)
+
+    def _successors(self, id: str) -> list[str]:
+        """What was put in the place of a memory, and of that in turn, in order of time."""
+        times, waiting = {id: 0}, [id]
+        while waiting:
+            for moment, by in corrections(self.states[waiting.pop()].trail):
+                if by in self.states and by != id:
+                    waiting += [] if by in times else [by]
+                    times[by] = max(moment, times.get(by, 0), self.states[by].began)
+        return sorted(times.keys() - {id}, key=lambda by: (times[by], by))
+
+    def _forget_corrections(self) -> None:
+        """What one side put in the place of a memory that the other one forgot is forgotten, too.
+
+        Forgotten is it, the message that says it, or what the other side put in its place.
+        """
+        for mine, theirs in (self._unseen, self._unseen[::-1]):
+            for id_ in sorted(id_ for id_, events in mine.items() if corrections(events)):
+                related = {id_, *self.states[id_].parents, *self._successors(id_)}
+                if any(self._is_forgotten(other, theirs) for other in related):
+                    self._forget(id_, mine)
+
+    def _is_forgotten(self, id: str, unseen: Unseen) -> bool:
+        """Whether a side forgot a record."""
+        state = self.states[id]
+        if state.kind == "episode" or state.standing != "archived":
+            return False
+        archived = [event.about for event in unseen.get(id, ()) if event.operation == "archive"]
+        return any(
+            about.get("everywhere") or (state.kind == "message" and "quarantine" not in about) for about in archived
+        )
+
+    def _forget(self, id: str, unseen: Unseen) -> None:
+        """Archive a memory, and what was put in its place on the same side alone."""
+        waiting, reached = [id], {id}
+        while waiting:
+            id_ = waiting.pop()
+            if self.states[id_].standing == "live":
+                self._add_event(id_, "archive", {"reason": "forgotten on another device", "everywhere": True})
+            later = {by for _, by in corrections(unseen.get(id_, ())) if by in self.states} - reached
+            reached |= later
+            waiting += sorted(by for by in later if self.states[by].trail[0] in unseen.get(by, ()))
 
     def _limit_trust(self) -> None:
         """No record is trusted more than what it was made from."""

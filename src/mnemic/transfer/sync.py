@@ -22,9 +22,9 @@ from mnemic.runtime.views import Views
 from mnemic.stores.sql.erasure import ERASURE
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, MergedRows, UserRows, numbered
 from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
-from mnemic.stores.sql.trails import RecordState, content_and_title
+from mnemic.stores.sql.trails import RecordState, TrailEvent, content_and_title
 from mnemic.text.values import from_micros
-from mnemic.transfer.constraints import Constraints
+from mnemic.transfer.constraints import Constraints, Unseen, corrections
 from mnemic.transfer.export import encryption_key
 from mnemic.transfer.join import join, join_links, withdrawn
 from mnemic.transfer.migrate import is_same, opened
@@ -183,14 +183,15 @@ class _Merge:
         left, right = rows[0].outlines, rows[1].outlines
         differing = sorted(id_ for id_ in {*left, *right} if left.get(id_) != right.get(id_))
         self._states = tuple(self._read(side, r, differing) for side, r in zip(sides, rows, strict=True))
+        self._unseen = (self._new_events(0), self._new_events(1))
         joined = {id_: self._join(id_) for id_ in differing}
         self.conflicts = {id_: conflict for id_, state in joined.items() if (conflict := self._conflict(state))}
         self._withdrawn = withdrawn([*self._undo_states(0).items(), *self._undo_states(1).items()])
         for id_ in differing:
             joined[id_] = replace(joined[id_], parents=self._parents(joined[id_]))
-        constraints = Constraints(left, joined, self._load)
+        constraints = Constraints(left, joined, self._load, self._unseen)
         constraints.enforce()
-        self.states, self._joined = constraints.states, constraints.changed
+        self.states, self._joined, self._links = constraints.states, constraints.changed, constraints.links
 
     def _read(self, side: _Side, rows: UserRows, ids: Iterable[str]) -> dict[str, RecordState]:
         present = [id_ for id_ in ids if id_ in rows.outlines]
@@ -198,6 +199,16 @@ class _Merge:
         if len(states) < len(present):
             raise _OutdatedError
         return states
+
+    def _new_events(self, index: int) -> Unseen:
+        """What one side did that the other one has not seen."""
+        unseen: dict[str, Sequence[TrailEvent]] = {}
+        for id_, state in self._states[index].items():
+            other = self._states[1 - index].get(id_)
+            seen = {*other.trail} if other else ()
+            if events := [event for event in state.trail if event not in seen] if seen else state.trail:
+                unseen[id_] = events
+        return unseen
 
     def _load(self, id: str) -> RecordState:
         """The texts of a record that is equal on both sides."""
@@ -223,13 +234,25 @@ class _Merge:
         a, b = (states.get(joined.id) for states in self._states)
         if a is None or b is None or {*a.trail} <= {*b.trail} or {*a.trail} >= {*b.trail}:
             return None
-        shown = [_shown(state) for state in (a, b)]
+        moments, said = zip(*(self._said(index, joined.id) for index in (0, 1)), strict=True)
+        shown = [_shown(state, text) for state, text in zip((a, b), said, strict=True)]
         differs = tuple(name for name, mine, theirs in zip(_SHOWN, *shown, strict=True) if mine != theirs)
-        first, second = (a, b) if _text(a) == _text(joined) else (b, a)
+        kept = moments.index(max(moments)) if any(moments) else int(_text(a) != _text(joined))
         return SyncConflict(
-            id=joined.id, differs=differs, kept=_text(joined), other=_text(second), kept_at=from_micros(first.trail[-1].at),
-            other_at=from_micros(second.trail[-1].at),
+            id=joined.id, differs=differs, kept=said[kept], other=said[1 - kept],
+            kept_at=from_micros((a, b)[kept].trail[-1].at), other_at=from_micros((b, a)[kept].trail[-1].at),
         ) if differs else None  # fmt: skip
+
+    def _said(self, index: int, id: str) -> tuple[int, str]:
+        """The text of a record on one side, or that of its last correction, with the time, if the other side had seen none."""
+        moment, outlines, passed = 0, self._rows[index].outlines, [id]
+        while later := [c for c in corrections(self._unseen[index].get(passed[-1], ())) if c[1] in outlines]:
+            at, by = later[-1]
+            if by in passed:
+                break
+            moment = max(at, outlines[by].began)
+            passed.append(by)
+        return moment, _text(self._states[index].get(passed[-1]) or self._load(passed[-1]))
 
     def _undo_states(self, index: int) -> dict[str, Consolidation]:
         """The consolidations of one side, undone if they are on either."""
@@ -247,7 +270,7 @@ class _Merge:
 
     def write(self, *, dry_run: bool, progress: Progress | None) -> bool:
         """Write what is new to each side; False if one has changed since it was read."""
-        links = join_links(
+        links = self._links | join_links(
             (self._rows[0].links, self._rows[1].links), (self._rows[0].outlines, self._rows[1].outlines), self.states,
             self._withdrawn,
         )  # fmt: skip
@@ -330,6 +353,7 @@ def _text(state: RecordState) -> str:
     return content_and_title(numbered(state).texts[-1])[0]
 
 
-def _shown(state: RecordState) -> tuple[object, ...]:
-    """What a user sees of a record."""
-    return content_and_title(numbered(state).texts[-1]), state.standing, (state.expired_at, state.invalid_at)
+def _shown(state: RecordState, said: str) -> tuple[object, ...]:
+    """What a user sees of a record, with the text that stands in its place."""
+    _, title = content_and_title(numbered(state).texts[-1])
+    return (said, title), state.standing, (state.expired_at, state.invalid_at)

@@ -232,8 +232,9 @@ class SyncConflict:
     Attributes:
         id: the record.
         differs: of ``text``, ``status`` (forgotten, in quarantine) and ``validity``.
-        kept: the text that holds now, on both sides.
-        other: that of the other side, which its history keeps; the same unless the texts differ.
+        kept: the later text, on both sides; it holds unless it is forgotten.
+        other: that of the other side, which its history keeps; the same unless the texts differ. Each side's text is that of
+            its correction, if it has one.
         kept_at: the last change on the side of the kept text.
         other_at: that on the other side.
     """

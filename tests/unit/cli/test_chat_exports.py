@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.transfer.importers import chats, files, texts
+from mnemic.transfer.importers import LEFT_OUT, chats, files, texts
 from mnemic.types import ImportFormat
 
 AT = 1_767_225_600.0  # 2026-01-01
@@ -344,6 +344,44 @@ def test_files_places_and_polls_of_a_chat_on_ios_are_the_speakers():
         ("Ben", "[file: 12-PHOTO.jpg]"), ("Ben", "Standort: https://maps.example/?q=47.0,15.4"),
         ("Ben", "UMFRAGE:\nSaturday?\nOPTION: Yes (3)"), ("Ben", "cool"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mark", [
+    "<Media omitted>", "<Medien ausgeschlossen>", "<Multimedia omitido>", "<Médias omis>", "<Без медиафайлов>",
+    "<省略多媒体文件>",
+])  # fmt: skip
+def test_words_in_angle_brackets_alone_are_media(mark):
+    chat = f"31.08.26, 21:03 - Ana: {mark}\n31.08.26, 21:04 - Ana: What does {mark} mean?\n"
+    media, question = texts.whatsapp(chat, None)
+    assert (media.content, media.metadata) == ("", {LEFT_OUT: ["media"]})
+    assert question.content == f"What does {mark} mean?"
+
+
+@pytest.mark.parametrize(
+    "text", ["<div>", "<br/>", "<a href=x>", "<ana@example.org>", "<https://example.org>", "<3 you>3"]
+)
+def test_markup_links_and_addresses_in_angle_brackets_are_said(text):
+    (message,) = texts.whatsapp(f"31.08.26, 21:03 - Ana: {text}\n", None)
+    assert message.content == text
+
+
+@pytest.mark.parametrize("words", ["file attached", "Datei angehängt", "archivo adjunto", "fichier joint"])
+def test_a_file_is_named_in_every_language(words):
+    chat = "".join(
+        f"31.08.26, 21:03 - Ana: {text}\n"
+        for text in (
+            f"{MARK}My lease (2).pdf ({words})\nPlease sign.", f"IMG-20260831-WA0001.jpg ({words})", f"I sent a.pdf ({words})",
+        )
+    )  # fmt: skip
+    assert [message.content for message in texts.whatsapp(chat, None)] == [
+        "[file: My lease (2).pdf]\nPlease sign.", "[file: IMG-20260831-WA0001.jpg]", f"I sent a.pdf ({words})",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("notice", ["This message was deleted", f"{MARK}Diese Nachricht wurde gelöscht."])
+def test_that_a_message_was_deleted_is_a_notice(notice):
+    chat = f'31.08.26, 21:03 - Ana: {notice}\n31.08.26, 21:04 - Ben: Why? "{notice}"\n'
+    assert [message.name for message in texts.whatsapp(chat, None)] == ["Ben"]
 
 
 @pytest.mark.parametrize("quoted", ['"{}"', "\u201c{}\u201d", "\u201e{}\u201c", "\u00ab{}\u00bb"])

@@ -81,6 +81,25 @@ def test_code_addresses_and_markup_are_left_out():
         assert "example" not in found
 
 
+WORDS = st.text("bridge pond, walk: tulip", min_size=1)
+PIECES = st.lists(
+    st.one_of(WORDS, WORDS.map("({})".format), WORDS.map("[{}]".format), WORDS.map("[{}](https://example.org/a_(b))".format),
+              WORDS.map("(https://example.org/) {}".format), WORDS.map("[image: https://example.org/a.jpg] {}".format)),
+    min_size=1,
+)  # fmt: skip
+
+
+@given(PIECES.map(" ".join))
+def test_a_title_leaves_no_bracket_open(text):
+    found = title(talk(f"We saw {text}"))
+    assert found.endswith("…") or all(found.count(a) == found.count(b) for a, b in ("()", "[]"))
+
+
+def test_the_caption_of_an_image_is_a_sentence_and_its_reference_none():
+    messages = talk("This is from the studio\n[image: https://example.org/a.jpg] a receipt, two buckets of paint")
+    assert excerpt(messages) == "Ana: a receipt, two buckets of paint"
+
+
 TRACES = [
     'Traceback (most recent call last):\n  File "/srv/ledger/.venv/lib/app.py", line 12, in run\n    return ledger[key]\nKeyError: 7',
     "TypeError: entries is not iterable\n    at Ledger.close (/srv/ledger/close.js:31:7)\n    at node:internal/main:23",

@@ -198,6 +198,14 @@ def test_a_title_or_story_that_the_lines_say_is_not_said_again():
     assert lines([MOVED], episodes=[said]) == lines([MOVED], episodes=[])
 
 
+def test_what_a_line_says_with_an_address_or_a_reference_within_is_not_said_again():
+    plan = replace(
+        MOVED, text="The plan of the flat [image: https://example.org/a.jpg] is at https://example.org/plan, **final**."
+    )
+    said = replace(EPISODE, title="The plan of the flat is at", content="Ana: The plan of the flat is at, final.")
+    assert lines([plan], episodes=[said]) == lines([plan], episodes=[])
+
+
 def test_without_its_title_a_story_would_stand_under_another_line():
     assert lines([MOVED], episodes=[replace(EPISODE, title="moved to lisbon")]) == lines([MOVED], episodes=[])
     long = replace(EPISODE, title="A new home in the south with a view of the sea", content="She moved.")

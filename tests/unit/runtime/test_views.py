@@ -249,12 +249,12 @@ class Interrupting(HashingEmbedder):
         super().__init__()
         self.meanwhile, self.busy = (lambda: None), False
 
-    def embed(self, texts):
+    def embed(self, texts, **options):
         if not self.busy:
             self.busy = True  # not while that work embeds
             self.meanwhile()
             self.busy = False
-        return super().embed(texts)
+        return super().embed(texts, **options)
 
 
 class TestWhileOthersWrite:

@@ -281,7 +281,7 @@ def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str
     rendered_text = "\n".join(line.text for line in lines)
     used = frame.count(_render_annotated(lines, [], frame))
     added: list[tuple[Anchor, str]] = []
-    titles, stories = _headings(lines, background, rendered_text, frame.fence)
+    titles, stories = _headings(lines, background, frame.fence)
     titled = ((anchor, story) for anchor, story in stories if anchor in dict(added))
     for anchor, text in chain(_notes(lines, background, rendered_text, frame), titles, titled):
         cost = frame.count(f"{text}\n")
@@ -332,7 +332,7 @@ def _since(fact: MemoryRecord, word: str = "") -> str:
 
 
 def _headings(
-    lines: Sequence[Line], background: Background, rendered_text: str, fence: str
+    lines: Sequence[Line], background: Background, fence: str
 ) -> tuple[list[tuple[Anchor, str]], list[tuple[Anchor, str]]]:
     """Titles of the episodes of lines, and their stories, without what the lines say; untrusted episodes are skipped."""
     by_anchor: dict[Anchor, Episode] = {}
@@ -340,12 +340,12 @@ def _headings(
         episode = background.episodes.get(line.hit.episode or "")
         if line.text and episode is not None and episode.trust >= UNTRUSTED:
             by_anchor.setdefault((day_of(line.hit.sent_at), episode.id), episode)
-    below = _words(rendered_text)
+    below = [bare_words(line.text) for line in lines]
     titles = [(anchor, heading_of(episode, fence)) for anchor, episode in by_anchor.items()]
     stories = [(anchor, _story(episode, fence)) for anchor, episode in by_anchor.items()]
     return (
-        [(anchor, f"{title}:") for anchor, title in titles if _words(title) not in below],
-        [(anchor, f"  {story}") for anchor, story in stories if not _is_said(story, below)],
+        [(anchor, f"{title}:") for anchor, title in titles if not _is_said(title, below)],
+        [(anchor, f"  {story}") for anchor, story in stories if not _is_said(story.partition(": ")[2] or story, below)],
     )
 
 
@@ -356,13 +356,13 @@ def _story(episode: Episode, fence: str) -> str:
     return inert(first if len(first) <= STORY else f"{first[: first.rfind(' ', 0, STORY)]} ...", fence)
 
 
-def _is_said(story: str, below: str) -> bool:
-    """Whether lines, given as their words, say a story: a sentence of an excerpt begins with its speaker."""
-    return _words(story) in below or _words(story.partition(": ")[2] or story) in below
+def _is_said(text: str, below: Iterable[Sequence[str]]) -> bool:
+    """Whether one of some lines, given as their words, says a text: with all of its words in order, and perhaps others.
 
-
-def _words(text: str) -> str:
-    return " ".join(bare_words(text))
+    Titles and excerpts leave out what is no prose: markup, addresses and references to files.
+    """
+    words = bare_words(text)
+    return any(all(word in rest for word in words) for rest in map(iter, below))
 
 
 def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Anchor, str]], frame: Frame) -> str:

@@ -502,7 +502,7 @@ def archive(t: Transaction, change: types.Archive) -> Receipt:
     record = t.get(change.id)
     doc, version = record.doc, record.version
     detail: dict[str, Any] = {"reason": change.reason}
-    if change.everywhere and record.kind == "memory" and _is_derived(t, doc):
+    if change.everywhere and record.kind == "memory":
         detail["everywhere"] = True
     if record.is_archived:
         operation, last_detail = last_transition(t, doc)
@@ -515,11 +515,6 @@ def archive(t: Transaction, change: types.Archive) -> Receipt:
     t.update(doc, tier_before=record.status, status="archived")
     t.event("archive", doc, change.id, version, **detail)
     return Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
-
-
-def _is_derived(t: Transaction, doc: int) -> bool:
-    """Whether a record was made of others."""
-    return bool(t.db.execute("SELECT 1 FROM lineage WHERE child = ? LIMIT 1", (doc,)).fetchall())
 
 
 def _superseded_note(t: Transaction, doc: int) -> str:

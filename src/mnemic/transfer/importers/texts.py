@@ -42,13 +42,27 @@ _WHATSAPP = re.compile(
 _NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
 """A name leaves no quotation mark open: ``Ben created group "Trip: Rome"`` is a notice."""
 _SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
-_ATTACHED = re.compile(rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>|{_MARK}?(\S[^\n]*\.\w{{2,5}}) \(file attached\)")
+_ATTACHED = re.compile(
+    rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>"
+    rf"|\A((?:{_MARK}\S[^\n]*|[A-Z]{{3}}-\d\S*)\.\w{{2,5}}) \([^()\n]+\)(?m:$)"
+)
+"""On Android the first line, with the mark or a name that the app gives: ``IMG-20260901-WA0001.jpg (Datei angehängt)``."""
 _EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
 _NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
 """A poll has further lines, a place its address: these are the speaker's."""
 _OMITTED = re.compile(
-    rf"{_MARK}?<?(?:media|image|video|audio|sticker|document|gif|contact card) omitted>?$", re.IGNORECASE
+    rf"{_MARK}?(?:<(?!(?a:\w+)>)[^<>:/=@\n]+>|(?:image|video|audio|sticker|document|gif|contact card) omitted)",
+    re.IGNORECASE,
 )
+"""In each language words in angle brackets, which are no element of HTML, no link and no address."""
+_DELETED = frozenset((
+    "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
+    "du hast diese nachricht gelöscht", "se eliminó este mensaje", "este mensaje fue eliminado", "eliminaste este mensaje",
+    "ce message a été supprimé", "vous avez supprimé ce message", "mensagem apagada", "esta mensagem foi apagada",
+    "você apagou esta mensagem", "questo messaggio è stato eliminato", "hai eliminato questo messaggio",
+    "dit bericht is verwijderd", "je hebt dit bericht verwijderd", "u hebt dit bericht verwijderd",
+))  # fmt: skip
+"""What stands in the place of a deleted message: on Android it has no mark."""
 
 
 def _visible(line: str) -> str:
@@ -58,7 +72,7 @@ def _visible(line: str) -> str:
 def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
     """A chat that WhatsApp exported as text, on iOS or Android.
 
-    Notices of the app are left out: they have no speaker, or on iOS a mark before their text.
+    Notices of the app are left out: they have no speaker, on iOS a mark before their text, or tell that a message was deleted.
 
     Raises:
         InvalidInput: no line has a time.
@@ -72,14 +86,14 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
         if not speaker:
             continue
         text = "\n".join([speaker["text"] or "", *more]).strip()
-        media = bool(_OMITTED.match(text))
+        media = bool(_OMITTED.fullmatch(text))
         sent_at = _moment(match, order)
         if sent_at is None:
             when = f"{match['date']}, {match['time']}"
             yield Damage(when, f"The message of {when} was not imported: there is no such {_in_words(order)} and time.")
             continue
         text = _EDITED.sub("", _ATTACHED.sub(lambda attachment: f"[file: {attachment[1] or attachment[2]}]", text))
-        if match["ios"] and not media and _NOTICE.match(text):
+        if text.lower().strip(f"{_MARK}.") in _DELETED or (match["ios"] and not media and _NOTICE.match(text)):
             continue
         yield Message(
             role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, ""), session=session,
