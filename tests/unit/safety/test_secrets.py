@@ -1,5 +1,6 @@
 """Every kind of secret is found in every context, look-alikes survive, and no text makes the search slow."""
 
+import json
 import random
 import string
 import subprocess
@@ -65,6 +66,44 @@ def test_words_written_otherwise_give_a_secret_away_as_well(otherwise):
         redacted, kinds = POLICY.redacted(OTHERWISE[otherwise](before) + secret + OTHERWISE[otherwise](after))
         assert secret not in redacted
         assert kind in kinds, (words, secret)
+
+
+ESCAPES = {
+    "\\n": "\n", "\\t": "\t", "\\r\\n": "\n", "\\\\n": "\n", "\\u0022": '"', "\\u003d": "=", "\\x0a": "\n", "\\0": " ", "\\u200b": "",
+    "\x1b[32m": "", "\\x1b[1;32m": "", "\\u001b[0m": "", "\\033[0m": "", "\\e[0m": "", "%20": " ", "%0A": "\n", "%3D": "=", "%253D": "=",
+}  # fmt: skip
+"""Escapes, and what they stand for."""
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_secret_is_found_after_an_escape_as_after_what_it_stands_for(escape):
+    for kind, secret in TOKENS:
+        assert (
+            POLICY.redacted(f"key {escape}{secret}{escape} done")[1]
+            == (POLICY.redacted(f"key {ESCAPES[escape]}{secret}{ESCAPES[escape]} done")[1])
+        ), kind
+        assert secret not in POLICY.redacted(f"key {escape}{secret}")[0] or ESCAPES[escape] + kind == "=card-number"
+
+
+@pytest.mark.parametrize("often", [1, 2])
+def test_words_give_a_secret_away_in_escaped_texts(often):
+    for _, words, secret in (*WITH_WORDS, *COPIED):
+        if "abcd9" in words:  # an escape in the middle of the password
+            continue
+        text = f"noted:\n{words.format(secret)}\n"
+        for _ in range(often):
+            secret, text = json.dumps(secret)[1:-1], json.dumps(text)
+        assert secret not in POLICY.redacted(text)[0], words
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [("postgres://ana:pa%2Fss2%20w@db.example.org/x", "pa%2Fss2%20w"), ("password=9Xk%2F2%20pQ", "9Xk%2F2%20pQ")],
+)
+def test_a_password_may_hold_what_reads_as_an_escape(text, secret):
+    assert POLICY.redacted(text)[0] in {
+        text.replace(secret, f"[redacted: {kind}]") for kind in ("password", "url-password")
+    }
 
 
 def test_look_alikes_survive():

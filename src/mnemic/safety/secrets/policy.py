@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
@@ -249,9 +249,9 @@ class _Finder:
         """Spans of secrets, disjoint and in order."""
         unseen = _without_marks(text)
         spans = [span for pattern in self._extra for span in spans_of(pattern, unseen, unseen)]
-        plain, places = _plain(text)
-        for start, end, kind in self._built_in_spans(plain):
-            spans.append((places[start], places[end - 1] + 1, kind) if places else (start, end, kind))
+        for read, starts, ends in _readings(text):
+            for start, end, kind in self._built_in_spans(read):
+                spans.append((starts[start], ends[end - 1], kind) if starts else (start, end, kind))
         return _merged(spans) if spans else spans
 
     def _built_in_spans(self, text: str) -> list[Span]:
@@ -278,32 +278,63 @@ def _without_marks(text: str) -> str:
     return _MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
 
 
-_HIDDEN = re.compile("\r(?=\n)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_INVISIBLE = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)
+_COLOUR = r"\[[0-?]*+[ -/]*+[@-~]"
+_HIDDEN = re.compile(f"\r(?=\n)|[{''.join(map(chr, _INVISIBLE))}]|\x1b{_COLOUR}")
 _PLAIN = {
     **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
     **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x3000), " "),
     **dict.fromkeys((0x2010, 0x2011, 0x2012), "-"),
 }
+_ESCAPE = re.compile(
+    rf"{_HIDDEN.pattern}|(?<!\\)\\++(?:(?:e|033|x1[Bb]|u001[Bb]){_COLOUR}|(?P<sign>[0abefnrtv\"'])"
+    r"|x(?P<byte>[0-9A-Fa-f]{2})|u(?P<code>[0-9A-Fa-f]{4}))|%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
+)
+"""Escapes of JSON, programs, terminals and addresses, also escaped twice."""
+_SIGNS = {"n": "\n", "t": "\t", '"': '"', "'": "'"}
+_MEANT = {**_PLAIN, **dict.fromkeys(_INVISIBLE, ""), ord("\r"): " "}
 
 
-def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """Normalise a text: no invisible characters, normal-width letters and spaces, line feeds.
+def _readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
+    """The ways to read a text: as it shows, and with its escapes as what they stand for.
 
-    Returns:
-        The text, and the original position of each character; empty if unchanged.
+    The first has no invisible characters, and letters and spaces of normal width. The second also has line feeds for
+    ``\\n`` and ``=`` for ``%3D``. Both count, since a backslash or a percent sign may be part of a password.
+
+    Yields:
+        The text, and where each character begins and ends in the original; both empty if no position changed.
     """
-    if text.isascii() and "\r" not in text:
-        return text, ()
-    text = text.translate(_PLAIN)
-    shown, positions, position = list[str](), array("L"), 0
-    for hidden in _HIDDEN.finditer(text):
-        shown.append(text[position : hidden.start()])
-        positions.extend(range(position, hidden.start()))
-        position = hidden.end()
-    if not shown:
-        return text, ()
-    positions.extend(range(position, len(text)))
-    return "".join((*shown, text[position:])), positions
+    plain = text if text.isascii() else text.translate(_PLAIN)
+    shown = text.isascii() and "\r" not in text and "\x1b" not in text
+    yield (plain, (), ()) if shown else _rewritten(plain, _HIDDEN)
+    if ("\\" in text or "%" in text) and _ESCAPE.search(plain):
+        yield _rewritten(plain, _ESCAPE)
+
+
+def _rewritten(text: str, expression: re.Pattern[str]) -> tuple[str, Sequence[int], Sequence[int]]:
+    """A text with each match replaced by what it stands for, and its positions as in ``_readings``."""
+    parts, starts, ends, position = list[str](), array("L"), array("L"), 0
+    for match in expression.finditer(text):
+        start, end = match.span()
+        meaning = _meaning(match)
+        parts += text[position:start], meaning
+        starts.extend(range(position, start + len(meaning)))
+        ends.extend(range(position + 1, start + 1))
+        ends.extend([end] * len(meaning))
+        position = end
+    if not parts:
+        return text, (), ()
+    starts.extend(range(position, len(text)))
+    ends.extend(range(position + 1, len(text) + 1))
+    return "".join((*parts, text[position:])), starts, ends
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """The character that an escape stands for; none for what is invisible."""
+    group = escape.lastgroup
+    if group is None:
+        return ""
+    return _SIGNS.get(escape[group], " ") if group == "sign" else chr(int(escape[group], 16)).translate(_MEANT)
 
 
 def _folded(text: str) -> str:
