@@ -34,6 +34,10 @@ def luhn(start):
     raise AssertionError
 
 
+def uuid():
+    return f"{hexed(8)}-{hexed(4)}-4{hexed(3)}-a{hexed(3)}-{hexed(12)}"
+
+
 def iban(country, account):
     digits = "".join(str(int(c, 36)) for c in account + country + "00")
     return f"{country}{98 - int(digits) % 97:02d}{account}"
@@ -175,10 +179,37 @@ TOKENS = [
     ("firecrawl-key", "fc-" + hexed(32)),
     ("render-key", "rnd_7" + made(27)),
     ("sentry-token", "sntrys_" + made(60)),
-    ("plaid-token", f"access-production-{hexed(8)}-{hexed(4)}-4{hexed(3)}-a{hexed(3)}-{hexed(12)}"),
+    ("plaid-token", "access-production-" + uuid()),
     ("azure-devops-token", made(76) + "AZDO" + made(4)),
     ("azure-devops-token", made(52, UPPER.lower())),
     ("private-key", base64.b64encode(armoured("RSA PRIVATE KEY").encode()).decode()),
+    ("amazon-login-secret", "amzn1.oa2-cs.v1." + hexed(64)),
+    ("amazon-login-token", "Atzr|IwEB" + made(56)),
+    ("aws-bedrock-key", "bedrock-api-key-" + made(200)),
+    ("axiom-token", "xaat-" + uuid()),
+    ("azure-key", made(52) + "JQQJ99" + made(18) + "ACOG" + made(4)),
+    ("baidu-key", "bce-v3/ALTAK-" + made(22) + "/" + hexed(40)),
+    ("clojars-token", "CLOJARS_" + hexed(60)),
+    ("cursor-key", "crsr_" + hexed(64)),
+    ("fal-key", uuid() + ":" + hexed(32)),
+    ("gitlab-token", "GR1348941" + made(20)),
+    ("google-api-key", "AQ.Ab8RN6" + made(18) + "-" + made(25)),
+    ("hubspot-token", "pat-na1-" + uuid()),
+    ("inngest-key", "signkey-prod-" + hexed(64)),
+    ("modal-key", "as-Q7" + made(20)),
+    ("nostr-key", "nsec1" + made(58, "023456789acdefghjklmnpqrstuvwxyz")),
+    ("slack-token", "xwfp-" + made(12, "0123456789") + "-" + made(24)),
+    ("stripe-key", "sk_live_" + made(12) + "-" + made(9) + "_" + made(12)),
+    ("woocommerce-key", "cs_" + hexed(40)),
+    ("zai-key", hexed(32) + "." + made(16)),
+    # of no known service
+    ("token", "llx-" + made(48)),
+    ("token", "pylf_v1_us_" + made(44)),
+    ("token", "acme-" + hexed(32) + made(28)),
+    ("token", "napi_" + made(64, "abcdefghijklmnopqrstuvwxyz0123456789")),
+    ("token", "bb_live_" + made(27)),
+    ("token", "pdl_live_apikey_01" + made(24, UPPER.lower()) + "_" + made(22) + "_" + made(3)),
+    ("token", "rpa_" + made(46, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")),
 ]
 """Kinds and secrets that are known wherever they stand."""
 
@@ -201,6 +232,17 @@ WITH_WORDS = [
         "https://acme.webhook.office.com/webhookb2/{}",
         hexed(36) + "@" + hexed(36) + "/IncomingWebhook/" + hexed(32),
     ),
+    *(
+        ("url-key", words, hexed(32))
+        for words in (
+            "https://mainnet.infura.io/v3/{}",
+            "wss://mainnet.infura.io/ws/v3/{}",
+            "https://eth-mainnet.g.alchemy.com/v2/{}",
+            "https://hook.eu1.make.com/{}",
+        )
+    ),
+    ("url-password", "SENTRY_DSN=https://{}@o4504.ingest.sentry.io/4505", hexed(32)),
+    ("login", "wandb login {}", hexed(40)),
     ("key", "aws_secret_access_key = {}", made(40)),
     *(
         ("aws-secret-key", f"{words}".replace("ID", "AKIA" + made(16, UPPER)), made(40, MIXED + "+/"))
@@ -589,6 +631,13 @@ LOOK_ALIKES = [
     "DE is Germany, GB82 is a road, FR76 too",
     "DE00 1234 5678 9012 3456 78",
     "4111 1111 1111 1112 is no card",
+    "pi_3MtwBwLkdIwHu7ix28a3tqPa, msg_01XFDUDYJgAACzvnptvVoYEL and chatcmpl-9xKd2LmQ8vTz4RwB1nY5cJh7aZp3e are ids of objects",
+    "resp_" + "68a1f09c3b7e2d54" * 3 + " and lc_run--550e8400-e29b-41d4-a716-446655440000",
+    "cs_test_a11YYufWQzNY63zpQ6QSNRQhkUpVph4WRmzW0zWJO2znZKdVujZ0N0S22u and pk_live_51H8xQ2eZvKYlo2C0aB3dE6gH9jK2mN5pQ8sT1vW4x",
+    "mnemic/safety/policy.py,sha256=ab_k7Q2xV9mZ4tR8wB1nY5cJh7aZp3eLmQ8vTz4Rw0,1234",
+    "io_GenericWriter_28_2aarray_list_ArrayListAligned_28u8_2cnull_29_2cerror_7bOutOfMemory_7d_2c",
+    "chunk-3f786850e387550fdab836ed7e6dc881de23001b.js and api-server-7d9f8b6c5d-x2x4z",
+    "the login page-2024-with-a-very-long-name-and-number-7",
     # blanks
     "OPENAI_API_KEY=sk-...",
     "export API_KEY=YOUR_API_KEY",
@@ -703,5 +752,6 @@ HOSTILE = [
     "AKIAABCDEFGHIJKLMNOP ", "LS0tLS1CRUdJTiB", "A" * 64 + "\n", "PRIVATE KEY\n" + "A" * 64 + "\n", "auth=(a,", ".login(a, ", "heslo ", "heslo k a ",
     "login a/", "password: plain: ", "password (", "password for a.", "password, value: ", "password(\"", "user identified by '", "pin code of A ",
     "seed phrase abcd ", "password=/a", "password=|", "zip -P ", "-u a%", "password='''a", "passwordABab", "PASSWORD=A", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
+    "%25", "%3D", "\\n", "\\u0", "\x1b[", "\x1b[0;", "\\e[0", "llx-", "a_live_", "a_live_b", " llx-aB3d", "aB3_", "AQ.", "login a1", "://a1", "JQQJ99",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

@@ -135,6 +135,13 @@ def test_letters_in_no_order_are_a_password():
     assert len(missed) <= 0.1 * len(made) * len(words), missed
 
 
+def test_a_token_may_end_a_sentence():
+    for kind, secret in TOKENS:
+        redacted, kinds = POLICY.redacted(f"It is {secret}.")
+        assert redacted in (f"It is [redacted: {kind}].", f"It is [redacted: {kind}]")
+        assert kinds == (kind,)
+
+
 def test_no_half_of_a_token_stays():
     for _, secret in TOKENS:
         redacted, _ = POLICY.redacted(f"a {secret} b")

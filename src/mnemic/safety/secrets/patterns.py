@@ -451,6 +451,8 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
           r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}))"),
     _said("url-password", ("://",), _is_given,
           r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>(?:[^\s/?#'\"<>]|['\"](?=[\w!$%&*+-])){1,256})@[\w.\[-]"),
+    _said("url-password", ("://",), _is_random_value,  # a key in the place of the user
+          r"(?<=[a-z0-9+.-])://(?P<secret>[a-z0-9_-]{20,256}+)@[\w.\[-]"),
     _said("otp-secret", ("otpauth://", "totp", "2fa", "authenticator"), None,
           r"(?:otpauth://[^\s]{1,300}?[?&]secret=|(?:totp|2fa|authenticator)[ _-](?:secret|seed|key)\s{0,3}(?:is|=|:)\s{0,3})"
           r"(?P<secret>(?-i:[A-Z2-7](?: ?[A-Z2-7]){15,63}))"),
@@ -654,6 +656,8 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
     _said("password", ("identified",), _is_of_account,
           r"identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
+    _said("login", ("login",), _is_random_value,
+          r"\blogin\s(?P<secret>[a-z0-9]{32,256}+)(?![\w./@-])"),
     _said("login", ("login",), _is_strict,
           rf"\blogin\s[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
     _said("command-password", ("mysql", "mariadb"), _is_given,

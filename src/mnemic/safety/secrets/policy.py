@@ -296,10 +296,10 @@ _MEANT = {**_PLAIN, **dict.fromkeys(_INVISIBLE, ""), ord("\r"): " "}
 
 
 def _readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
-    """The ways to read a text: as it shows, and with its escapes as what they stand for.
+    r"""The ways to read a text: as it shows, and with its escapes as what they stand for.
 
     The first has no invisible characters, and letters and spaces of normal width. The second also has line feeds for
-    ``\\n`` and ``=`` for ``%3D``. Both count, since a backslash or a percent sign may be part of a password.
+    ``\n`` and ``=`` for ``%3D``. Both count, since a backslash or a percent sign may be part of a password.
 
     Yields:
         The text, and where each character begins and ends in the original; both empty if no position changed.
