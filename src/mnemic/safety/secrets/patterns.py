@@ -237,7 +237,7 @@ def _is_password(match: Match) -> bool:
         return False
     if quoted:
         return True
-    if _is_remark(value) or _is_path(value, match):
+    if _is_remark(value) or _is_path(value, match) or _names_itself(value, match):
         return False
     if not value.isalpha():
         return (not _MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
@@ -247,9 +247,22 @@ def _is_password(match: Match) -> bool:
     return len(value) >= 6 and (_is_exported(match) or _follows_login(match) or (of_one_case and _ends_sentence(match)))
 
 
+def _is_pass(match: Match) -> bool:
+    """The same after "pass", which is also a card, a filter or a run: no number and no short code without a login."""
+    value, _ = _value(match)
+    named = match["pass"] is None or _is_exported(match) or _follows_login(match)
+    return (named or (len(value) >= 5 and any(map(str.isalpha, value)))) and _is_password(match)
+
+
 def _is_remark(value: str) -> bool:
     """Whether a remark in brackets begins, "(leave blank)", or a rule, ``required|min:8``."""
     return (value[0] == "(" and value[1:].isalpha()) or ("|" in value and _is_common_word(value.partition("|")[0]))
+
+
+def _names_itself(value: str, match: Match) -> bool:
+    """Whether a value ends with its own name, as that of a kind does: ``psk: WPA2-PSK``."""
+    name = re.match(r"\w+", match[0])
+    return name is not None and value.lower().endswith(f"-{name[0].lower()}")
 
 
 def _is_path(value: str, match: Match) -> bool:
@@ -275,7 +288,8 @@ def _follows_login(match: Match) -> bool:
 
 
 _NAME_OF_ACCOUNT = re.compile(
-    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[ \t]?[:=][ \t]?(?P<name>[a-z0-9][^\s,;]{1,40})[,;]?\s{1,4}$"
+    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[\"']?[ \t]?[:=][ \t]?[\"']?(?P<name>[a-z0-9][^\s,;\"']{1,40})[\"']?"
+    r"(?:[,;]\s{0,4}|\s{1,4})[\"']?$"
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*+=(?![\s=])")
 
@@ -321,13 +335,10 @@ def _is_words(value: str) -> bool:
     return _WORDED.fullmatch(value) is not None
 
 
-_WEAK_COPULAS = ("to", "was", "has been", "had been", "wurde", "")
-_ADJECTIVE_ENDINGS = re.compile(
-    r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant|ig|lich|bar|los|sam|haft|isch|ert|en|\u00e9e?s?|eux|euse|aire|ect|[aeioui]d[ao]s?|[\u00f3o]ri[ao]s?"
-    r"|os[ao]s?|iv[ao]s?|vel|nte|[ct]t[ao]s?|ble|ale?)$",
-    re.IGNORECASE,
-)
-"""Endings of adjectives and participles in six languages, which describe a password."""
+_PLAIN_COPULAS = ("is", "'s", "\u2019s", "lautet", "hei\u00dft", "heisst")
+"""After these a lower-case word may be a password, as after a colon; after others it is as often an adjective."""
+_ADJECTIVE_ENDINGS = re.compile(r"(?:ed|ing|[^et]y|[ai]ble|ive|ful|less|us|[ae]nt|en|al|ect|id|ic|upt)$", re.IGNORECASE)
+"""Endings of English adjectives and participles, which describe a password."""
 
 
 def _is_stated_password(match: Match) -> bool:
@@ -337,20 +348,18 @@ def _is_stated_password(match: Match) -> bool:
     if len(value) < 4 or is_placeholder(value) or _is_common_word(value) or _is_address(value):
         return False
     if (_MEASURE.fullmatch(value) and not value.isdigit()) or (
-        not quoted and (_is_remark(value) or _is_path(value, match))
+        not quoted and (_is_remark(value) or _is_path(value, match) or _names_itself(value, match))
     ):
         return False
     if quoted or (_is_odd(value) and not _of_code(value)):
         return True
     if not value.isalpha():
         return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
-    copula = match["copula"].strip(" ,:").lower()
-    return (
-        copula not in _WEAK_COPULAS
-        and len(value) >= 5
-        and _ends_sentence(match)
-        and not _ADJECTIVE_ENDINGS.search(value)
-    )
+    copula = match["copula"].strip(" ,").lower()
+    said = copula in _PLAIN_COPULAS or (copula.endswith(":") and copula != ":")
+    if not said and (value.islower() or copula in ("to", ":")):
+        return False
+    return len(value) >= 5 and _ends_sentence(match) and not _ADJECTIVE_ENDINGS.search(value)
 
 
 def _worded_secret(value: str, match: Match) -> bool:
@@ -396,10 +405,13 @@ def _is_given(match: Match) -> bool:
 def _is_pin(match: Match) -> bool:
     """Whether a number is a PIN: no pin of a board in a program, and no PIN code of a place in India."""
     before = match.string[max(0, match.start() - 20) : match.start()]
-    return not _DECLARES.search(before) and not (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+    after = match.string[match.end() : match.end() + 40]
+    of_place = _POSTAL.search(after) or (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+    return not _DECLARES.search(before) and not of_place
 
 
 _DECLARES = re.compile(r"(?:#\s?define|\b(?:u?int(?:\d+_t)?|byte|short|long|unsigned))\s{1,3}$")
+_POSTAL = re.compile(r"\b(?:postal|zip|area) code", re.IGNORECASE)
 _OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
 
 
@@ -475,8 +487,8 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("command-password", ("-u", "--user", "--auth", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"), _is_given,
           r"(?<!\S)(?:(?:-u|--user|--auth)[ =][\"']?[^\s:%\"'/]{1,64}[:%](?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
           r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
-    _said("password", _PASSWORDS, _is_password,
-          rf"(?:{_PASSWORD}|(?<![a-z])pass){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
+    _said("password", _PASSWORDS, _is_pass,
+          rf"(?:{_PASSWORD}|(?P<pass>(?<![a-z])pass)){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a mapping of its own
           rf"{_PASSWORD}s?[\"']?\s?[:=]\s{{0,12}}[\"']?(?:plain(?:text)?|clear(?:text)?|raw|text|value){_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a pair of name and value
