@@ -448,7 +448,7 @@ _OF = (
 )
 _COPULA = (
     r"(?P<copula>\s(?:is|was|are|has been|had been|ist|war|sind|wurde|lautet|hei(?:\u00df|ss)t|es|est|sera|\u00e9|\u00e8|ser\u00e1|s\u00e3o|son|to|"
-    r"will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
+    r"used to be|will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
 )
 _ADVERBS = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just|always)\s){0,2}:?\s{0,2}"
 
@@ -653,15 +653,17 @@ _SEED_WORD = (
     r"(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him|they|who|how|did|does|would)\b)"
     r"[a-z]{3,8}\b(?<!\wed)(?<!\wing)(?<!\wly)(?<![^suai]s)"
 )
-_WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
+_WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code|pass))"
 
 _ABROAD = (
-    "l\u00f6senord", "salasana", "heslo", "has\u0142o", "\u015fifre", "parola", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u30d1\u30b9\u30ef\u30fc\u30c9",
-    "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631", "\u5bc6\u7801", "\u5bc6\u78bc",
+    "l\u00f6senord", "passord", "adgangskode", "salasana", "heslo", "has\u0142o", "jelsz", "lozink", "\u015fifre", "parola", "parol\u0103",
+    "kata sandi", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc", "\u05e1\u05d9\u05e1\u05de", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631",
+    "\u092a\u093e\u0938\u0935\u0930\u094d\u0921", "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u5bc6\u7801", "\u5bc6\u78bc",
 )  # fmt: skip
-"""The word password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
-_TO_WHICH = r"(?:\s(?:wi-?fi|wlan)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
-_IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
+"""The word password in Swedish, Norwegian, Danish, Finnish, Czech, Polish, Hungarian, Croatian, Turkish, Italian, Romanian, Indonesian,
+Vietnamese, Russian, Greek, Hebrew, Arabic, Hindi, Thai, Japanese, Korean and Chinese; several without their ending."""
+_TO_WHICH = r"(?:\s(?:wi-?fi|wlan|mea|saya|\u03bc\u03bf\u03c5|\u05e9\u05dc\u05d9)(?!\w)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
+_IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|er|je|on|to|este|adalah|l\u00e0|\u03b5\u03af\u03bd\u03b1\u03b9|\u05d4\u05d9\u05d0|\u0647\u064a|\u0647\u0648|\u0939\u0948|\u0e04\u0e37\u0e2d)(?!\w)|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
 
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _ABROAD, _is_strict,

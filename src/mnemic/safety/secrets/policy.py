@@ -199,17 +199,15 @@ class _Finder:
 
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
-        self._context = [
-            (n, pattern)
-            for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS)
-            if pattern.kind in kinds
-            for n in pattern.needles
-        ]
+        context = [pattern for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS) if pattern.kind in kinds]
+        self._context = [(frozenset(pattern.needles), pattern) for pattern in context]
+        self._needles = tuple(dict.fromkeys(needle for pattern in context for needle in pattern.needles))
         self._kinds = frozenset(kinds)
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
-        self._words = _shortest({needle for needle, _ in self._context})
+        self._words = _shortest(self._needles)
+        self._words_in_ascii = tuple(filter(str.isascii, self._words))
         self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
         self._size = 0
 
@@ -263,9 +261,12 @@ class _Finder:
                 if pattern.least <= longest:
                     spans += spans_of(pattern, text, text)
         low = _folded(text)
-        if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
-            for pattern in dict.fromkeys([pattern for needle, pattern in self._context if needle in low]):
-                spans += spans_of(pattern, text, low)
+        words = self._words_in_ascii if low.isascii() else self._words
+        if any([word in low for word in words]):  # noqa: C419 - a list is faster than a generator here
+            found = [needle for needle in self._needles if needle in low]
+            for needles, pattern in self._context:
+                if not needles.isdisjoint(found):
+                    spans += spans_of(pattern, text, low)
             spans += [span for span in columns(whole) if span[2] in self._kinds]
         if _DIGITS.search(text):
             for pattern in self._numbers:
