@@ -269,6 +269,27 @@ WITH_WORDS = [
         )
     ),
     ("login", "login ana / {}", "hunter2x"),
+    *(
+        ("password", words, "hunter2x")
+        for words in (
+            '{{"password": ["{}"]}}',
+            '{{"passwords": ["tulip9Z", "Xk92mQ7z", "{}"]}}',
+            '["password", "{}"]',
+            '{{"name":"password","value":"{}"}}',
+            "<td>Password</td><td>{}</td>",
+            "<tr><th>Password:</th>\n  <td class='x'>{}</td></tr>",
+            "page.fill('#password', '{}')",
+            "page.fill('input[name=\"password\"]', '{}')",
+            "mot_de_passe: {}",
+        )
+    ),
+    *(("password", "CREATE USER ana WITH PASSWORD '{}';", secret) for secret in ("hunter2x", "sunshine")),
+    ("password", "ALTER ROLE ana WITH LOGIN PASSWORD '{}';", "sunshine"),
+    ("command-password", "az login -u ana -p {}", "hunter2x"),
+    ("command-password", "echo {} | docker login -u ana --password-stdin", "hunter2x"),
+    ("command-password", "echo 'ana:{}' | chpasswd", "hunter2x"),
+    ("card-code", '{{"cvv": "{}"}}', "737"),
+    ("pin", '{{"pin": "{}"}}', "4711"),
     ("password", "password:\n  plain: {}", "hunter2x"),
     ("password", 'password: {{"value": "{}"}}', "hunter2x"),
     *(
@@ -528,6 +549,7 @@ COPIED = [
             "Your password *\n{}",
         )
     ),
+    ("password", "Username\nana\nPassword\n{}", "81237764"),
     ("password", "name,email,password,role\nana,a@example.com,{},admin", "sunflower"),
     ("card-number", "my card is {}", "4111.1111.1111.1111"),
     ("card-number", "my card is {}", "4111  1111  1111  1111"),
@@ -600,6 +622,15 @@ LOOK_ALIKES = [
     "We walk upwards: every day",
     "Use argon2id for the password hashing",
     "Password for the account: it changed on 2024-05-03.",
+    '{"password": ["This field is required."], "passwords": ["changed"]}',
+    "'password' => ['required', 'string', 'min:8']",
+    'fields = ["password", "email"], ("password", "varchar")',
+    "<td>Password</td><td>changed</td>",
+    "echo done | grep passwd",
+    "docker run -u 1000 -p 8080:80 app",
+    "after the login run mkdir -p build/cache2",
+    "the user typed the password 'policy' again",
+    "Passwords: 1200 of 3000",
     # forms, tables, answers
     "What's the password? I forgot it.",
     "Is that your password? It's weak.",
@@ -659,6 +690,7 @@ LOOK_ALIKES = [
     "DE00 1234 5678 9012 3456 78",
     "4111 1111 1111 1112 is no card",
     "pi_3MtwBwLkdIwHu7ix28a3tqPa, msg_01XFDUDYJgAACzvnptvVoYEL and chatcmpl-9xKd2LmQ8vTz4RwB1nY5cJh7aZp3e are ids of objects",
+    "thread_k7Q2xV9mZ4tR8wB1nY5cJh7a-2024-05-12-evening and msg_01XFDUDYJgAACzvnptvVoYEL-550e8400-e29b-41d4-a716-446655440000",
     "resp_" + "68a1f09c3b7e2d54" * 3 + " and lc_run--550e8400-e29b-41d4-a716-446655440000",
     "cs_test_a11YYufWQzNY63zpQ6QSNRQhkUpVph4WRmzW0zWJO2znZKdVujZ0N0S22u and pk_live_51H8xQ2eZvKYlo2C0aB3dE6gH9jK2mN5pQ8sT1vW4x",
     "mnemic/safety/policy.py,sha256=ab_k7Q2xV9mZ4tR8wB1nY5cJh7aZp3eLmQ8vTz4Rw0,1234",

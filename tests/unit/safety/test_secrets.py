@@ -229,6 +229,33 @@ def test_json_values_keys_and_names_of_fields():
     assert set(kinds) == {"password", "key", "github-token"}
 
 
+def test_a_key_that_names_a_secret_holds_for_everything_below_it():
+    held = {
+        "passwords": ["hunter2xY1", {"wifi": ["sunflower"]}], "password": {"current": "hunter2xY2"}, "mot_de_passe": "hunter2xY3",
+        "Cookie": "sid=hunter2xY4hunter", "Authorization": "hunter2xYz4hunter2", "cvv": 737, "ssn": "536904399", "pin": "4711",
+    }  # fmt: skip
+    value, kinds = POLICY.within({"request": [held]})
+    assert value == {"request": [{
+        "passwords": ["[redacted: password]", {"wifi": ["[redacted: password]"]}], "password": {"current": "[redacted: password]"},
+        "mot_de_passe": "[redacted: password]", "Cookie": "[redacted: cookie]", "Authorization": "[redacted: authorization-header]",
+        "cvv": "[redacted: card-code]", "ssn": "[redacted: us-ssn]", "pin": "[redacted: pin]",
+    }]}  # fmt: skip
+    assert set(kinds) == {"password", "cookie", "authorization-header", "card-code", "us-ssn", "pin"}
+    assert POLICY.within(value) == (value, ())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"password": {"type": "string", "title": "Password", "description": "What the user typed.", "min_length": 12}},
+        {"password": {"changed": "2024-05-12", "algorithm": "argon2id"}, "passwords": 1200, "tests": {"pass": 1284}},
+        {"session": "k7Q2xV9mZ4tR8wB1nY5c", "session_id": "9f8a7b6c5d4e3f2a1b0c", "token": {"type": "bearer", "lifetime": 3600}},
+    ],
+)  # fmt: skip
+def test_what_is_told_about_a_secret_in_a_field_stays(value):
+    assert POLICY.within(value) == (value, ())
+
+
 def test_what_is_looked_for_can_be_chosen():
     text = "my password is hunter2, BADGE-123456, 4111 1111 1111 1111"
     assert SecretPolicy(action="allow").redacted(text) == (text, ())

@@ -163,12 +163,12 @@ def is_random(value: str) -> bool:
 
 _PASSWORD = (
     r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|kennwort|wachtwoord|contrase(?:\u00f1|n\u0303?)a|"
-    r"mot de passe|palavra[ -]passe|senha|has\u0142o|l\u00f6senord|adgangskode|salasana|(?<![a-z])heslo|"
+    r"mot[ _-]de[ _-]passe|palavra[ _-]passe|senha|has\u0142o|l\u00f6senord|adgangskode|salasana|(?<![a-z])heslo|"
     r"\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
 )
 _PASSWORDS = (
-    "pass", "pwd", "pw", "mdp", "psk", "kennwort", "wachtwoord", "contrase", "mot de passe", "palavra", "senha", "has\u0142o",
-    "l\u00f6senord", "adgangskode", "salasana", "heslo",
+    "pass", "pwd", "pw", "mdp", "psk", "kennwort", "wachtwoord", "contrase", "mot de passe", "mot_de_passe", "mot-de-passe", "palavra", "senha",
+    "has\u0142o", "l\u00f6senord", "adgangskode", "salasana", "heslo",
     "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9",
 )  # fmt: skip
 _KEY = r"(?:secret(?:[ _-]?(?:access[ _-]?)?key)?|key(?:[ _-]?data)?|token|credentials?|_auth)"
@@ -182,9 +182,10 @@ _SUFFIX = r"(?>(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|ma
 _MARKUP = r"(?:[*_]{1,3}|</?[a-z]{1,8}>)"
 _ASSIGNMENT = (
     rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
-    r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
+    r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12}|\[\s{0,12}(?:[\"']\n{12,60}[\"'],\s{0,12}){0,16}(?=[\"'][^\s\"']{1,512}[\"']))?"
 )
-_VALUE_OF = r"""["']?,?\s{1,40}["']?value["']?\s{0,3}[:=]\s{0,4}"""
+"""What assigns a value: a sign, the break before a block in YAML, and the beginning of a list, whose values are found one by one."""
+_VALUE_OF = r"""["']?(?:,|\s)\s{0,40}["']?value["']?\s{0,3}[:=]\s{0,4}"""
 _FREE = r"""(?>(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512})"""
 _VALUE = (
     r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}))|"(?:\"\")?(?P<double>(?>(?:[^"\n\\]|\\.){1,512}))|"""
@@ -248,10 +249,10 @@ def _is_password(match: Match) -> bool:
 
 
 def _is_pass(match: Match) -> bool:
-    """The same after "pass", which is also a card, a filter or a run: no number and no short code without a login."""
+    """The same after "pass", also a card or a run, and "passwords", also a count: no number or short code without a login."""
     value, _ = _value(match)
-    named = match["pass"] is None or _is_exported(match) or _follows_login(match)
-    return (named or (len(value) >= 5 and any(map(str.isalpha, value)))) and _is_password(match)
+    sure = (match["pass"] or match["plural"]) is None or _is_exported(match) or _follows_login(match)
+    return (sure or (len(value) >= 5 and any(map(str.isalpha, value)))) and _is_password(match)
 
 
 def _is_remark(value: str) -> bool:
@@ -488,7 +489,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
           r"(?<!\S)(?:(?:-u|--user|--auth)[ =][\"']?[^\s:%\"'/]{1,64}[:%](?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
           r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
     _said("password", _PASSWORDS, _is_pass,
-          rf"(?:{_PASSWORD}|(?P<pass>(?<![a-z])pass)){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
+          rf"(?:{_PASSWORD}(?P<plural>s(?=[\"'=]))?|(?P<pass>(?<![a-z])pass)){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a mapping of its own
           rf"{_PASSWORD}s?[\"']?\s?[:=]\s{{0,12}}[\"']?(?:plain(?:text)?|clear(?:text)?|raw|text|value){_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a pair of name and value
@@ -498,9 +499,9 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _PASSWORDS, _is_stated_password,
           rf"{_PASSWORD}(?:[*_]{{1,3}}|</(?:b|i|em|strong)>)?{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
     _said("pin", ("pin",), _is_pin,
-          rf"\bpin(?:[ -]?(?:code|number))?{_OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
+          rf"\bpin(?:[ -]?(?:code|number))?{_OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[\"']?\s{{0,3}}[:=#])|['\u2019]s)\s{{0,3}}[\"']?(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
     _said("card-code", ("cvv", "cvc", "security code"), None,
-          r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
+          r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?[\"']?\s{0,2}[:=#]?\s{0,3}[\"']?(?P<secret>\d{3,4})(?!\d)"),
     _said("key", _KEYS, _is_key,
           rf"{_KEY}{_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("key", _KEYS, _is_key,
@@ -517,10 +518,11 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
 """Tried where a text, in lower case, holds one of their needles."""
 
 
-_OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
+OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
+"""A value that is a secret under any name of one."""
 
 
-def named_secret(name: str, value: str = _OPAQUE) -> str | None:
+def named_secret(name: str, value: str = OPAQUE) -> str | None:
     """The kind of secret of a field value by the field's name: ``{"password": "sunflower"}``; without a value, by the name alone."""
     assignment = f'{name[-200:]}="{value}"'
     for pattern in _NAMED:
@@ -545,6 +547,11 @@ _NO_SECRET = re.compile(
     | .* \. (?: py | [jt]sx? | txt | md | json | ya?ml | toml | html? | php | go | rs | java | sql | csv | pdf | png | jpe?g | env | conf | ini )
     | .* [(=\[{] .*"""
 )
+
+
+def is_single(value: str) -> bool:
+    """Whether a value is one word and neither a date nor another common notation."""
+    return not re.search(r"\s", value) and not _NO_SECRET.fullmatch(value)
 
 
 def _may_be_secret(value: str, least: int = 4) -> bool:
@@ -581,7 +588,8 @@ def _secret_stands_out(match: Match) -> bool:
 def _is_field(match: Match) -> bool:
     """Whether the word is a label alone on its line, with a value alone on the next."""
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return _LABEL.search(before) is not None and _stands_out(match["secret"])
+    value = match["secret"]
+    return _LABEL.search(before) is not None and (_stands_out(value) or (len(value) >= 6 and value.isdigit()))
 
 
 _LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2}$")
@@ -646,7 +654,7 @@ _SETTER = re.compile(r"(?:set|with|change|update|reset)\w{0,12}$|\.$", re.IGNORE
 _SETS = re.compile(
     r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 )
-_TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}))"
+_TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|\\]|\\(?![\"'])|[\"'](?=[\w!$%&*+-])){4,128}))"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
 _POSSESSIVE = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
 _SEED_WORD = (
@@ -668,17 +676,19 @@ _IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|er|je|on|to|este
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _ABROAD, _is_strict,
           rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
-    _said("password", ("identified",), _is_of_account,
-          r"identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
+    _said("password", ("identified", "with password", "encrypted password", "login password"), _is_of_account,
+          r"(?:identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?|(?:with|encrypted|login)\spassword\s{1,3})[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
     _said("login", ("login",), _is_random_value,
           r"\blogin\s(?P<secret>[a-z0-9]{32,256}+)(?![\w./@-])"),
     _said("login", ("login",), _is_strict,
           rf"\blogin\s[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
     _said("command-password", ("mysql", "mariadb"), _is_given,
           r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
-    _said("command-password", ("docker", "podman", "ldapsearch", "zip"), _is_given,
-          r"(?:(?:docker|podman)\slogin\s[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|zip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
+    _said("command-password", ("login", "ldapsearch", "zip"), _is_given,
+          r"(?:(?:(?:docker|podman)\slogin\s|\blogin\s[^\n|;]{0,80}?-u\s)[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|zip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
           r"[ =]?[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
+    _said("command-password", ("echo", "printf"), _is_given,
+          r"\b(?:echo|printf)\s(?:-n\s)?[\"']?(?:[\w.@-]{1,64}:)?(?P<secret>[^\s\"'|:$]{4,256}+)[\"']?\s{0,3}\|\s{0,3}[^\n|;]{0,120}?(?:--pass\w{0,8}-(?:stdin|fd)|\bchpasswd)\b"),
     _said("password", ("wifi:",), _is_given,
           r"wifi:(?:[^;\n]{0,60};){0,4}?p:(?P<secret>[^;\n]{4,128}+);"),
     _said("login", ("login", "user", "account"), _is_login,
@@ -704,6 +714,10 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"{_PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
     _said("password", ("clave", "geheimwort", "wlan", "netzwerk", "cl\u00e9", "code", "chave", "wifi", "wi-fi"), _is_strict,
           rf"{_WEAK}(?:{_OF}{_COPULA}|\s{{0,3}}[:=]\s{{0,3}}){_ADVERBS}{_QUOTE}{_TOKEN}"),
+    _said("password", _PASSWORDS, _secret_stands_out,  # the second of a pair in brackets
+          rf"[\[(]\s?[\"'][^,()\n]{{0,40}}?{_PASSWORD}{_SUFFIX}(?:[\"']?\])?[\"']\s?,\s?[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s?[\])]", anywhere=True),
+    _said("password", _PASSWORDS, _secret_stands_out,  # in the cell beside its name
+          rf"{_PASSWORD}{_SUFFIX}\s?:?</\w{{1,8}}>\s{{0,12}}<\w{{1,8}}(?:\s[^<>]{{0,120}})?>(?P<secret>[^<>\s]{{4,512}}+)</"),
     _said("password", _PASSWORDS, _in_tag,
           rf"{_PASSWORD}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
     _said("key", _KEYS, _key_in_tag,

@@ -14,11 +14,12 @@ from mnemic.safety.secrets.patterns import (
     ADJACENT_PATTERNS,
     ANYWHERE,
     CONTEXT_PATTERNS,
+    OPAQUE,
     Expression,
     Pattern,
     Span,
     columns,
-    named_secret,
+    is_single,
     spans_of,
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
@@ -85,31 +86,44 @@ class SecretPolicy:
         kinds: dict[str, None] = {}
         return self._within(value, kinds), tuple(kinds)
 
-    def _within(self, value: Any, kinds: dict[str, None]) -> Any:
-        if isinstance(value, str):
-            text, text_kinds = self._finder.redacted(value)
-            kinds |= dict.fromkeys(text_kinds)
-            return text
-        if isinstance(value, Mapping):
-            items = cast("Mapping[Any, Any]", value).items()
-            return {self._within(key, kinds): self._field(key, item, kinds) for key, item in items}
-        if isinstance(value, (list, tuple)):
-            return [self._within(item, kinds) for item in cast("Sequence[Any]", value)]
-        return value
+    def _within(self, value: Any, kinds: dict[str, None], key: str = "", above: str = "") -> Any:
+        """A redacted value.
 
-    def _field(self, key: Any, value: Any, kinds: dict[str, None]) -> Any:
-        """A redacted field value, also checked by its key."""
-        clean = self._within(value, kinds)
-        if not isinstance(key, str) or not isinstance(value, (str, int)):
-            return clean
-        if _MARK.fullmatch(str(clean)) or _MARK.search(key):  # already redacted
-            return clean
-        # a partly redacted value is judged by its key alone
-        kind = named_secret(key, _without_marks(str(value))) if clean == value else named_secret(key)
-        if kind is None or kind not in cast("frozenset[str]", self.kinds):
+        Args:
+            value: the value.
+            kinds: where to note the kinds found.
+            key: the key it stands under.
+            above: the nearest key further up that names a secret, which holds for everything below it.
+        """
+        if isinstance(value, (list, tuple)):
+            return [self._within(item, kinds, key, above) for item in cast("Sequence[Any]", value)]
+        if isinstance(value, Mapping):
+            above = key if key and self._finder.kind_of_field(key) else above
+            items = cast("Mapping[Any, Any]", value).items()
+            return {
+                self._within(name, kinds): self._within(item, kinds, name if isinstance(name, str) else "", above)
+                for name, item in items
+            }
+        if not isinstance(value, (str, int)):
+            return value
+        clean, found = self._finder.redacted(value) if isinstance(value, str) else (value, ())
+        kinds |= dict.fromkeys(found)
+        kind = self._kind_of_field(value, clean, key, above)
+        if kind is None:
             return clean
         kinds[kind] = None
         return f"[redacted: {kind}]"
+
+    def _kind_of_field(self, value: str | int, clean: str | int, key: str, above: str) -> str | None:
+        """The kind of secret that a value is by the keys it stands under."""
+        if _MARK.fullmatch(str(clean)) or _MARK.search(key) or _MARK.search(above):  # already redacted
+            return None
+        if clean != value:  # a partly redacted value is judged by its key alone
+            return self._finder.kind_of_field(key) if key else None
+        kind = self._finder.kind_of_field(key, str(value)) if key else None
+        if kind is None and above and isinstance(value, str) and is_single(value):
+            kind = self._finder.kind_of_field(above, value)
+        return kind
 
     def in_name(self, value: str) -> tuple[str, ...]:
         """The kinds of secrets in a name. Numeric parts may pass the checksum of card numbers by chance and are
@@ -228,6 +242,19 @@ class _Finder:
             text = _without(text, spans)
         return text, tuple(kinds)
 
+    def kind_of_field(self, name: str, value: str = OPAQUE) -> str | None:
+        """The kind of secret that a field holds by its name, as its assignment would show; the id of a session is none."""
+        name = name[-200:]
+        if not self._gives_away(_folded(name)) and not _DIGITS.search(value):
+            return None
+        spans = self._built_in_spans(f'{name}="{_without_marks(value)}"')
+        return next((kind for start, _, kind in spans if start > len(name) and kind != "session-token"), None)
+
+    def _gives_away(self, low: str) -> bool:
+        """Whether a text in lower case has a word that may give a secret away."""
+        words = self._words_in_ascii if low.isascii() else self._words
+        return any([word in low for word in words])  # noqa: C419 - a list is faster than a generator here
+
     def _remember(self, digest: bytes, passes: Sequence[list[Span]]) -> None:
         self._size += 1 + sum(map(len, passes))
         if self._size > _MAX_SIZE:
@@ -261,8 +288,7 @@ class _Finder:
                 if pattern.least <= longest:
                     spans += spans_of(pattern, text, text)
         low = _folded(text)
-        words = self._words_in_ascii if low.isascii() else self._words
-        if any([word in low for word in words]):  # noqa: C419 - a list is faster than a generator here
+        if self._gives_away(low):
             found = [needle for needle in self._needles if needle in low]
             for needles, pattern in self._context:
                 if not needles.isdisjoint(found):

@@ -291,9 +291,11 @@ def _random(match: Match) -> bool:
 def _is_token(match: Match) -> bool:
     """Whether a short prefix has random letters and digits behind it.
 
-    What else is written so is shorter (ids of objects), hexadecimal (digests), or made of words (names in programs).
+    What else is written so is shorter (ids of objects), hexadecimal (digests), or has words or numbers (names in programs,
+    ids with a date or a UUID behind).
     """
-    return any(map(_is_opaque, re.split("[_-]", match["body"])))
+    runs = re.split("[_-]", match["body"])
+    return any(map(_is_opaque, runs)) and not any(map(_PART.fullmatch, runs))
 
 
 def _is_opaque(run: str) -> bool:
@@ -306,6 +308,7 @@ def _is_opaque(run: str) -> bool:
     return changes >= 0.34 and digits >= (1 if len(run) >= 20 else 2) and run.lower() != run != run.upper()
 
 
+_PART = re.compile(r"\d{2,}|[0-9a-f]{4,}|[a-z]{4,}")
 _CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
 
 
