@@ -832,5 +832,6 @@ HOSTILE = [
     "login a/", "password: plain: ", "password (", "password for a.", "password, value: ", "password(\"", "user identified by '", "pin code of A ",
     "seed phrase abcd ", "password=/a", "password=|", "zip -P ", "-u a%", "password='''a", "passwordABab", "PASSWORD=A", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
     "%25", "%3D", "\\n", "\\u0", "\x1b[", "\x1b[0;", "\\e[0", "llx-", "a_live_", "a_live_b", " llx-aB3d", "aB3_", "AQ.", "login a1", "://a1", "JQQJ99",
+    "login -u ", "login -u a -p", "echo a | ", "('password',", "password</td><td>", "password: [\"", "with password '", "user\": \"a\", \"pass\": ",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

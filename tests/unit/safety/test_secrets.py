@@ -121,6 +121,34 @@ def test_letters_are_a_password_where_only_one_can_stand(letters, words):
     assert POLICY.redacted(words.format(letters)) == (words.format("[redacted: password]"), ("password",))
 
 
+@given(
+    st.text(string.ascii_lowercase, min_size=4, max_size=16),
+    st.sampled_from(["Das Passwort ist {}", "Mein Passwort war {}.", "la contrase\u00f1a es {}", "a senha \u00e9 {}.", "la password \u00e8 {}"]),
+)  # fmt: skip
+def test_a_lower_case_word_may_be_an_adjective_in_another_language(letters, words):
+    assert POLICY.redacted(words.format(letters)) == (words.format(letters), ())
+
+
+def test_a_token_of_any_service_is_known_by_its_shape_and_an_id_is_not():
+    draw = random.Random(7)
+
+    def some(count, alphabet=string.ascii_letters + string.digits):
+        return "".join(draw.choices(alphabet, k=count))
+
+    prefixes = [f"{some(length, string.ascii_lowercase)}{joint}" for length in (2, 4, 6) for joint in "_-"]
+    tokens = [prefix + some(length) for prefix in prefixes for length in (40, 48, 64) for _ in range(20)]
+    missed = [
+        token for token in tokens if POLICY.redacted(f"use {token} here") != ("use [redacted: token] here", ("token",))
+    ]
+    assert len(missed) <= 0.03 * len(tokens), missed
+    ids = [prefix + some(length) for prefix in prefixes for length in (20, 24, 27, 29) for _ in range(20)]
+    digests = [
+        prefix + some(length, "0123456789abcdef") for prefix in prefixes for length in (32, 40, 64) for _ in range(20)
+    ]
+    for one in (*ids, *digests):
+        assert POLICY.redacted(f"see {one} there") == (f"see {one} there", ())
+
+
 def test_letters_in_no_order_are_a_password():
     draw = random.Random(7)
     words = [
