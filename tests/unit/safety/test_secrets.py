@@ -277,7 +277,7 @@ def test_a_key_that_names_a_secret_holds_for_everything_below_it():
     [
         {"password": {"type": "string", "title": "Password", "description": "What the user typed.", "min_length": 12}},
         {"password": {"changed": "2024-05-12", "algorithm": "argon2id"}, "passwords": 1200, "tests": {"pass": 1284}},
-        {"session": "k7Q2xV9mZ4tR8wB1nY5c", "session_id": "9f8a7b6c5d4e3f2a1b0c", "token": {"type": "bearer", "lifetime": 3600}},
+        {"session": "k7Q2xV9mZ4tR8wB1nY5c", "session_id": "9f8a7b6c5d4e3f2a1b0c", "token": {"id": "550e8400-e29b-41d4-a716-446655440000", "lifetime": 3600}},
     ],
 )  # fmt: skip
 def test_what_is_told_about_a_secret_in_a_field_stays(value):

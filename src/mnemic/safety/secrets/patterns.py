@@ -549,9 +549,9 @@ _NO_SECRET = re.compile(
 )
 
 
-def is_single(value: str) -> bool:
-    """Whether a value is one word and neither a date nor another common notation."""
-    return not re.search(r"\s", value) and not _NO_SECRET.fullmatch(value)
+def is_one_word(value: str) -> bool:
+    """Whether a value is one word, and neither a UUID nor a date or another common notation."""
+    return not re.search(r"\s", value) and not _UUID.fullmatch(value) and not _NO_SECRET.fullmatch(value)
 
 
 def _may_be_secret(value: str, least: int = 4) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
@@ -19,7 +19,7 @@ from mnemic.safety.secrets.patterns import (
     Pattern,
     Span,
     columns,
-    is_single,
+    is_one_word,
     spans_of,
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
@@ -121,7 +121,7 @@ class SecretPolicy:
         if clean != value:  # a partly redacted value is judged by its key alone
             return self._finder.kind_of_field(key) if key else None
         kind = self._finder.kind_of_field(key, str(value)) if key else None
-        if kind is None and above and isinstance(value, str) and is_single(value):
+        if kind is None and above and isinstance(value, str) and is_one_word(value):
             kind = self._finder.kind_of_field(above, value)
         return kind
 
@@ -321,25 +321,26 @@ _ESCAPE = re.compile(
 _SIGNS = {"n": "\n", "t": "\t", '"': '"', "'": "'"}
 _MEANT = {**_PLAIN, **dict.fromkeys(_INVISIBLE, ""), ord("\r"): " "}
 
+_Reading = tuple[str, Sequence[int], Sequence[int]]
+"""A text, and where each character begins and ends in the original; both empty if no position changed."""
 
-def _readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
+
+def _readings(text: str) -> list[_Reading]:
     r"""The ways to read a text: as it shows, and with its escapes as what they stand for.
 
     The first has no invisible characters, and letters and spaces of normal width. The second also has line feeds for
     ``\n`` and ``=`` for ``%3D``. Both count, since a backslash or a percent sign may be part of a password.
-
-    Yields:
-        The text, and where each character begins and ends in the original; both empty if no position changed.
     """
     plain = text if text.isascii() else text.translate(_PLAIN)
     shown = text.isascii() and "\r" not in text and "\x1b" not in text
-    yield (plain, (), ()) if shown else _rewritten(plain, _HIDDEN)
+    readings: list[_Reading] = [(plain, (), ()) if shown else _rewritten(plain, _HIDDEN)]
     if ("\\" in text or "%" in text) and _ESCAPE.search(plain):
-        yield _rewritten(plain, _ESCAPE)
+        readings.append(_rewritten(plain, _ESCAPE))
+    return readings
 
 
-def _rewritten(text: str, expression: re.Pattern[str]) -> tuple[str, Sequence[int], Sequence[int]]:
-    """A text with each match replaced by what it stands for, and its positions as in ``_readings``."""
+def _rewritten(text: str, expression: re.Pattern[str]) -> _Reading:
+    """A text with each match replaced by what it stands for."""
     parts, starts, ends, position = list[str](), array("L"), array("L"), 0
     for match in expression.finditer(text):
         start, end = match.span()
