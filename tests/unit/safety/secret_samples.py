@@ -34,6 +34,10 @@ def luhn(start):
     raise AssertionError
 
 
+def uuid():
+    return f"{hexed(8)}-{hexed(4)}-4{hexed(3)}-a{hexed(3)}-{hexed(12)}"
+
+
 def iban(country, account):
     digits = "".join(str(int(c, 36)) for c in account + country + "00")
     return f"{country}{98 - int(digits) % 97:02d}{account}"
@@ -175,10 +179,37 @@ TOKENS = [
     ("firecrawl-key", "fc-" + hexed(32)),
     ("render-key", "rnd_7" + made(27)),
     ("sentry-token", "sntrys_" + made(60)),
-    ("plaid-token", f"access-production-{hexed(8)}-{hexed(4)}-4{hexed(3)}-a{hexed(3)}-{hexed(12)}"),
+    ("plaid-token", "access-production-" + uuid()),
     ("azure-devops-token", made(76) + "AZDO" + made(4)),
     ("azure-devops-token", made(52, UPPER.lower())),
     ("private-key", base64.b64encode(armoured("RSA PRIVATE KEY").encode()).decode()),
+    ("amazon-login-secret", "amzn1.oa2-cs.v1." + hexed(64)),
+    ("amazon-login-token", "Atzr|IwEB" + made(56)),
+    ("aws-bedrock-key", "bedrock-api-key-" + made(200)),
+    ("axiom-token", "xaat-" + uuid()),
+    ("azure-key", made(52) + "JQQJ99" + made(18) + "ACOG" + made(4)),
+    ("baidu-key", "bce-v3/ALTAK-" + made(22) + "/" + hexed(40)),
+    ("clojars-token", "CLOJARS_" + hexed(60)),
+    ("cursor-key", "crsr_" + hexed(64)),
+    ("fal-key", uuid() + ":" + hexed(32)),
+    ("gitlab-token", "GR1348941" + made(20)),
+    ("google-api-key", "AQ.Ab8RN6" + made(18) + "-" + made(25)),
+    ("hubspot-token", "pat-na1-" + uuid()),
+    ("inngest-key", "signkey-prod-" + hexed(64)),
+    ("modal-key", "as-Q7" + made(20)),
+    ("nostr-key", "nsec1" + made(58, "023456789acdefghjklmnpqrstuvwxyz")),
+    ("slack-token", "xwfp-" + made(12, "0123456789") + "-" + made(24)),
+    ("stripe-key", "sk_live_" + made(12) + "-" + made(9) + "_" + made(12)),
+    ("woocommerce-key", "cs_" + hexed(40)),
+    ("zai-key", hexed(32) + "." + made(16)),
+    # of no known service
+    ("token", "llx-" + made(48)),
+    ("token", "pylf_v1_us_" + made(44)),
+    ("token", "acme-" + hexed(32) + made(28)),
+    ("token", "napi_" + made(64, "abcdefghijklmnopqrstuvwxyz0123456789")),
+    ("token", "bb_live_" + made(27)),
+    ("token", "pdl_live_apikey_01" + made(24, UPPER.lower()) + "_" + made(22) + "_" + made(3)),
+    ("token", "rpa_" + made(46, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")),
 ]
 """Kinds and secrets that are known wherever they stand."""
 
@@ -201,6 +232,17 @@ WITH_WORDS = [
         "https://acme.webhook.office.com/webhookb2/{}",
         hexed(36) + "@" + hexed(36) + "/IncomingWebhook/" + hexed(32),
     ),
+    *(
+        ("url-key", words, hexed(32))
+        for words in (
+            "https://mainnet.infura.io/v3/{}",
+            "wss://mainnet.infura.io/ws/v3/{}",
+            "https://eth-mainnet.g.alchemy.com/v2/{}",
+            "https://hook.eu1.make.com/{}",
+        )
+    ),
+    ("url-password", "SENTRY_DSN=https://{}@o4504.ingest.sentry.io/4505", hexed(32)),
+    ("login", "wandb login {}", hexed(40)),
     ("key", "aws_secret_access_key = {}", made(40)),
     *(
         ("aws-secret-key", f"{words}".replace("ID", "AKIA" + made(16, UPPER)), made(40, MIXED + "+/"))
@@ -227,6 +269,27 @@ WITH_WORDS = [
         )
     ),
     ("login", "login ana / {}", "hunter2x"),
+    *(
+        ("password", words, "hunter2x")
+        for words in (
+            '{{"password": ["{}"]}}',
+            '{{"passwords": ["tulip9Z", "Xk92mQ7z", "{}"]}}',
+            '["password", "{}"]',
+            '{{"name":"password","value":"{}"}}',
+            "<td>Password</td><td>{}</td>",
+            "<tr><th>Password:</th>\n  <td class='x'>{}</td></tr>",
+            "page.fill('#password', '{}')",
+            "page.fill('input[name=\"password\"]', '{}')",
+            "mot_de_passe: {}",
+        )
+    ),
+    *(("password", "CREATE USER ana WITH PASSWORD '{}';", secret) for secret in ("hunter2x", "sunshine")),
+    ("password", "ALTER ROLE ana WITH LOGIN PASSWORD '{}';", "sunshine"),
+    ("command-password", "az login -u ana -p {}", "hunter2x"),
+    ("command-password", "echo {} | docker login -u ana --password-stdin", "hunter2x"),
+    ("command-password", "echo 'ana:{}' | chpasswd", "hunter2x"),
+    ("card-code", '{{"cvv": "{}"}}', "737"),
+    ("pin", '{{"pin": "{}"}}', "4711"),
     ("password", "password:\n  plain: {}", "hunter2x"),
     ("password", 'password: {{"value": "{}"}}', "hunter2x"),
     *(
@@ -250,6 +313,27 @@ WITH_WORDS = [
             "M\u1eadt kh\u1ea9u wifi l\u00e0 {}",
             "m\u1eadt kh\u1ea9u: {}",
             "Has\u0142o do wifi to {}",
+            "min adgangskode er {}",
+            "mitt passord er {}",
+            "Passord: {}",
+            "jelsz\u00f3: {}",
+            "A jelszavam {}",
+            "lozinka: {}",
+            "moja lozinka je {}",
+            "parol\u0103: {}",
+            "parola mea este {}",
+            "\u03bf \u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2 \u03bc\u03bf\u03c5 \u03b5\u03af\u03bd\u03b1\u03b9 {}",
+            "kata sandi: {}",
+            "kata sandi saya adalah {}",
+            "\u05e1\u05d9\u05e1\u05de\u05d4: {}",
+            "\u05d4\u05e1\u05d9\u05e1\u05de\u05d4 \u05e9\u05dc\u05d9 \u05d4\u05d9\u05d0 {}",
+            "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc\u03c2: {}",
+            "\u092a\u093e\u0938\u0935\u0930\u094d\u0921: {}",
+            "\u092e\u0947\u0930\u093e \u092a\u093e\u0938\u0935\u0930\u094d\u0921 {} \u0939\u0948",
+            "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19: {}",
+            "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19\u0e04\u0e37\u0e2d {}",
+            "wifi pass is {}",
+            "my password used to be {}",
         )
     ),
     ("key", "TWILIO_AUTH_TOKEN={}", hexed(32)),
@@ -261,6 +345,12 @@ WITH_WORDS = [
     ("key", "client-key-data: {}", made(120)),
     ("key", "//npm.example.org/:_authToken={}", made(36)),
     ("password", "my password is {}", "hunter2"),
+    ("password", "login: bob pass: {}", "81237764"),
+    ("password", '{{"user": "bob", "pass": "{}"}}', "81237764"),
+    ("password", "DB_PASS={}", "81237764"),
+    ("password", "pass: {}", "hunter2x"),
+    ("password", "Das Passwort lautet {}", "sonnenblume"),
+    ("password", "la password \u00e8: {}", "girasole"),
     ("password", "My password's {}", "hunter2"),
     ("password", "The wifi password\u2019s {}!", "Sunflower77"),
     ("password", "Password for the router: {}", "Tr0ub4dor&3"),
@@ -459,6 +549,7 @@ COPIED = [
             "Your password *\n{}",
         )
     ),
+    ("password", "Username\nana\nPassword\n{}", "81237764"),
     ("password", "name,email,password,role\nana,a@example.com,{},admin", "sunflower"),
     ("card-number", "my card is {}", "4111.1111.1111.1111"),
     ("card-number", "my card is {}", "4111  1111  1111  1111"),
@@ -531,6 +622,15 @@ LOOK_ALIKES = [
     "We walk upwards: every day",
     "Use argon2id for the password hashing",
     "Password for the account: it changed on 2024-05-03.",
+    '{"password": ["This field is required."], "passwords": ["changed"]}',
+    "'password' => ['required', 'string', 'min:8']",
+    'fields = ["password", "email"], ("password", "varchar")',
+    "<td>Password</td><td>changed</td>",
+    "echo done | grep passwd",
+    "docker run -u 1000 -p 8080:80 app",
+    "after the login run mkdir -p build/cache2",
+    "the user typed the password 'policy' again",
+    "Passwords: 1200 of 3000",
     # forms, tables, answers
     "What's the password? I forgot it.",
     "Is that your password? It's weak.",
@@ -589,6 +689,14 @@ LOOK_ALIKES = [
     "DE is Germany, GB82 is a road, FR76 too",
     "DE00 1234 5678 9012 3456 78",
     "4111 1111 1111 1112 is no card",
+    "pi_3MtwBwLkdIwHu7ix28a3tqPa, msg_01XFDUDYJgAACzvnptvVoYEL and chatcmpl-9xKd2LmQ8vTz4RwB1nY5cJh7aZp3e are ids of objects",
+    "thread_k7Q2xV9mZ4tR8wB1nY5cJh7a-2024-05-12-evening and msg_01XFDUDYJgAACzvnptvVoYEL-550e8400-e29b-41d4-a716-446655440000",
+    "resp_" + "68a1f09c3b7e2d54" * 3 + " and lc_run--550e8400-e29b-41d4-a716-446655440000",
+    "cs_test_a11YYufWQzNY63zpQ6QSNRQhkUpVph4WRmzW0zWJO2znZKdVujZ0N0S22u and pk_live_51H8xQ2eZvKYlo2C0aB3dE6gH9jK2mN5pQ8sT1vW4x",
+    "mnemic/safety/policy.py,sha256=ab_k7Q2xV9mZ4tR8wB1nY5cJh7aZp3eLmQ8vTz4Rw0,1234",
+    "io_GenericWriter_28_2aarray_list_ArrayListAligned_28u8_2cnull_29_2cerror_7bOutOfMemory_7d_2c",
+    "chunk-3f786850e387550fdab836ed7e6dc881de23001b.js and api-server-7d9f8b6c5d-x2x4z",
+    "the login page-2024-with-a-very-long-name-and-number-7",
     # blanks
     "OPENAI_API_KEY=sk-...",
     "export API_KEY=YOUR_API_KEY",
@@ -630,6 +738,17 @@ LOOK_ALIKES = [
     "password = getPassword()",
     'getPassword("Enter")',
     "my password manager is Bitwarden",
+    "Passwort ist falsch",
+    "Mein Passwort ist sicher.",
+    "Das Passwort war geheim.",
+    "La password \u00e8 sbagliata",
+    "la password \u00e8 scaduta.",
+    "la contrase\u00f1a es d\u00e9bil",
+    "la contrase\u00f1a es corta.",
+    "minha senha \u00e9 fraca",
+    "a senha \u00e9 forte.",
+    "my password is stupid",
+    "the password is tricky.",
     "The password is Anna's job",
     "My **password** is **weak**",
     "USER=ana\nPWD=/home/ana1/work\nOLDPWD=/srv/app",
@@ -668,6 +787,15 @@ LOOK_ALIKES = [
     "PASS: test_login, FAIL: test_logout",
     "pass: true",
     "boarding pass: 14B",
+    "hall pass: A113",
+    "tests pass: 1284",
+    '{"pass": 1284, "fail": 3}',
+    "pass: 1500 of 1600",
+    "Season pass: 12000 yen, ski pass: 340\u20ac",
+    "pass: 2024-01-05",
+    "low pass: 2000 Hz, 2nd pass: 44100 samples",
+    "psk: WPA2-PSK",
+    "PIN: 5821 is the postal code of the town",
     "the pin board is in 2024 style",
     "put a pin on 1200 Main Street",
     "a bearer of good news came",
@@ -703,5 +831,7 @@ HOSTILE = [
     "AKIAABCDEFGHIJKLMNOP ", "LS0tLS1CRUdJTiB", "A" * 64 + "\n", "PRIVATE KEY\n" + "A" * 64 + "\n", "auth=(a,", ".login(a, ", "heslo ", "heslo k a ",
     "login a/", "password: plain: ", "password (", "password for a.", "password, value: ", "password(\"", "user identified by '", "pin code of A ",
     "seed phrase abcd ", "password=/a", "password=|", "zip -P ", "-u a%", "password='''a", "passwordABab", "PASSWORD=A", "abcdefgh2 ", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
+    "%25", "%3D", "\\n", "\\u0", "\x1b[", "\x1b[0;", "\\e[0", "llx-", "a_live_", "a_live_b", " llx-aB3d", "aB3_", "AQ.", "login a1", "://a1", "JQQJ99",
+    "login -u ", "login -u a -p", "echo a | ", "('password',", "password</td><td>", "password: [\"", "with password '", "user\": \"a\", \"pass\": ",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

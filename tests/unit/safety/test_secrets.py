@@ -1,5 +1,6 @@
 """Every kind of secret is found in every context, look-alikes survive, and no text makes the search slow."""
 
+import json
 import random
 import string
 import subprocess
@@ -67,6 +68,44 @@ def test_words_written_otherwise_give_a_secret_away_as_well(otherwise):
         assert kind in kinds, (words, secret)
 
 
+ESCAPES = {
+    "\\n": "\n", "\\t": "\t", "\\r\\n": "\n", "\\\\n": "\n", "\\u0022": '"', "\\u003d": "=", "\\x0a": "\n", "\\0": " ", "\\u200b": "",
+    "\x1b[32m": "", "\\x1b[1;32m": "", "\\u001b[0m": "", "\\033[0m": "", "\\e[0m": "", "%20": " ", "%0A": "\n", "%3D": "=", "%253D": "=",
+}  # fmt: skip
+"""Escapes, and what they stand for."""
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_secret_is_found_after_an_escape_as_after_what_it_stands_for(escape):
+    for kind, secret in TOKENS:
+        assert (
+            POLICY.redacted(f"key {escape}{secret}{escape} done")[1]
+            == (POLICY.redacted(f"key {ESCAPES[escape]}{secret}{ESCAPES[escape]} done")[1])
+        ), kind
+        assert secret not in POLICY.redacted(f"key {escape}{secret}")[0] or ESCAPES[escape] + kind == "=card-number"
+
+
+@pytest.mark.parametrize("often", [1, 2])
+def test_words_give_a_secret_away_in_escaped_texts(often):
+    for _, words, secret in (*WITH_WORDS, *COPIED):
+        if "abcd9" in words:  # an escape in the middle of the password
+            continue
+        text = f"noted:\n{words.format(secret)}\n"
+        for _ in range(often):
+            secret, text = json.dumps(secret)[1:-1], json.dumps(text)
+        assert secret not in POLICY.redacted(text)[0], words
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [("postgres://ana:pa%2Fss2%20w@db.example.org/x", "pa%2Fss2%20w"), ("password=9Xk%2F2%20pQ", "9Xk%2F2%20pQ")],
+)
+def test_a_password_may_hold_what_reads_as_an_escape(text, secret):
+    assert POLICY.redacted(text)[0] in {
+        text.replace(secret, f"[redacted: {kind}]") for kind in ("password", "url-password")
+    }
+
+
 def test_look_alikes_survive():
     for text in LOOK_ALIKES:
         assert POLICY.redacted(text) == (text, ())
@@ -82,6 +121,34 @@ def test_letters_are_a_password_where_only_one_can_stand(letters, words):
     assert POLICY.redacted(words.format(letters)) == (words.format("[redacted: password]"), ("password",))
 
 
+@given(
+    st.text(string.ascii_lowercase, min_size=4, max_size=16),
+    st.sampled_from(["Das Passwort ist {}", "Mein Passwort war {}.", "la contrase\u00f1a es {}", "a senha \u00e9 {}.", "la password \u00e8 {}"]),
+)  # fmt: skip
+def test_a_lower_case_word_may_be_an_adjective_in_another_language(letters, words):
+    assert POLICY.redacted(words.format(letters)) == (words.format(letters), ())
+
+
+def test_a_token_of_any_service_is_known_by_its_shape_and_an_id_is_not():
+    draw = random.Random(7)
+
+    def some(count, alphabet=string.ascii_letters + string.digits):
+        return "".join(draw.choices(alphabet, k=count))
+
+    prefixes = [f"{some(length, string.ascii_lowercase)}{joint}" for length in (2, 4, 6) for joint in "_-"]
+    tokens = [prefix + some(length) for prefix in prefixes for length in (40, 48, 64) for _ in range(20)]
+    missed = [
+        token for token in tokens if POLICY.redacted(f"use {token} here") != ("use [redacted: token] here", ("token",))
+    ]
+    assert len(missed) <= 0.03 * len(tokens), missed
+    ids = [prefix + some(length) for prefix in prefixes for length in (20, 24, 27, 29) for _ in range(20)]
+    digests = [
+        prefix + some(length, "0123456789abcdef") for prefix in prefixes for length in (32, 40, 64) for _ in range(20)
+    ]
+    for one in (*ids, *digests):
+        assert POLICY.redacted(f"see {one} there") == (f"see {one} there", ())
+
+
 def test_letters_in_no_order_are_a_password():
     draw = random.Random(7)
     words = [
@@ -94,6 +161,13 @@ def test_letters_in_no_order_are_a_password():
     made = ["".join(draw.choices(string.ascii_letters, k=length)) for length in (8, 10, 12, 16) for _ in range(50)]
     missed = [(form, one) for one in made for form in words if one in POLICY.redacted(form.format(one))[0]]
     assert len(missed) <= 0.1 * len(made) * len(words), missed
+
+
+def test_a_token_may_end_a_sentence():
+    for kind, secret in TOKENS:
+        redacted, kinds = POLICY.redacted(f"It is {secret}.")
+        assert redacted in (f"It is [redacted: {kind}].", f"It is [redacted: {kind}]")
+        assert kinds == (kind,)
 
 
 def test_no_half_of_a_token_stays():
@@ -181,6 +255,33 @@ def test_json_values_keys_and_names_of_fields():
         "list": [{"api_key": "[redacted: key]"}], "[redacted: github-token]": 1, "count": 3, "password_hint": "the usual",
     }  # fmt: skip
     assert set(kinds) == {"password", "key", "github-token"}
+
+
+def test_a_key_that_names_a_secret_holds_for_everything_below_it():
+    held = {
+        "passwords": ["hunter2xY1", {"wifi": ["sunflower"]}], "password": {"current": "hunter2xY2"}, "mot_de_passe": "hunter2xY3",
+        "Cookie": "sid=hunter2xY4hunter", "Authorization": "hunter2xYz4hunter2", "cvv": 737, "ssn": "536904399", "pin": "4711",
+    }  # fmt: skip
+    value, kinds = POLICY.within({"request": [held]})
+    assert value == {"request": [{
+        "passwords": ["[redacted: password]", {"wifi": ["[redacted: password]"]}], "password": {"current": "[redacted: password]"},
+        "mot_de_passe": "[redacted: password]", "Cookie": "[redacted: cookie]", "Authorization": "[redacted: authorization-header]",
+        "cvv": "[redacted: card-code]", "ssn": "[redacted: us-ssn]", "pin": "[redacted: pin]",
+    }]}  # fmt: skip
+    assert set(kinds) == {"password", "cookie", "authorization-header", "card-code", "us-ssn", "pin"}
+    assert POLICY.within(value) == (value, ())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"password": {"type": "string", "title": "Password", "description": "What the user typed.", "min_length": 12}},
+        {"password": {"changed": "2024-05-12", "algorithm": "argon2id"}, "passwords": 1200, "tests": {"pass": 1284}},
+        {"session": "k7Q2xV9mZ4tR8wB1nY5c", "session_id": "9f8a7b6c5d4e3f2a1b0c", "token": {"id": "550e8400-e29b-41d4-a716-446655440000", "lifetime": 3600}},
+    ],
+)  # fmt: skip
+def test_what_is_told_about_a_secret_in_a_field_stays(value):
+    assert POLICY.within(value) == (value, ())
 
 
 def test_what_is_looked_for_can_be_chosen():

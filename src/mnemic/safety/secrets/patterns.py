@@ -163,12 +163,12 @@ def is_random(value: str) -> bool:
 
 _PASSWORD = (
     r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|kennwort|wachtwoord|contrase(?:\u00f1|n\u0303?)a|"
-    r"mot de passe|palavra[ -]passe|senha|has\u0142o|l\u00f6senord|adgangskode|salasana|(?<![a-z])heslo|"
+    r"mot[ _-]de[ _-]passe|palavra[ _-]passe|senha|has\u0142o|l\u00f6senord|adgangskode|salasana|(?<![a-z])heslo|"
     r"\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
 )
 _PASSWORDS = (
-    "pass", "pwd", "pw", "mdp", "psk", "kennwort", "wachtwoord", "contrase", "mot de passe", "palavra", "senha", "has\u0142o",
-    "l\u00f6senord", "adgangskode", "salasana", "heslo",
+    "pass", "pwd", "pw", "mdp", "psk", "kennwort", "wachtwoord", "contrase", "mot de passe", "mot_de_passe", "mot-de-passe", "palavra", "senha",
+    "has\u0142o", "l\u00f6senord", "adgangskode", "salasana", "heslo",
     "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9",
 )  # fmt: skip
 _KEY = r"(?:secret(?:[ _-]?(?:access[ _-]?)?key)?|key(?:[ _-]?data)?|token|credentials?|_auth)"
@@ -182,9 +182,10 @@ _SUFFIX = r"(?>(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|ma
 _MARKUP = r"(?:[*_]{1,3}|</?[a-z]{1,8}>)"
 _ASSIGNMENT = (
     rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
-    r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
+    r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12}|\[\s{0,12}(?:[\"']\n{12,60}[\"'],\s{0,12}){0,16}(?=[\"'][^\s\"']{1,512}[\"']))?"
 )
-_VALUE_OF = r"""["']?,?\s{1,40}["']?value["']?\s{0,3}[:=]\s{0,4}"""
+"""What assigns a value: a sign, the break before a block in YAML, and the beginning of a list, whose values are found one by one."""
+_VALUE_OF = r"""["']?(?:,|\s)\s{0,40}["']?value["']?\s{0,3}[:=]\s{0,4}"""
 _FREE = r"""(?>(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512})"""
 _VALUE = (
     r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}))|"(?:\"\")?(?P<double>(?>(?:[^"\n\\]|\\.){1,512}))|"""
@@ -237,7 +238,7 @@ def _is_password(match: Match) -> bool:
         return False
     if quoted:
         return True
-    if _is_remark(value) or _is_path(value, match):
+    if _is_remark(value) or _is_path(value, match) or _names_itself(value, match):
         return False
     if not value.isalpha():
         return (not _MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
@@ -247,9 +248,22 @@ def _is_password(match: Match) -> bool:
     return len(value) >= 6 and (_is_exported(match) or _follows_login(match) or (of_one_case and _ends_sentence(match)))
 
 
+def _is_pass(match: Match) -> bool:
+    """The same after "pass", also a card or a run, and "passwords", also a count: no number or short code without a login."""
+    value, _ = _value(match)
+    sure = (match["pass"] or match["plural"]) is None or _is_exported(match) or _follows_login(match)
+    return (sure or (len(value) >= 5 and any(map(str.isalpha, value)))) and _is_password(match)
+
+
 def _is_remark(value: str) -> bool:
     """Whether a remark in brackets begins, "(leave blank)", or a rule, ``required|min:8``."""
     return (value[0] == "(" and value[1:].isalpha()) or ("|" in value and _is_common_word(value.partition("|")[0]))
+
+
+def _names_itself(value: str, match: Match) -> bool:
+    """Whether a value ends with its own name, as that of a kind does: ``psk: WPA2-PSK``."""
+    name = re.match(r"\w+", match[0])
+    return name is not None and value.lower().endswith(f"-{name[0].lower()}")
 
 
 def _is_path(value: str, match: Match) -> bool:
@@ -275,7 +289,8 @@ def _follows_login(match: Match) -> bool:
 
 
 _NAME_OF_ACCOUNT = re.compile(
-    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[ \t]?[:=][ \t]?(?P<name>[a-z0-9][^\s,;]{1,40})[,;]?\s{1,4}$"
+    r"(?i:login|user(?:[ _-]?name)?|e-?mail|account)[\"']?[ \t]?[:=][ \t]?[\"']?(?P<name>[a-z0-9][^\s,;\"']{1,40})[\"']?"
+    r"(?:[,;]\s{0,4}|\s{1,4})[\"']?$"
 )
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*+=(?![\s=])")
 
@@ -321,13 +336,10 @@ def _is_words(value: str) -> bool:
     return _WORDED.fullmatch(value) is not None
 
 
-_WEAK_COPULAS = ("to", "was", "has been", "had been", "wurde", "")
-_ADJECTIVE_ENDINGS = re.compile(
-    r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant|ig|lich|bar|los|sam|haft|isch|ert|en|\u00e9e?s?|eux|euse|aire|ect|[aeioui]d[ao]s?|[\u00f3o]ri[ao]s?"
-    r"|os[ao]s?|iv[ao]s?|vel|nte|[ct]t[ao]s?|ble|ale?)$",
-    re.IGNORECASE,
-)
-"""Endings of adjectives and participles in six languages, which describe a password."""
+_PLAIN_COPULAS = ("is", "'s", "\u2019s", "lautet", "hei\u00dft", "heisst")
+"""After these a lower-case word may be a password, as after a colon; after others it is as often an adjective."""
+_ADJECTIVE_ENDINGS = re.compile(r"(?:ed|ing|[^et]y|[ai]ble|ive|ful|less|us|[ae]nt|en|al|ect|id|ic|upt)$", re.IGNORECASE)
+"""Endings of English adjectives and participles, which describe a password."""
 
 
 def _is_stated_password(match: Match) -> bool:
@@ -337,20 +349,18 @@ def _is_stated_password(match: Match) -> bool:
     if len(value) < 4 or is_placeholder(value) or _is_common_word(value) or _is_address(value):
         return False
     if (_MEASURE.fullmatch(value) and not value.isdigit()) or (
-        not quoted and (_is_remark(value) or _is_path(value, match))
+        not quoted and (_is_remark(value) or _is_path(value, match) or _names_itself(value, match))
     ):
         return False
     if quoted or (_is_odd(value) and not _of_code(value)):
         return True
     if not value.isalpha():
         return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
-    copula = match["copula"].strip(" ,:").lower()
-    return (
-        copula not in _WEAK_COPULAS
-        and len(value) >= 5
-        and _ends_sentence(match)
-        and not _ADJECTIVE_ENDINGS.search(value)
-    )
+    copula = match["copula"].strip(" ,").lower()
+    said = copula in _PLAIN_COPULAS or (copula.endswith(":") and copula != ":")
+    if not said and (value.islower() or copula in ("to", ":")):
+        return False
+    return len(value) >= 5 and _ends_sentence(match) and not _ADJECTIVE_ENDINGS.search(value)
 
 
 def _worded_secret(value: str, match: Match) -> bool:
@@ -396,10 +406,13 @@ def _is_given(match: Match) -> bool:
 def _is_pin(match: Match) -> bool:
     """Whether a number is a PIN: no pin of a board in a program, and no PIN code of a place in India."""
     before = match.string[max(0, match.start() - 20) : match.start()]
-    return not _DECLARES.search(before) and not (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+    after = match.string[match.end() : match.end() + 40]
+    of_place = _POSTAL.search(after) or (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+    return not _DECLARES.search(before) and not of_place
 
 
 _DECLARES = re.compile(r"(?:#\s?define|\b(?:u?int(?:\d+_t)?|byte|short|long|unsigned))\s{1,3}$")
+_POSTAL = re.compile(r"\b(?:postal|zip|area) code", re.IGNORECASE)
 _OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
 
 
@@ -436,7 +449,7 @@ _OF = (
 )
 _COPULA = (
     r"(?P<copula>\s(?:is|was|are|has been|had been|ist|war|sind|wurde|lautet|hei(?:\u00df|ss)t|es|est|sera|\u00e9|\u00e8|ser\u00e1|s\u00e3o|son|to|"
-    r"will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
+    r"used to be|will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
 )
 _ADVERBS = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just|always)\s){0,2}:?\s{0,2}"
 
@@ -451,6 +464,8 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
           r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}))"),
     _said("url-password", ("://",), _is_given,
           r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>(?:[^\s/?#'\"<>]|['\"](?=[\w!$%&*+-])){1,256})@[\w.\[-]"),
+    _said("url-password", ("://",), _is_random_value,  # a key in the place of the user
+          r"(?<=[a-z0-9+.-])://(?P<secret>[a-z0-9_-]{20,256}+)@[\w.\[-]"),
     _said("otp-secret", ("otpauth://", "totp", "2fa", "authenticator"), None,
           r"(?:otpauth://[^\s]{1,300}?[?&]secret=|(?:totp|2fa|authenticator)[ _-](?:secret|seed|key)\s{0,3}(?:is|=|:)\s{0,3})"
           r"(?P<secret>(?-i:[A-Z2-7](?: ?[A-Z2-7]){15,63}))"),
@@ -473,8 +488,8 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("command-password", ("-u", "--user", "--auth", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"), _is_given,
           r"(?<!\S)(?:(?:-u|--user|--auth)[ =][\"']?[^\s:%\"'/]{1,64}[:%](?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
           r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
-    _said("password", _PASSWORDS, _is_password,
-          rf"(?:{_PASSWORD}|(?<![a-z])pass){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
+    _said("password", _PASSWORDS, _is_pass,
+          rf"(?:{_PASSWORD}(?P<plural>s(?=[\"'=]))?|(?P<pass>(?<![a-z])pass)){_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a mapping of its own
           rf"{_PASSWORD}s?[\"']?\s?[:=]\s{{0,12}}[\"']?(?:plain(?:text)?|clear(?:text)?|raw|text|value){_ASSIGNMENT}{_VALUE}"),
     _said("password", _PASSWORDS, _is_password,  # in a pair of name and value
@@ -484,9 +499,9 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _PASSWORDS, _is_stated_password,
           rf"{_PASSWORD}(?:[*_]{{1,3}}|</(?:b|i|em|strong)>)?{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
     _said("pin", ("pin",), _is_pin,
-          rf"\bpin(?:[ -]?(?:code|number))?{_OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
+          rf"\bpin(?:[ -]?(?:code|number))?{_OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[\"']?\s{{0,3}}[:=#])|['\u2019]s)\s{{0,3}}[\"']?(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
     _said("card-code", ("cvv", "cvc", "security code"), None,
-          r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
+          r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?[\"']?\s{0,2}[:=#]?\s{0,3}[\"']?(?P<secret>\d{3,4})(?!\d)"),
     _said("key", _KEYS, _is_key,
           rf"{_KEY}{_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
     _said("key", _KEYS, _is_key,
@@ -503,10 +518,11 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
 """Tried where a text, in lower case, holds one of their needles."""
 
 
-_OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
+OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
+"""A value that is a secret under any name of one."""
 
 
-def named_secret(name: str, value: str = _OPAQUE) -> str | None:
+def named_secret(name: str, value: str = OPAQUE) -> str | None:
     """The kind of secret of a field value by the field's name: ``{"password": "sunflower"}``; without a value, by the name alone."""
     assignment = f'{name[-200:]}="{value}"'
     for pattern in _NAMED:
@@ -531,6 +547,11 @@ _NO_SECRET = re.compile(
     | .* \. (?: py | [jt]sx? | txt | md | json | ya?ml | toml | html? | php | go | rs | java | sql | csv | pdf | png | jpe?g | env | conf | ini )
     | .* [(=\[{] .*"""
 )
+
+
+def is_one_word(value: str) -> bool:
+    """Whether a value is one word, and neither a UUID nor a date or another common notation."""
+    return not re.search(r"\s", value) and not _UUID.fullmatch(value) and not _NO_SECRET.fullmatch(value)
 
 
 def _may_be_secret(value: str, least: int = 4) -> bool:
@@ -567,7 +588,8 @@ def _secret_stands_out(match: Match) -> bool:
 def _is_field(match: Match) -> bool:
     """Whether the word is a label alone on its line, with a value alone on the next."""
     before = match.string[max(0, match.start() - 40) : match.start()]
-    return _LABEL.search(before) is not None and _stands_out(match["secret"])
+    value = match["secret"]
+    return _LABEL.search(before) is not None and (_stands_out(value) or (len(value) >= 6 and value.isdigit()))
 
 
 _LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2}$")
@@ -632,35 +654,41 @@ _SETTER = re.compile(r"(?:set|with|change|update|reset)\w{0,12}$|\.$", re.IGNORE
 _SETS = re.compile(
     r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 )
-_TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}))"
+_TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|\\]|\\(?![\"'])|[\"'](?=[\w!$%&*+-])){4,128}))"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
 _POSSESSIVE = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
 _SEED_WORD = (
     r"(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him|they|who|how|did|does|would)\b)"
     r"[a-z]{3,8}\b(?<!\wed)(?<!\wing)(?<!\wly)(?<![^suai]s)"
 )
-_WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
+_WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code|pass))"
 
 _ABROAD = (
-    "l\u00f6senord", "salasana", "heslo", "has\u0142o", "\u015fifre", "parola", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u30d1\u30b9\u30ef\u30fc\u30c9",
-    "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631", "\u5bc6\u7801", "\u5bc6\u78bc",
+    "l\u00f6senord", "passord", "adgangskode", "salasana", "heslo", "has\u0142o", "jelsz", "lozink", "\u015fifre", "parola", "parol\u0103",
+    "kata sandi", "m\u1eadt kh\u1ea9u", "\u043f\u0430\u0440\u043e\u043b", "\u03ba\u03c9\u03b4\u03b9\u03ba\u03cc", "\u05e1\u05d9\u05e1\u05de", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0645\u0631\u0648\u0631", "\u0643\u0644\u0645\u0629 \u0627\u0644\u0633\u0631",
+    "\u092a\u093e\u0938\u0935\u0930\u094d\u0921", "\u0e23\u0e2b\u0e31\u0e2a\u0e1c\u0e48\u0e32\u0e19", "\u30d1\u30b9\u30ef\u30fc\u30c9", "\ube44\ubc00\ubc88\ud638", "\ube44\ubc88", "\u5bc6\u7801", "\u5bc6\u78bc",
 )  # fmt: skip
-"""The word password in Swedish, Finnish, Czech, Polish, Turkish, Romanian, Vietnamese, Russian, Japanese, Korean, Arabic and Chinese."""
-_TO_WHICH = r"(?:\s(?:wi-?fi|wlan)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
-_IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|je|on|to|este|l\u00e0|\u0647\u064a|\u0647\u0648)\b|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
+"""The word password in Swedish, Norwegian, Danish, Finnish, Czech, Polish, Hungarian, Croatian, Turkish, Italian, Romanian, Indonesian,
+Vietnamese, Russian, Greek, Hebrew, Arabic, Hindi, Thai, Japanese, Korean and Chinese; several without their ending."""
+_TO_WHICH = r"(?:\s(?:wi-?fi|wlan|mea|saya|\u03bc\u03bf\u03c5|\u05e9\u05dc\u05d9)(?!\w)|\s(?:till|p\u00e5|k|ke|do|od|pro|c\u1ee7a|cho|\u043e\u0442|\u0434\u043b\u044f|\u043a|\u043d\u0430|\u0432)\s[^\s:=]{1,20})?"
+_IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|er|je|on|to|este|adalah|l\u00e0|\u03b5\u03af\u03bd\u03b1\u03b9|\u05d4\u05d9\u05d0|\u0647\u064a|\u0647\u0648|\u0939\u0948|\u0e04\u0e37\u0e2d)(?!\w)|\u306f|\uff0c|\ub294|\uc740|\uac00|\uc774|\u662f)\s{0,2}|\s)"
 
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _ABROAD, _is_strict,
           rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
-    _said("password", ("identified",), _is_of_account,
-          r"identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
+    _said("password", ("identified", "with password", "encrypted password", "login password"), _is_of_account,
+          r"(?:identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?|(?:with|encrypted|login)\spassword\s{1,3})[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
+    _said("login", ("login",), _is_random_value,
+          r"\blogin\s(?P<secret>[a-z0-9]{32,256}+)(?![\w./@-])"),
     _said("login", ("login",), _is_strict,
           rf"\blogin\s[^\s:/=()]{{1,64}}\s?/\s?{_QUOTE}{_TOKEN}"),
     _said("command-password", ("mysql", "mariadb"), _is_given,
           r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
-    _said("command-password", ("docker", "podman", "ldapsearch", "zip"), _is_given,
-          r"(?:(?:docker|podman)\slogin\s[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|zip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
+    _said("command-password", ("login", "ldapsearch", "zip"), _is_given,
+          r"(?:(?:(?:docker|podman)\slogin\s|\blogin\s[^\n|;]{0,80}?-u\s)[^\n|;]{0,160}?(?<=\s)-p|ldapsearch\s[^\n|;]{0,160}?(?<=\s)(?-i:-w)|zip\s[^\n|;]{0,160}?(?<=\s)(?-i:-P))"
           r"[ =]?[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
+    _said("command-password", ("echo", "printf"), _is_given,
+          r"\b(?:echo|printf)\s(?:-n\s)?[\"']?(?:[\w.@-]{1,64}:)?(?P<secret>[^\s\"'|:$]{4,256}+)[\"']?\s{0,3}\|\s{0,3}[^\n|;]{0,120}?(?:--pass\w{0,8}-(?:stdin|fd)|\bchpasswd)\b"),
     _said("password", ("wifi:",), _is_given,
           r"wifi:(?:[^;\n]{0,60};){0,4}?p:(?P<secret>[^;\n]{4,128}+);"),
     _said("login", ("login", "user", "account"), _is_login,
@@ -686,6 +714,10 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"{_PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
     _said("password", ("clave", "geheimwort", "wlan", "netzwerk", "cl\u00e9", "code", "chave", "wifi", "wi-fi"), _is_strict,
           rf"{_WEAK}(?:{_OF}{_COPULA}|\s{{0,3}}[:=]\s{{0,3}}){_ADVERBS}{_QUOTE}{_TOKEN}"),
+    _said("password", _PASSWORDS, _secret_stands_out,  # the second of a pair in brackets
+          rf"[\[(]\s?[\"'][^,()\n]{{0,40}}?{_PASSWORD}{_SUFFIX}(?:[\"']?\])?[\"']\s?,\s?[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s?[\])]", anywhere=True),
+    _said("password", _PASSWORDS, _secret_stands_out,  # in the cell beside its name
+          rf"{_PASSWORD}{_SUFFIX}\s?:?</\w{{1,8}}>\s{{0,12}}<\w{{1,8}}(?:\s[^<>]{{0,120}})?>(?P<secret>[^<>\s]{{4,512}}+)</"),
     _said("password", _PASSWORDS, _in_tag,
           rf"{_PASSWORD}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
     _said("key", _KEYS, _key_in_tag,

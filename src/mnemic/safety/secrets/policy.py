@@ -18,11 +18,12 @@ from mnemic.safety.secrets.patterns import (
     ADJACENT_PATTERNS,
     ANYWHERE,
     CONTEXT_PATTERNS,
+    OPAQUE,
     Expression,
     Pattern,
     Span,
     columns,
-    named_secret,
+    is_one_word,
     spans_of,
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
@@ -98,31 +99,44 @@ class SecretPolicy:
         kinds: dict[str, None] = {}
         return self._within(value, kinds), tuple(kinds)
 
-    def _within(self, value: Any, kinds: dict[str, None]) -> Any:
-        if isinstance(value, str):
-            text, text_kinds = self._finder.redacted(value)
-            kinds |= dict.fromkeys(text_kinds)
-            return text
-        if isinstance(value, Mapping):
-            items = cast("Mapping[Any, Any]", value).items()
-            return {self._within(key, kinds): self._field(key, item, kinds) for key, item in items}
-        if isinstance(value, (list, tuple)):
-            return [self._within(item, kinds) for item in cast("Sequence[Any]", value)]
-        return value
+    def _within(self, value: Any, kinds: dict[str, None], key: str = "", above: str = "") -> Any:
+        """A redacted value.
 
-    def _field(self, key: Any, value: Any, kinds: dict[str, None]) -> Any:
-        """A redacted field value, also checked by its key."""
-        clean = self._within(value, kinds)
-        if not isinstance(key, str) or not isinstance(value, (str, int)):
-            return clean
-        if _MARK.fullmatch(str(clean)) or _MARK.search(key):  # already redacted
-            return clean
-        # a partly redacted value is judged by its key alone
-        kind = named_secret(key, _without_marks(str(value))) if clean == value else named_secret(key)
-        if kind is None or kind not in cast("frozenset[str]", self.kinds):
+        Args:
+            value: the value.
+            kinds: where to note the kinds found.
+            key: the key it stands under.
+            above: the nearest key further up that names a secret, which holds for everything below it.
+        """
+        if isinstance(value, (list, tuple)):
+            return [self._within(item, kinds, key, above) for item in cast("Sequence[Any]", value)]
+        if isinstance(value, Mapping):
+            above = key if key and self._finder.kind_of_field(key) else above
+            items = cast("Mapping[Any, Any]", value).items()
+            return {
+                self._within(name, kinds): self._within(item, kinds, name if isinstance(name, str) else "", above)
+                for name, item in items
+            }
+        if not isinstance(value, (str, int)):
+            return value
+        clean, found = self._finder.redacted(value) if isinstance(value, str) else (value, ())
+        kinds |= dict.fromkeys(found)
+        kind = self._kind_of_field(value, clean, key, above)
+        if kind is None:
             return clean
         kinds[kind] = None
         return f"[redacted: {kind}]"
+
+    def _kind_of_field(self, value: str | int, clean: str | int, key: str, above: str) -> str | None:
+        """The kind of secret that a value is by the keys it stands under."""
+        if _MARK.fullmatch(str(clean)) or _MARK.search(key) or _MARK.search(above):  # already redacted
+            return None
+        if clean != value:  # a partly redacted value is judged by its key alone
+            return self._finder.kind_of_field(key) if key else None
+        kind = self._finder.kind_of_field(key, str(value)) if key else None
+        if kind is None and above and isinstance(value, str) and is_one_word(value):
+            kind = self._finder.kind_of_field(above, value)
+        return kind
 
     def in_name(self, value: str) -> tuple[str, ...]:
         """The kinds of secrets in a name. Numeric parts may pass the checksum of card numbers by chance and are
@@ -212,17 +226,15 @@ class _Finder:
 
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
-        self._context = [
-            (n, pattern)
-            for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS)
-            if pattern.kind in kinds
-            for n in pattern.needles
-        ]
+        context = [pattern for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS) if pattern.kind in kinds]
+        self._context = [(frozenset(pattern.needles), pattern) for pattern in context]
+        self._needles = tuple(dict.fromkeys(needle for pattern in context for needle in pattern.needles))
         self._kinds = frozenset(kinds)
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
-        self._words = _shortest({needle for needle, _ in self._context})
+        self._words = _shortest(self._needles)
+        self._words_in_ascii = tuple(filter(str.isascii, self._words))
         self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
         self._size = 0
 
@@ -243,6 +255,19 @@ class _Finder:
             text = _without(text, spans)
         return text, tuple(kinds)
 
+    def kind_of_field(self, name: str, value: str = OPAQUE) -> str | None:
+        """The kind of secret that a field holds by its name, as its assignment would show; the id of a session is none."""
+        name = name[-200:]
+        if not self._gives_away(_folded(name)) and not _DIGITS.search(value):
+            return None
+        spans = self._built_in_spans(f'{name}="{_without_marks(value)}"')
+        return next((kind for start, _, kind in spans if start > len(name) and kind != "session-token"), None)
+
+    def _gives_away(self, low: str) -> bool:
+        """Whether a text in lower case has a word that may give a secret away."""
+        words = self._words_in_ascii if low.isascii() else self._words
+        return any([word in low for word in words])  # noqa: C419 - a list is faster than a generator here
+
     def _remember(self, digest: bytes, passes: Sequence[list[Span]]) -> None:
         self._size += 1 + sum(map(len, passes))
         if self._size > _MAX_SIZE:
@@ -262,9 +287,9 @@ class _Finder:
         """Spans of secrets, disjoint and in order."""
         unseen = _without_marks(text)
         spans = [span for pattern in self._extra for span in spans_of(pattern, unseen, unseen)]
-        plain, places = _plain(text)
-        for start, end, kind in self._built_in_spans(plain):
-            spans.append((places[start], places[end - 1] + 1, kind) if places else (start, end, kind))
+        for read, starts, ends in _readings(text):
+            for start, end, kind in self._built_in_spans(read):
+                spans.append((starts[start], ends[end - 1], kind) if starts else (start, end, kind))
         return _merged(spans) if spans else spans
 
     def _built_in_spans(self, text: str) -> list[Span]:
@@ -276,9 +301,11 @@ class _Finder:
                 if pattern.least <= longest:
                     spans += spans_of(pattern, text, text)
         low = _folded(text)
-        if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
-            for pattern in dict.fromkeys([pattern for needle, pattern in self._context if needle in low]):
-                spans += spans_of(pattern, text, low)
+        if self._gives_away(low):
+            found = [needle for needle in self._needles if needle in low]
+            for needles, pattern in self._context:
+                if not needles.isdisjoint(found):
+                    spans += spans_of(pattern, text, low)
             spans += [span for span in columns(whole) if span[2] in self._kinds]
         if _DIGITS.search(text):
             for pattern in self._numbers:
@@ -291,32 +318,64 @@ def _without_marks(text: str) -> str:
     return _MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
 
 
-_HIDDEN = re.compile("\r(?=\n)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_INVISIBLE = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)
+_COLOUR = r"\[[0-?]*+[ -/]*+[@-~]"
+_HIDDEN = re.compile(f"\r(?=\n)|[{''.join(map(chr, _INVISIBLE))}]|\x1b{_COLOUR}")
 _PLAIN = {
     **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
     **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x3000), " "),
     **dict.fromkeys((0x2010, 0x2011, 0x2012), "-"),
 }
+_ESCAPE = re.compile(
+    rf"{_HIDDEN.pattern}|(?<!\\)\\++(?:(?:e|033|x1[Bb]|u001[Bb]){_COLOUR}|(?P<sign>[0abefnrtv\"'])"
+    r"|x(?P<byte>[0-9A-Fa-f]{2})|u(?P<code>[0-9A-Fa-f]{4}))|%(?:25)*(?P<percent>[0-9A-Fa-f]{2})"
+)
+"""Escapes of JSON, programs, terminals and addresses, also escaped twice."""
+_SIGNS = {"n": "\n", "t": "\t", '"': '"', "'": "'"}
+_MEANT = {**_PLAIN, **dict.fromkeys(_INVISIBLE, ""), ord("\r"): " "}
+
+_Reading = tuple[str, Sequence[int], Sequence[int]]
+"""A text, and where each character begins and ends in the original; both empty if no position changed."""
 
 
-def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """Normalise a text: no invisible characters, normal-width letters and spaces, line feeds.
+def _readings(text: str) -> list[_Reading]:
+    r"""The ways to read a text: as it shows, and with its escapes as what they stand for.
 
-    Returns:
-        The text, and the original position of each character; empty if unchanged.
+    The first has no invisible characters, and letters and spaces of normal width. The second also has line feeds for
+    ``\n`` and ``=`` for ``%3D``. Both count, since a backslash or a percent sign may be part of a password.
     """
-    if text.isascii() and "\r" not in text:
-        return text, ()
-    text = text.translate(_PLAIN)
-    shown, positions, position = list[str](), array("L"), 0
-    for hidden in _HIDDEN.finditer(text):
-        shown.append(text[position : hidden.start()])
-        positions.extend(range(position, hidden.start()))
-        position = hidden.end()
-    if not shown:
-        return text, ()
-    positions.extend(range(position, len(text)))
-    return "".join((*shown, text[position:])), positions
+    plain = text if text.isascii() else text.translate(_PLAIN)
+    shown = text.isascii() and "\r" not in text and "\x1b" not in text
+    readings: list[_Reading] = [(plain, (), ()) if shown else _rewritten(plain, _HIDDEN)]
+    if ("\\" in text or "%" in text) and _ESCAPE.search(plain):
+        readings.append(_rewritten(plain, _ESCAPE))
+    return readings
+
+
+def _rewritten(text: str, expression: re.Pattern[str]) -> _Reading:
+    """A text with each match replaced by what it stands for."""
+    parts, starts, ends, position = list[str](), array("L"), array("L"), 0
+    for match in expression.finditer(text):
+        start, end = match.span()
+        meaning = _meaning(match)
+        parts += text[position:start], meaning
+        starts.extend(range(position, start + len(meaning)))
+        ends.extend(range(position + 1, start + 1))
+        ends.extend([end] * len(meaning))
+        position = end
+    if not parts:
+        return text, (), ()
+    starts.extend(range(position, len(text)))
+    ends.extend(range(position + 1, len(text) + 1))
+    return "".join((*parts, text[position:])), starts, ends
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """The character that an escape stands for; none for what is invisible."""
+    group = escape.lastgroup
+    if group is None:
+        return ""
+    return _SIGNS.get(escape[group], " ") if group == "sign" else chr(int(escape[group], 16)).translate(_MEANT)
 
 
 def _folded(text: str) -> str:

@@ -133,16 +133,21 @@ _TABLE = r"""
 age-secret-key            AGE-SECRET-KEY-1             AGE-SECRET-KEY-1[0-9A-Z]{58}
 airtable-token            pat                          pat[A-Za-z0-9]{14}\.[0-9a-f]{64}
 alibaba-access-key        LTAI                         LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])
+amazon-login-secret       amzn1.oa2-cs.                amzn1\.oa2-cs\.v\d\.[0-9a-f]{64}
+amazon-login-token        Atza|,Atzr|                  Atz[ar]\|[A-Za-z0-9_-]{20,}+
 anthropic-key             sk-ant-                      sk-ant-[A-Za-z0-9_-]{20,}+
 artifactory-token         AKC                          AKC[A-Za-z0-9]{60,}+
 asana-token               /                            |(?<![\w/.])[12]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}(?![0-9A-Za-z])
 atlassian-token           ATATT3,ATCTT3                AT[AC]TT3[A-Za-z0-9_=-]{50,}+
 aws-access-key            AKIA,ASIA,ABIA,ACCA          A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])
-aws-bedrock-key           ABSK                         ABSK[A-Za-z0-9+/]{60,}+={0,2}
-azure-client-secret       Q~                           |(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~.-])
+axiom-token               xaat-                        xaat-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
+aws-bedrock-key           ABSK,bedrock-api-key-        (?:ABSK|bedrock-api-key-)[A-Za-z0-9+/]{60,}+={0,2}
+azure-client-secret       Q~                           |(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~-]|\.\w)
 azure-connection-key      AccountKey=,SharedAccessKey= |(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,}+={0,2})
 azure-devops-token        AZDO                         |(?<![A-Za-z0-9])[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])
+azure-key                 JQQJ99                       |(?<![A-Za-z0-9])[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}(?![A-Za-z0-9])
 azure-sas-signature       sig=                         |(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{40,}+)
+baidu-key                 bce-v3/                      bce-v3/ALTAK-[A-Za-z0-9]{20,}+/[0-9a-f]{40}
 bitbucket-token           ATBB                         ATBB[A-Za-z0-9_=-]{24,}+
 braintree-token           access_token$                access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}
 brevo-key                 xkeysib-,xsmtpsib-           x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}
@@ -150,9 +155,11 @@ buildkite-token           bkua_                        bkua_[0-9a-f]{40}
 cerebras-key              csk-                         csk-[a-z0-9]{40,}+
 circleci-token            CCIPAT_,CCIPRJ_              CCIP(?:AT|RJ)_[A-Za-z0-9]{20,24}_[0-9a-f]{40}
 clickup-token             pk_                          pk_\d{5,10}_[0-9A-Z]{32}
+clojars-token             CLOJARS_                     CLOJARS_[0-9a-z]{60}(?![0-9a-z])
 cloudflare-key            v1.0-                        v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}+
 contentful-token          CFPAT-                       CFPAT-[A-Za-z0-9_-]{43}
 crates-token              cio                          cio[A-Za-z0-9]{32}(?![A-Za-z0-9])
+cursor-key                crsr_                        crsr_[0-9a-f]{64}(?![0-9a-f])
 databricks-token          dapi                         dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])
 digitalocean-token        _v1_                         |(?<![A-Za-z0-9])do[oprt]_v1_[0-9a-f]{64}
 discord-webhook           /api/webhooks/               |(?<=/api/webhooks/)\d{15,21}/(?P<secret>[\w-]{50,90})
@@ -174,24 +181,30 @@ frameio-token             fio-u-                       fio-u-[A-Za-z0-9_=-]{60,}
 github-token              ghp_,gho_,ghu_,ghs_,ghr_     gh[pousr]_[A-Za-z0-9]{30,}+
 github-token              github_pat_                  github_pat_[A-Za-z0-9_]{22,}+
 gitlab-token              glpat-,gldt-,gloas-,glrt-,glcbt-,glptt-,glft-,glimt-,glagent-,glsoat-,glffct-,gldeploy- gl(?:pat|dt|oas|rt|cbt|ptt|ft|imt|agent|soat|ffct|deploy)-[A-Za-z0-9_.-]{20,}+
+gitlab-token              GR1348941                    GR1348941[A-Za-z0-9_-]{20,}+
 google-api-key            AIza                         AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])
+google-api-key            AQ.                          AQ\.[A-Za-z0-9_-]{45,}+
 google-oauth-secret       GOCSPX-                      GOCSPX-[A-Za-z0-9_-]{20,}+
 google-oauth-token        ya29.                        ya29\.[A-Za-z0-9_.-]{20,}+
 google-refresh-token      1//0                         1//0[A-Za-z0-9_-]{30,}+
 grafana-token             glsa_,glc_                   gl(?:sa|c)_[A-Za-z0-9_+/=]{32,}+
 groq-key                  gsk_                         gsk_[A-Za-z0-9]{40,}+
 heroku-key                HRKU-                        HRKU-[A-Za-z0-9_-]{36,}+
+hubspot-token             pat-                         pat-(?:na|eu|ap)\d-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}
 huggingface-token         hf_                          hf_[A-Za-z0-9]{30,}+
 huggingface-token         api_org_                     api_org_[A-Za-z0-9]{30,}+
 infracost-key             ico-                         ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])
+inngest-key               signkey-                     signkey-(?:prod|test|branch)-[0-9a-f]{32,}+
 kubernetes-token          sha256~                      sha256~[A-Za-z0-9_-]{43}
 langsmith-key             lsv2_                        lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}
 linear-key                lin_                         lin_(?:api|oauth)_[A-Za-z0-9]{32,}+
 mailchimp-key             -us                          |(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?![0-9A-Za-z])
 mailgun-key               key-                         key-[0-9a-f]{32}(?![0-9A-Za-z-])
 mapbox-token              sk.eyJ                       sk\.eyJ[A-Za-z0-9_-]{30,}+\.[A-Za-z0-9_-]{20,}+
+modal-key                 ak-,as-                      a[ks]-(?=[a-z]*\d|[A-Za-z]+\d)(?=[a-z\d]*[A-Z])[A-Za-z0-9]{22}(?![A-Za-z0-9-])
 netlify-token             nfp_                         nfp_[A-Za-z0-9]{36,}+
 newrelic-key              NRAK-,NRII-,NRBR-            NR(?:AK|II|BR)-[A-Za-z0-9_-]{19,}+
+nostr-key                 nsec1                        nsec1[02-9ac-hj-np-z]{58}(?![0-9a-z])
 notion-token              ntn_                         ntn_[A-Za-z0-9]{40,}+
 notion-token              secret_                      secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])
 npm-token                 npm_                         npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])
@@ -218,13 +231,13 @@ sendgrid-key              SG.                          SG\.[A-Za-z0-9_-]{16,32}\
 sentry-token              sntry                        sntry(?:s_[A-Za-z0-9+/=_-]{40,}+|u_[0-9a-f]{64})
 shippo-token              shippo_                      shippo_(?:live|test)_[0-9a-f]{40}
 shopify-token             shp                          shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}
-slack-token               xox,xapp-,xoxe.              x(?:ox[abceoprsd](?:\.xox[bp])?|app)-[A-Za-z0-9-]{10,}+
+slack-token               xox,xapp-,xwfp-              x(?:ox[abceoprsd](?:\.xox[bp])?|app|wfp)-[A-Za-z0-9-]{10,}+
 slack-webhook             hooks.slack.com/             |(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{30,}+)
 sonar-token               sq                           sq[upa]_[0-9a-f]{40}
 sourcegraph-token         sgp_                         sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}
 square-token              sq0                          sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}+
 square-token              EAAA                         EAAA[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])
-stripe-key                k_live_,k_test_,k_prod_      |(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}+
+stripe-key                k_live_,k_test_,k_prod_      |(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}+
 stripe-webhook-secret     whsec_                       whsec_[A-Za-z0-9+/=]{24,}+
 supabase-key              sbp_                         sbp_(?:oauth_)?[0-9a-f]{40}
 supabase-key              sb_secret_                   sb_secret_[A-Za-z0-9_-]{20,}+
@@ -237,9 +250,11 @@ terraform-token           .atlasv1.                    |(?<![A-Za-z0-9])[A-Za-z0
 twilio-key                SK                           SK[0-9a-f]{32}(?![0-9A-Za-z])
 twitter-token             AAAAAAAAAAAAAAAAAAAA         A{20,}[A-Za-z0-9%+/=]{60,}+
 typeform-token            tfp_                         tfp_[A-Za-z0-9_.=-]{40,}+
+url-key                   .infura.io/,.alchemy.com/,.make.com/ |\.(?:infura\.io/(?:ws/)?v3|g\.alchemy\.com/(?:v2|nft/v3)|make\.com)/(?P<secret>[A-Za-z0-9_-]{32,}+)
 vault-token               hvs.,hvb.,hvr.               hv[sbr]\.[A-Za-z0-9_-]{20,}+
 vercel-token              vercel_blob_rw_              vercel_blob_rw_[A-Za-z0-9]{10,}+_[A-Za-z0-9]{20,}+
 vercel-token              vcp_,vci_,vca_,vcr_,vck_     vc[piark]_[A-Za-z0-9]{24,}+
+woocommerce-key           ck_,cs_                      c[ks]_[0-9a-f]{40}(?![0-9a-f])
 xai-key                   xai-                         xai-[A-Za-z0-9]{40,}+
 """
 
@@ -271,6 +286,30 @@ def _jwt(match: Match) -> bool:
 
 def _random(match: Match) -> bool:
     return is_random(match[0])
+
+
+def _is_token(match: Match) -> bool:
+    """Whether a short prefix has random letters and digits behind it.
+
+    What else is written so is shorter (ids of objects), hexadecimal (digests), or has words or numbers (names in programs,
+    ids with a date or a UUID behind).
+    """
+    runs = re.split("[_-]", match["body"])
+    return any(map(_is_opaque, runs)) and not any(map(_PART.fullmatch, runs))
+
+
+def _is_opaque(run: str) -> bool:
+    """Whether letters and digits alternate as in no name: of both cases often enough, or very many with many digits."""
+    if len(run) < 12 or re.fullmatch("[0-9a-f]+|[0-9A-F]+", run):
+        return False
+    changes, digits = len(_CHANGE.findall(run)) / len(run), sum(map(str.isdigit, run))
+    if len(run) >= 40 and changes >= 0.18 and digits >= len(run) / 10:
+        return True
+    return changes >= 0.34 and digits >= (1 if len(run) >= 20 else 2) and run.lower() != run != run.upper()
+
+
+_PART = re.compile(r"\d{2,}|[0-9a-f]{4,}|[a-z]{4,}")
+_CHANGE = re.compile(r"[a-z](?=[A-Z0-9])|[A-Z](?=[a-z0-9])|[0-9](?=[A-Za-z])")
 
 
 def _is_aws_secret(match: Match) -> bool:
@@ -307,7 +346,7 @@ TOKENS: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="azure-devops-token", needles=("2", "3", "4", "5", "6", "7"), holds=_random, least=52, anywhere=True,
-        expression=Expression(r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_.-])"),
+        expression=Expression(r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_-]|\.\w)"),
     ),
     Pattern(
         kind="private-key", needles=("LS0tLS1CRUdJTi",), holds=_is_encoded_key,
@@ -319,8 +358,16 @@ TOKENS: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="discord-token", needles=("M", "N", "O"), holds=_random,
-        expression=Expression(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w.-])"),
+        expression=Expression(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w-]|\.\w)"),
         least=58, anywhere=True,
+    ),
+    Pattern(
+        kind="zai-key", needles=(".",), holds=_random, least=49, anywhere=True,
+        expression=Expression(r"(?<![A-Za-z0-9_.-])[0-9a-f]{32}\.(?=[a-z\d]*[A-Z])[A-Za-z0-9]{16}(?![A-Za-z0-9_-])"),
+    ),
+    Pattern(
+        kind="fal-key", needles=(":",), least=69, anywhere=True,
+        expression=Expression(r"(?<![A-Za-z0-9-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}(?![A-Za-z0-9])"),
     ),
     Pattern(
         kind="bitcoin-key", needles=("5", "K", "L", "c"), holds=_is_base58_key,
@@ -336,6 +383,13 @@ TOKENS: tuple[Pattern, ...] = (
             r"(?<![\w$])\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|[156y]\$[./A-Za-z0-9$=]{20,}+"
             r"|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
             r"|(?<![\w$])pbkdf2_sha(?:1|256|512)\$\d{3,8}\$[^\s$]{1,64}\$[A-Za-z0-9+/]{20,}+={0,2}"
+        ),
+    ),
+    Pattern(
+        kind="token", needles=("-", "_"), holds=_is_token, least=28, anywhere=True,
+        expression=Expression(
+            r"(?<![A-Za-z0-9_\\%-])(?<!sha256=)(?!pk[_-]|phc_|cs_)[a-z][a-z0-9]?[a-z]{0,8}[_-](?:(?:v?\d|[a-z]{2,7})[_-]){0,3}"
+            r"(?:(?<=[_-]live_)|(?<=[_-]prod_)|(?=[A-Za-z0-9_-]{36}))(?P<body>[A-Za-z0-9_-]{20,}+)"
         ),
     ),
 )  # fmt: skip
