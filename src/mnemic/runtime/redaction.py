@@ -15,7 +15,7 @@ from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE, is_cut_off, without_recalled
 from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.markup import is_unverified
-from mnemic.text.values import shown
+from mnemic.text.values import error_excerpt, shown
 from mnemic.types import (
     AddEpisode,
     AddMemory,
@@ -290,14 +290,7 @@ def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        cause.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args)
+        cause.args = tuple(
+            error_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args
+        )
         cause = cause.__cause__ or cause.__context__
-
-
-LONGEST_ERROR = 4_000
-"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
-
-
-def _excerpt(text: str) -> str:
-    half = LONGEST_ERROR // 2
-    return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"
