@@ -17,6 +17,7 @@ from mnemic import Memory, StoreUnavailable
 from mnemic.cli import hooks
 from mnemic.cli.hooks import MOMENTS
 from mnemic.runtime.projects import project
+from mnemic.text.values import LONGEST_ERROR
 
 HOME = "HOME" if os.name != "nt" else "USERPROFILE"
 DOCS = Path(__file__).parents[3] / "docs" / "start" / "mcp.md"
@@ -193,6 +194,15 @@ def test_what_was_said_is_processed_with_hooks_alone(mnemic, say, folder, tmp_pa
     records, waiting = known(folder)
     assert waiting == 0
     assert RULE in records
+
+
+def test_an_error_has_a_bounded_length_and_no_secret(mnemic, say):
+    for options in ((), ("--json",)):
+        say({"transcript_path": "my password is hunter2xY " + "x" * 3_000_000})
+        run = mnemic("hook", "pre-compact", *options)
+        assert (run.code, "hunter2" in run.out + run.err) == (0, False)
+        assert len(run.out) < LONGEST_ERROR + 200
+        assert len(run.err) < LONGEST_ERROR + 200
 
 
 def test_a_session_starts_though_processing_fails(mnemic, say, folder, tmp_path, monkeypatch):
