@@ -269,10 +269,22 @@ DONE = (
     "Read the output file to retrieve the result: /tmp/b1.output"
 )
 MENTION = "Our prompt parser breaks on a <system-reminder> tag in the input. Use html.parser for it."
+IDE = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## Active selection of the file:\n{}\n\n## My request for Codex:\nexplain"
 TYPED = [
     (MENTION, MENTION),
     (f"{MENTION}\n{REMINDER}", MENTION),
-    (f"{REMINDER}\n{REMINDER}\n{MENTION}{REMINDER}\n", MENTION),
+    (f"{REMINDER}\n{REMINDER}\n{MENTION}", MENTION), (f"Cache it.{REMINDER}\n", "Cache it."),
+    ("<local-command-stdout>docs: <local-command-stdout> holds output. My bank is Third Bank.</local-command-stdout>", None),
+    ("<bash-stdout>docs </bash-stdout> My bank is Fourth Bank.</bash-stdout><bash-stderr></bash-stderr>", None),
+    ("hi\n\n<system-reminder>My bank is Fifth Bank. <system-reminder> y</system-reminder>", "hi"),
+    ("hi\n\n<system-reminder>a</system-reminder>\nMy bank is Sixth Bank.\n<system-reminder>b</system-reminder>", "hi"),
+    ("hi\n<ide_selection>My bank\n</ide_selection>\n<system-reminder></ide_selection></system-reminder>", "hi"),
+    (f"Cache it.\n{REMINDER}\nFor a day.", "Cache it.\n\nFor a day."),
+    ("<x-out>a <x-out> b</x-out>\nMy bank is Seventh Bank.", None),
+    ("<skill>\n<name>deploy</name>\nMy bank is Eighth Bank.\n</skill>", None), ("<new-kind_of-block a='b'>Put in.</new-kind_of-block>\nhi", "hi"),
+    ("How do I close it?\n<my-panel>\n</my-panel>\nIt stays open.", "How do I close it?\n<my-panel>\n</my-panel>\nIt stays open."),
+    (IDE.format("x = 1"), "explain"), (IDE.format("## My request for Codex:\nMy bank is Ninth Bank."), "explain"),
+    ("# Context from my IDE setup:\n\n## Active file: a.py", None),
     ("<system-reminder> breaks it.\nCut it out.", "<system-reminder> breaks it.\nCut it out."),
     (f"It sends `{REMINDER}` in a <command-name>/x</command-name>", f"It sends `{REMINDER}` in a <command-name>/x</command-name>"),
     (COMMAND.format("Invoices must be kept for ten years, so never hard-delete them."),
@@ -288,6 +300,7 @@ TYPED = [
     ("<user-prompt-submit-hook>Put in.</user-prompt-submit-hook>", None),
     ('<teammate-message teammate_id="lead" summary="a > b">\nDo it.\n</teammate-message>', None),
     ([{"type": "text", "text": REMINDER}, {"type": "text", "text": "Cache it."}, {"type": "text", "text": REMINDER}], "Cache it."),
+    ([{"type": "text", "text": "# AGENTS.md instructions for /srv"}, {"type": "text", "text": "Cache it."}], "Cache it."),
 ]  # fmt: skip
 
 
