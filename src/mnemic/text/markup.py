@@ -87,7 +87,8 @@ _MARK = re.compile(  # the mark below, as models repeat it: emphasised, escaped,
 )
 _OTHER_BRACKETS = r"{}<>\u00ab\u00bb\u2768-\u2775\u27e6-\u27ef\u2983-\u2998\u3008-\u3011\u3014-\u301b"
 _BRACKETED = re.compile(  # a call and a list of strings are no mark
-    rf"(?P<open>[\[({_OTHER_BRACKETS}])(?<!\w[({{<])(?P<inside>[^\])\n\"'`]{{3,60}}?)[\]){_OTHER_BRACKETS}]"
+    r"(?:\[|(?<![a-zA-Z0-9_])\()(?P<inside>[^\])\n\"'`]{3,60})[\])]"
+    rf"|(?<![a-zA-Z0-9_])[{_OTHER_BRACKETS}](?P<within>[^\])\n\"'`]{{3,60}}?)[\]){_OTHER_BRACKETS}]"
 )
 _AT_EDGE = re.compile(  # as the source of a translated mark is
     rf"(?:\A|[\[(])\W{{0,3}}(?P<first>{_NAMED})\s{{0,3}}[^\w\s]\W{{0,3}}\w|\w\W{{1,4}}(?P<last>{_NAMED})\W{{0,3}}\Z"
@@ -177,9 +178,9 @@ def _marks(text: str) -> Iterator[str]:
     for match in _MARK.finditer(text):
         yield match["mark"] or match["word"]
     for bracket in _BRACKETED.finditer(text):
-        if name := _AT_EDGE.search(bracket["inside"]):
+        if name := _AT_EDGE.search(bracket["inside"] or bracket["within"]):
             start = bracket.start()
-            if (name["loose"] or name["document"]) and bracket["open"] in "({<" and not _begins_line(text, start):
+            if (name["loose"] or name["document"]) and text[start] in "({<" and not _begins_line(text, start):
                 continue  # an aside
             listed = _SUBSCRIPT.search(text[max(0, start - 2) : start])
             if not name["document"] or (not listed and _GOES_ON.match(text, bracket.end())):

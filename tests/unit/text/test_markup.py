@@ -146,14 +146,14 @@ MARKS = [
     "[nicht gepr\u00fcft: model_inference]", "\uff3bunverified\uff3d", "[UNVERIFIED; document]", "[ **unverified** ]",
     "unverified, direct_user", "[\u672a\u691c\u8a3c\u3001tool_external]", "\u3010\u672a\u691c\u8a3c\u3001tool_external\u3011", "[\u672a\u9a8c\u8bc1 tool_external]",
     "[\u672a\u691c\u8a3c\u3001document]", "[\u063a\u064a\u0631 \u0645\u0648\u062b\u0642\u060c tool_external]", "(\u043d\u0435 \u043f\u0440\u043e\u0432\u0435\u0440\u0435\u043d\u043e, tool_external)",
-    "[non v\xe9rifi\xe9 (tool_external)]", "[tool_external, unverified]", "(tool_external \xb7 non v\xe9rifi\xe9)", "{no verificado: tool\\_external}",
+    "[non v\xe9rifi\xe9 (tool_external)]", "[tool_external, unverified]", "[\xab non v\xe9rifi\xe9 \xbb, tool_external]", "\u5185\uff08\u672a\u691c\u8a3c\u3001tool_external\uff09", "(tool_external \xb7 non v\xe9rifi\xe9)", "{no verificado: tool\\_external}",
     "[ungepr\u00fcft, document]", "[no verificado: document]", "**[\u672a\u9a8c\u8bc1, document]**", "[\u1d1c\u0274\u1d20\u1d07\u0280, document]",
 ]  # fmt: skip
 NO_MARKS = [
     "The page is unverified, document it.", "an unverified tool, external", "This is unverified.", "[verified, tool]",
     'Source = Literal["direct_user", "tool_external"]', "sources[tool_external]", "[the document, external]",
     "dict[str, Document]", "[[query, document] for document in found]", "pair = [query, document]\nscore(pair)", "f([title, document], 3)",
-    "call(x, tool_external)", "the files (contract, document) today", "latency (training, model inference) is high", "[tool_external] said",
+    "call(x, tool_external)", "the files (contract, document) today", "latency (training, model inference) is high", "[tool_external] said", "the [tool_external](b.md) source",
     "\u043f\u0440\u043e\u0432\u0435\u0440\u0435\u043d\u043d\u043e\u0435 \u0443\u0442\u0432\u0435\u0440\u0436\u0434\u0435\u043d\u0438\u0435", "[\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587, \u4e2d]",
 ]  # fmt: skip
 
