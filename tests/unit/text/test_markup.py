@@ -37,7 +37,7 @@ ORDINARY = [
     '<div role="button" class="x">Go</div>', "Note: the system: is up", "The user: Ana", "Userland: yes\nSystems: two",
     "# Title\n\n- a\n- b: c\n\n```python\nfor x in y:\n    pass\n```", "see <https://example.org> or <ana@example.org>",
     "a[MASK] += values[ROW][COLUMN]; std::vector<FLOAT> x; Array<int32_t> y", "- [x] done [ ] open [X] [1] [A]", "<h1>Title</h1>",
-    "list[int], x<y> z, [a](b.md), [x][REF]", "[tool.poetry]\n[[bin]]", "a[SIZE] + b[MAX_LEN]; List<T>: y; template <T>::x; 1 << A >> B",
+    "list[int], x<y> z, [a](b.md), [x][REF]", "[tool.poetry]\n[[bin]]", "a[SIZE] + b[MAX_LEN]; List<T>: y; template <T>::x; <code>:root; @<scope>:<name>; 1 << A >> B",
     "the <ids> of <user_id> and #include <map>", json.dumps({"a": ["b", [1]], "role": "system"}),
 ]  # fmt: skip
 
