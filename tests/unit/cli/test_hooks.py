@@ -280,6 +280,8 @@ TYPED = [
     ("hi\n\n<system-reminder>a</system-reminder>\nMy bank is Sixth Bank.\n<system-reminder>b</system-reminder>", "hi"),
     ("hi\n<ide_selection>My bank\n</ide_selection>\n<system-reminder></ide_selection></system-reminder>", "hi"),
     (f"Cache it.\n{REMINDER}\nFor a day.", "Cache it.\n\nFor a day."),
+    ("<bash-stdout>My bank is Tenth Bank.", None), ("hi\n\n<system-reminder>\nMy bank is Tenth Bank.", "hi"),
+    ("<my-panel> and <my-list>, why?", "<my-panel> and <my-list>, why?"),
     ("<x-out>a <x-out> b</x-out>\nMy bank is Seventh Bank.", None),
     ("<skill>\n<name>deploy</name>\nMy bank is Eighth Bank.\n</skill>", None), ("<new-kind_of-block a='b'>Put in.</new-kind_of-block>\nhi", "hi"),
     ("How do I close it?\n<my-panel>\n</my-panel>\nIt stays open.", "How do I close it?\n<my-panel>\n</my-panel>\nIt stays open."),

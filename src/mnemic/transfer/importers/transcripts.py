@@ -40,6 +40,8 @@ _TAG = re.compile(
 )
 """A tag of a block that an agent inserts: it has a name of several words, which elements of HTML have not."""
 _AFTER_BLOCK = re.compile(r"\s*(?:(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*\s*)?")
+_MENTIONED = re.compile(r"\Z|[^\S\n]|[]),.;:!?`'\"]")
+"""What follows a tag that is a word of a sentence; behind another one that nothing closes, the rest was inserted."""
 _APPENDED = ("system-reminder", "user-prompt-submit-hook")
 """Blocks that may also stand between the lines of the user, and follow the last word."""
 _SURROUNDINGS, _REQUEST = "# Context from my IDE setup:", "\n## My request for Codex:"
@@ -141,8 +143,8 @@ def _typed(text: str) -> str:
     """The text typed by the user: without blocks inserted by the agent, but with the words after a command.
 
     A block was inserted if it begins the text, or if it begins a line and ends the text; a reminder, if it begins a line. It
-    reaches up to the last closing tag of its name, and to the end of the text if more of these are opened before: what it
-    holds may contain such tags.
+    reaches up to the last closing tag of its name, and to the end of the text if fewer of these are closed than opened: what
+    it holds may contain such tags.
     """
     if text.startswith(_SURROUNDINGS):
         text = text.rpartition(_REQUEST)[2] if _REQUEST in text else ""
@@ -165,9 +167,11 @@ def _typed(text: str) -> str:
 def _without_lines(text: str, name: str) -> str:
     """A text without what blocks of a name hold, from the first that begins a line to the last closing tag."""
     opening, closing = re.search(rf"^[^\S\n]*<{name}>", text, re.MULTILINE), f"</{name}>"
-    end = text.rfind(closing)
-    if opening is None or end < opening.end():
+    if opening is None:
         return text
+    end = text.rfind(closing)
+    if end < opening.end():
+        return text if _MENTIONED.match(text, opening.end()) else text[: opening.start()]
     whole = text.count(f"<{name}>", opening.start(), end) <= text.count(closing)
     return text[: opening.start()] + (text[end + len(closing) :] if whole else "")
 
@@ -178,7 +182,9 @@ def _after_blocks(text: str, tags: Sequence[re.Match[str]]) -> tuple[int, list[s
     closed = Counter(tag["closing"] for tag in tags)
     opened = Counter(name for tag in tags if (name := tag["opening"]) in last and tag.end() <= last[name].start())
     openings, start, words = {tag.start() + len(tag["indent"] or ""): tag for tag in tags}, 0, list[str]()
-    while (tag := openings.get(start)) and opened[name := tag["opening"]] and tag.end() <= last[name].start():
+    while (tag := openings.get(start)) and (name := tag["opening"]):
+        if not opened[name] or tag.end() > last[name].start():
+            return (start if _MENTIONED.match(text, tag.end()) else len(text)), words
         if opened[name] > closed[name]:
             return len(text), words
         if name == "command-args":
