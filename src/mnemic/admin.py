@@ -156,6 +156,8 @@ class Admin:
 
         ``Memory.messages`` and ``get`` return what was said; use this where others are to see it.
         """
+        if not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+            raise InvalidInput(f"without_forgotten() takes messages, not {shown(messages)}.")
         given = [*messages]
         told = self._runtime.store.relations.without_forgotten(self._scope.user, given)
         return [left if left.content else whole for left, whole in zip(told, given, strict=True)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.errors import InvalidInput
+from mnemic.paths import path_of
 from mnemic.text.sentences import sentences
 from mnemic.types import Message
 
@@ -35,7 +36,7 @@ def read(path: str | Path, *, project: str | None = None, max_characters: int = 
     Raises:
         InvalidInput: the file is of another kind, cannot be read, or contains no text.
     """
-    file = Path(path)
+    file = path_of(path)
     if file.suffix.lower() not in (*MARKDOWN, *PLAIN):
         raise InvalidInput(
             f"{file.name} is no .txt or .md file. Convert it first (a PDF with pdftotext, which keeps its pages), or give "

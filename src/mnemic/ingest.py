@@ -5,6 +5,7 @@ Each batch is one transaction; no language model is called.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -21,7 +22,7 @@ from mnemic.safety.secrets.policy import SecretPolicy, redact_record, refusal_re
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_recalled
-from mnemic.text.values import json_type, now
+from mnemic.text.values import json_type, jsonable, now
 from mnemic.types import (
     AddMessage,
     Episode,
@@ -208,21 +209,6 @@ _MEDIA = {
     "image_url": "image", "inline_data": "file", "input_audio": "audio", "input_file": "file", "input_image": "image",
     "media": "file", "text-plain": "file", "video": "video", "video_url": "video",
 }  # fmt: skip
-_HIDDEN_KINDS = frozenset(
-    {
-        "function_call",
-        "function_response",
-        "reasoning",
-        "redacted_thinking",
-        "server_tool_use",
-        "thinking",
-        "tool_call",
-        "tool_result",
-        "tool_use",
-    }
-)
-"""Kinds of parts without spoken text."""
-
 _ADDRESS = ("url", "uri", "image_url", "audio_url", "video_url", "file_url", "file_uri", "fileUri")
 _NAME = ("filename", "file_name", "display_name", "displayName", "name", "title")
 _LOCATION = ("path", "file_id")
@@ -251,7 +237,7 @@ def join_parts(content: object, path: str, *, kind: str = "type", joint: str = "
 
     An image, a recording or a file becomes its reference and caption, such as ``[image: https://...]``; inline data its
     type and size, such as ``[image: image/png, 34 kB]``. What has a name begins with it: ``[file: lease.pdf, application/pdf,
-    3 kB]``. Reasoning and tool calls are dropped; a part of another kind becomes the name of its kind.
+    3 kB]``. A part of any other kind, such as a call, its result or reasoning, says nothing.
 
     Args:
         content: a text, a part, a list of parts, or None for nothing. A part is a string or an object with a kind, or with
@@ -280,7 +266,7 @@ def join_parts(content: object, path: str, *, kind: str = "type", joint: str = "
             texts.append((_words(part, _TEXTS[name], f"{path}[{number}]"), True))
         else:
             others[name] = None
-            texts.append(("" if name in _HIDDEN_KINDS else _placeholder(name, part), False))
+            texts.append((_placeholder(name, part) if name in _MEDIA else "", False))
     return _joined(texts, joint), tuple(others)
 
 
@@ -350,14 +336,14 @@ def _words(part: Mapping[str, object], field: str, path: str) -> str:
 
 
 def _placeholder(name: str, part: Mapping[str, object]) -> str:
-    """The placeholder of a part that is not text."""
+    """The placeholder of an image, a recording or a file; that of an image has its caption."""
     inside = _mappings(part)
     values = [part, *inside, *(deeper for value in inside for deeper in _mappings(value))]
-    reference, caption = _reference(values) if name in _MEDIA else "", _first(values, _CAPTION)
+    reference, caption = _reference(values), _first(values, _CAPTION)
     of_type = _MEDIA.get(_first(values, _TYPE).partition("/")[0], "file")
-    what = of_type if _MEDIA.get(name) == "file" else _MEDIA.get(name, name[:LONGEST])
+    what = of_type if _MEDIA[name] == "file" else _MEDIA[name]
     placeholder = f"[{what}{f': {reference}' if reference else ''}]"
-    return f"{placeholder} {caption}" if caption else placeholder
+    return f"{placeholder} {caption}" if caption and what == "image" else placeholder
 
 
 def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -406,9 +392,9 @@ _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 NOT_TEXT = ("tool_calls", "function_call", "audio", "images")
 """Fields of a message for what is not text."""
 _ENVELOPE = frozenset({
-    "annotations", "cache_control", "created", "created_at", "done", "done_reason", "index", "model", "phase", "prefix",
-    "reasoning", "reasoning_content", "reasoning_details", "refusal", "status", "stop_details", "stop_reason",
-    "stop_sequence", "thinking", "tool_call_id", "tool_name", "type", "usage",
+    "annotations", "cache_control", "container", "created", "created_at", "done", "done_reason", "index", "model", "phase",
+    "prefix", "provider_specific_fields", "reasoning", "reasoning_content", "reasoning_details", "refusal", "status",
+    "stop_details", "stop_reason", "stop_sequence", "thinking", "tool_call_id", "tool_name", "type", "usage",
 })  # fmt: skip
 """Fields that clients keep with a message and that say nothing."""
 
@@ -422,7 +408,7 @@ def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[s
     """The fields of a message with its content as text, and the names of what in it is not text.
 
     Takes the mappings, and the objects with ``model_dump``, of OpenAI's chat completions and responses, Anthropic,
-    Gemini, Bedrock, Ollama and Mnemic. A call of a tool says nothing: its content is empty.
+    Gemini, Bedrock, Ollama and Mnemic. A call of a tool, or an item of another kind that says nothing, has no content.
 
     Args:
         value: the message.
@@ -437,26 +423,70 @@ def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[s
     if "role" not in message and (item := _response_item(message)):
         message = item
     content = "parts" if "parts" in message and "content" not in message else "content"
-    if unknown := sorted(str(key) for key in message if key not in {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}):
+    known = {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}
+    if unknown := sorted(str(key) for key, item in message.items() if key not in known and item is not None):
         raise InvalidInput(
             f"{path}.{unknown[0]} is not known; a message has {', '.join(_FIELDS)}: other values go into metadata."
         )
     others = [name for name in NOT_TEXT if message.get(name)]
     if missing := [name for name in ("role", content) if name not in message and not (others and name == content)]:
         raise InvalidInput(f"{path}.{missing[0]} is missing.")
-    text, kinds = join_parts(message.get(content), f"{path}.{content}")
+    of_tool = str(message.get("role")).lower() in ("tool", "function")
+    said = _output(message.get(content)) if of_tool else message.get(content)
+    text, kinds = join_parts(said, f"{path}.{content}")
     fields = {name: message[name] for name in _FIELDS if name in message}
     return {**fields, "content": text or _refusal_or_transcript(message)}, (*kinds, *others)
 
 
+_ITEMS_OF_ONE_WORD = ("reasoning", "compaction")
+
+
 def _response_item(item: Mapping[str, object]) -> Mapping[str, object] | None:
-    """An item of OpenAI's responses (a call, its output, reasoning) as a message; None for anything else."""
+    """An item of OpenAI's responses (a call, its output, what a client keeps) as a message; None for anything else."""
     kind = item.get("type")
-    if not isinstance(kind, str) or not (kind == "reasoning" or kind.endswith(("_call", "_output"))):
+    if (
+        not isinstance(kind, str)
+        or kind in (*_TEXTS, *_MEDIA)
+        or not {"content", "parts", "text", "data"}.isdisjoint(item)
+    ):
         return None
     if kind.endswith("_output"):
         return {"role": "tool", "content": item.get("output")}
-    return {"role": "assistant", "content": None, "function_call": kind}
+    return {"role": "assistant", "content": [{"type": kind}]} if "_" in kind or kind in _ITEMS_OF_ONE_WORD else None
+
+
+_RESULT = re.compile("(?:tool|function)[_-]?(?:result|response)$", re.IGNORECASE)
+_RESULTS = ("output", "result", "content", "response")
+_STREAMS = ("stdout", "stderr")
+DEEPEST_OUTPUT = 8
+"""Levels of results in each other."""
+
+
+def _output(value: object, depth: int = DEEPEST_OUTPUT) -> object:
+    """What a tool put out, as the content of its message: of a result, what is in it, and of other values, their JSON."""
+    if value is None or isinstance(value, str) or not depth:
+        return value if isinstance(value, str) else ""
+    if isinstance(value, (list, tuple)):
+        outputs = [_output(item, depth - 1) for item in cast("Sequence[object]", value)]
+        return [part for one in outputs for part in (cast("list[object]", one) if isinstance(one, list) else [one])]
+    part = mapping_of(value)
+    if part is None:
+        return _as_json(value)
+    if any(isinstance(part.get(stream), str) for stream in _STREAMS):
+        return "\n".join(text for stream in _STREAMS if isinstance(text := part.get(stream), str) and text)
+    typed = isinstance(part.get("type"), str)
+    if typed and "value" in part:
+        return _output(part["value"], depth - 1)
+    if _RESULT.search(_kind(part, "type")):
+        return _output(next((part[field] for field in _RESULTS if field in part), None), depth - 1)
+    return part if typed or (len(part) == 1 and _kind(part, "type") in (*_TEXTS, *_MEDIA)) else _as_json(part)
+
+
+def _as_json(value: object) -> str:
+    try:
+        return json.dumps(jsonable(value), ensure_ascii=False, default=str)
+    except RecursionError as error:
+        raise InvalidInput("The output of a tool is nested too deeply, or within itself. Store its text.") from error
 
 
 def _refusal_or_transcript(message: Mapping[str, object]) -> str:

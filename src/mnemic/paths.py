@@ -7,6 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
+from typing import cast
+
+from mnemic.errors import InvalidInput, MnemicError
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 8
@@ -39,6 +42,30 @@ def environment_set(name: str, value: str) -> Generator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = before
+
+
+LONGEST_PATH = 32_767
+"""Characters of a path, more than which no system takes."""
+
+
+def path_of(value: object, *, error: type[MnemicError] = InvalidInput) -> Path:
+    """The path that a caller names, with the folder of a user in place of ``~``; whether something is there is not looked up.
+
+    Raises:
+        MnemicError: it can be no path on this system; it is an ``error``.
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise error(f"A path must be a string or a Path, not {type(value).__name__}.")
+    given = cast("str | os.PathLike[str]", value)
+    name = str(given)
+    if not name or "\0" in name or len(name) > LONGEST_PATH:
+        raise error(f"{name!r:.80} cannot be a path: one has no NUL, and 1 to {LONGEST_PATH:,} characters.")
+    try:
+        path = Path(given).expanduser()
+        os.fsencode(path)
+    except (TypeError, ValueError, RuntimeError) as problem:  # bytes, no such character, no such user
+        raise error(f"{name!r:.80} cannot be a path: {str(problem).rstrip('.')}.") from problem
+    return path
 
 
 def is_address(place: str | Path) -> bool:

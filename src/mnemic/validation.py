@@ -22,7 +22,7 @@ from mnemic.protocols import InputKind
 from mnemic.safety.secrets.policy import SecretPolicy
 from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.terms import clean
-from mnemic.text.values import aware, check_name, shown, to_json, to_micros
+from mnemic.text.values import aware, check_name, error_excerpt, shown, to_json, to_micros
 from mnemic.types import Emotion, Kind, MemoryType, Source
 from mnemic.types.literals import CATEGORIES
 
@@ -347,8 +347,6 @@ _DECODING = ("mnemic.stores.", "mnemic.vectors", "mnemic.text.")
 """Where the values of a row are decoded."""
 _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
 _DEFAULT = SecretPolicy()
-LONGEST_ERROR = 4_000
-"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
 
 
 def redact_errors(face: F) -> F:
@@ -397,13 +395,10 @@ def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        cause.args = tuple(_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args)
+        cause.args = tuple(
+            error_excerpt(policy.redacted(arg)[0]) if isinstance(arg, str) else arg for arg in cause.args
+        )
         cause = cause.__cause__ or cause.__context__
-
-
-def _excerpt(text: str) -> str:
-    half = LONGEST_ERROR // 2
-    return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"
 
 
 # Texts to embed

@@ -21,6 +21,7 @@ from mnemic import (
     quoted,
 )
 from mnemic.text.tokens import token_counter
+from mnemic.text.values import LONGEST_ERROR
 from mnemic_mcp import memory_server
 
 PROFILES = {
@@ -283,6 +284,41 @@ async def test_a_failure_inside_is_an_answer_without_its_text(memory, served, mo
     assert "log of the server" in told
     assert "hunter2" not in told
     assert "hunter2" in caplog.text
+
+
+KEY = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0bC3dEf"
+REFUSED = [
+    ("recall", {"query": "x", "since": "my password is hunter2xY"}), ("recall", {"query": "x", "type": KEY}),
+    ("recall", {"query": "x", "limit": KEY}), ("recall", {"query": "x", KEY: 1}), (KEY, {}), ("context", {"max_tokens": KEY}),
+    ("remember", {"content": "x", "type": KEY}), ("remember", {"content": "x", "importance": "x" * 50 + f" {KEY}"}),
+    ("correct", {"wrong": "x", "statement": "y", "dry_run": KEY}), ("forget", {"description": "x", "dry_run": KEY}),
+]  # fmt: skip
+
+
+async def test_no_error_repeats_a_secret(memory, served):
+    async with served(memory) as call:
+        told = [await call.error(tool, **arguments) for tool, arguments in REFUSED]
+        for failing in (
+            call.client.read_resource(f"memory://{KEY}"), call.client.read_resource(f"memory://records/{KEY}"),
+            call.client.get_prompt(KEY), call.client.get_prompt("session_start", {KEY: "x"}),
+        ):  # fmt: skip
+            with pytest.raises(MCPError) as error:
+                await failing
+            told.append(str(error.value))
+    assert all("[redacted: " in text for text in told), told
+    assert not any(KEY[:12] in text or "hunter2" in text for text in told)
+
+
+async def test_an_error_has_a_bounded_length(memory, served):
+    async with served(memory) as call:
+        for arguments in (
+            {"type": ["a"] * 20_000},
+            {"status": ["a"] * 20_000},
+            {"limit": "9" * 100_000},
+            {"a" * 100_000: 1},
+        ):
+            assert len(await call.error("recall", query="x", **arguments)) < LONGEST_ERROR + 100
+        assert len(await call.error("a" * 100_000)) < LONGEST_ERROR + 100
 
 
 async def test_a_cancelled_call_ends_in_the_server_too(memory, served, monkeypatch):

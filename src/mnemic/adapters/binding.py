@@ -274,7 +274,7 @@ def bind(
 
 def _open_handle(location: str | Path, options: Mapping[str, Any], record: str | None) -> Memory:
     """The handle of a location: the one that is open already, else a new one."""
-    path = location if "://" in str(location) else Path(location).expanduser().absolute()
+    path = location if "://" in str(location) else paths.path_of(location, error=ConfigurationError).absolute()
     seed = f"{path} {json.dumps(options, sort_keys=True, default=repr)}"
     name = uuid.uuid4().hex if str(location) == IN_MEMORY else hashlib.sha256(seed.encode()).hexdigest()
     if (open_handle := _alive(record) or _alive(name)) is not None:

@@ -6,14 +6,13 @@ import io
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
 from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, short, size, stdout, table, warn
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
-from mnemic.paths import environment, is_address
+from mnemic.paths import environment, is_address, path_of
 from mnemic.types import Kind
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def export(args: Namespace) -> Answer:
     piped = args.file == "-"
     if piped and args.json:
         raise InvalidInput("stdout cannot have both the export and the output of --json. Name a file.")
-    if not piped and not args.force and os.path.isfile(Path(args.file).expanduser()):  # noqa: PTH113 - is_file may raise
+    if not piped and not args.force and os.path.isfile(path_of(args.file)):  # noqa: PTH113 - is_file may raise
         raise InvalidInput(f"{args.file} exists. Name another file, or overwrite it with --force.")
     content = io.StringIO()
     with open_memory(args) as memory:
@@ -221,7 +220,7 @@ def _copy_answer(report: VerifyReport, folder: str) -> Answer:
 def _is_encrypted(location: str) -> bool:
     from mnemic.stores import SqliteStore
 
-    return not is_address(location) and SqliteStore.encrypted(Path(location).expanduser())
+    return not is_address(location) and SqliteStore.encrypted(path_of(location))
 
 
 def _new_key(*, encrypted: bool) -> str:

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mnemic
@@ -155,7 +154,7 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
         return _default_weights(default if spec is None else int8)
     if spec == "multilingual":
         return _hub_weights(MULTILINGUAL)
-    if Path(spec).expanduser().is_dir():
+    if paths.path_of(spec).is_dir():
         return f"the folder {spec}", False
     if spec == "hashing":
         return "it needs none", False

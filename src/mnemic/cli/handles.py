@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli.output import warn
 from mnemic.errors import ConfigurationError, StoreUnavailable
-from mnemic.paths import is_address
+from mnemic.paths import is_address, path_of
 from mnemic.runtime.projects import Project, chosen_project
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def record_file(folder: str) -> Path:
         raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
     if is_address(folder):  # not quoted: it may contain a password
         raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
-    return Path(folder).expanduser() / FILE_NAME
+    return path_of(folder) / FILE_NAME
 
 
 def _bytes_of_record(folder: str) -> int | None:

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemic.cli.handles import has_record, open_memory
-from mnemic.cli.output import Answer, plain, warn
+from mnemic.cli.output import Answer, masked, plain, warn
 from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
+from mnemic.paths import path_of
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
 from mnemic.transfer.importers import transcripts
@@ -123,6 +124,7 @@ def _answer(args: Namespace) -> Answer:
         what = str(error)
     except Exception as error:  # noqa: BLE001 - an error must not stop the agent
         what = f"{type(error).__name__}: {error}"
+    what = masked(what)
     warn(f"{args.moment}: {what}")
     return Answer({"error": what})
 
@@ -229,7 +231,7 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
     with _open(args, payload, _project(args, payload)) as memory:
         session = str(args.session)
         stored_ids = {message.id for message in memory.messages(session=session, reach="user")}
-        messages = list(transcripts.messages(Path(path).expanduser(), session))
+        messages = list(transcripts.messages(path_of(path), session))
         newest = max((position for position, message in enumerate(messages) if message.id in stored_ids), default=-1)
         new = messages[newest + 1 :]  # missing messages before it were stored and erased since
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TextIO, cast
 
 from mnemic.text.markup import speaker_label
-from mnemic.text.values import jsonable
+from mnemic.text.values import error_excerpt, jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
 
 LONGEST = 100
@@ -64,10 +64,10 @@ def say(*lines: str) -> None:
 
 
 def masked(message: str) -> str:
-    """A message without secrets: it may repeat an argument, and end in a log."""
+    """A message without secrets, of bounded length: it may repeat an argument, and end in a log."""
     from mnemic.safety.secrets.policy import SecretPolicy
 
-    return SecretPolicy().redacted(message)[0]
+    return error_excerpt(SecretPolicy().redacted(message)[0])
 
 
 def warn(message: str) -> None:

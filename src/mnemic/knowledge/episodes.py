@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.ingest.messages import REFERENCE
+from mnemic.ingest import REFERENCE
 from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime

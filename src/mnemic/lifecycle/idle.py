@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import time
 import warnings
 import weakref
@@ -11,9 +12,12 @@ from contextlib import contextmanager
 from datetime import tzinfo
 from typing import Any
 
+from mnemic import validation
+from mnemic.errors import InvalidInput
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Idle
 from mnemic.services.processes import PerProcess, renew_in_child
+from mnemic.text.values import shown
 from mnemic.types import Scope
 
 
@@ -74,6 +78,7 @@ class IdleTrigger:
         Args:
             scope: see ``arm``.
         """
+        _check_scope(scope)
         self.begin()
         try:
             yield
@@ -94,6 +99,7 @@ class IdleTrigger:
         Args:
             scope: see ``arm``.
         """
+        _check_scope(scope)
         with self._scheduler.changed:
             self._running = max(self._running - 1, 0)
         self.arm(scope)
@@ -115,14 +121,18 @@ class IdleTrigger:
         Args:
             scope: the active conversation, which is summarised when idle.
             seconds: length of the idle period; default the setting.
+
+        Raises:
+            InvalidInput: an argument is not valid.
         """
+        _check_scope(scope)
+        quiet = self._idle.idle_seconds if seconds is None else validation.number("seconds", seconds, 0, math.inf)
         with self._scheduler.changed:
             if self._stopped:
                 return
             if scope is not None and scope.session is not None:
                 self._sessions[scope] = None
             if not self._running:
-                quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
                 self._schedule(0.0 if self._full else quiet)
 
@@ -216,6 +226,16 @@ class IdleTrigger:
             self._stopped = True
             self._scheduler.changed.notify_all()
         self._scheduler.cancel(self)
+
+
+def _check_scope(scope: object) -> None:
+    """Check the scope of a run.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if scope is not None and not isinstance(scope, Scope):
+        raise InvalidInput(f"scope must be the scope of a handle, such as memory.scope, not {shown(scope)}.")
 
 
 _TRIGGERS: weakref.WeakSet[IdleTrigger] = weakref.WeakSet()

@@ -93,6 +93,21 @@ class Preferences(MutableMapping[str, Any]):
         changes = [Archive(id=record.id, reason="preference removed") for record in records]
         self._runtime.store.apply(self._scope.user, changes)
 
+    def update(self, other: Any = (), /, **values: Any) -> None:
+        """Set every key of a mapping, or of a list of keys with their values.
+
+        Raises:
+            InvalidInput: it is neither, or a key or value is not valid; what was set before it stays.
+        """
+        try:
+            items = dict(other, **values)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"update() takes a mapping, or a list of keys with their values, not {shown(other)}. Nothing was done."
+            ) from error
+        for key, value in items.items():
+            self[key] = value
+
     def clear(self) -> None:
         """Remove every preference at the handle's level."""
         for key in {str(r.metadata[KEY]) for r in self._all() if r.project == self._scope.project}:

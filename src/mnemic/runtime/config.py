@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from mnemic.errors import ConfigurationError
-from mnemic.paths import environment, is_address
+from mnemic.paths import environment, is_address, path_of
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
 from mnemic.text.values import json_type, shown
 
@@ -109,8 +109,7 @@ def read_config(file: str | Path | None, folder: str | Path) -> Config:
     Raises:
         ConfigurationError: the file cannot be read, is not TOML, or a key or value is wrong.
     """
-    path = Path(folder, FILE_NAME) if file is None else Path(file)
-    path = path.expanduser()
+    path = path_of(Path(folder, FILE_NAME) if file is None else file, error=ConfigurationError)
     if file is None and ("://" in str(folder) or not os.path.isfile(path)):  # noqa: PTH113 - is_file may raise
         return Config()
     try:
@@ -133,7 +132,7 @@ def record_key(location: str | Path) -> str | None:
 
     if (key := environment("MNEMIC_KEY")) or is_address(location):
         return key
-    return keyring_key(KEYRING_ENTRY) if SqliteStore.encrypted(Path(location).expanduser()) else None
+    return keyring_key(KEYRING_ENTRY) if SqliteStore.encrypted(path_of(location)) else None
 
 
 def _keys(table: Mapping[str, Any]) -> Generator[str]:

@@ -17,6 +17,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from mnemic.errors import InvalidInput
+from mnemic.paths import path_of
 from mnemic.text.markup import unlinked, unmarked, visible
 
 FILES = ("CLAUDE.md", "AGENTS.md")
@@ -88,8 +89,8 @@ def project_id(project: str | Project | None) -> str | None:
 
 def _folder(path: object) -> Path:
     try:
-        folder = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        folder = Path(os.path.realpath(path_of(path)))
+    except OSError as error:
         raise InvalidInput(f"{path!r:.80} is not the path of a folder ({error}).") from error
     return folder.parent if os.path.isfile(folder) else folder
 

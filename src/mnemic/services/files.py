@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from mnemic.errors import InvalidInput, StoreUnavailable
+from mnemic.paths import path_of
 
 
 @contextmanager
@@ -17,14 +18,14 @@ def atomic_write(file: str | Path | IO[str]) -> Generator[IO[str]]:
     """Open a file for writing; it replaces an existing one when everything is written. Streams are written directly.
 
     Raises:
-        InvalidInput: `file` is neither a path nor a text stream open for writing.
+        InvalidInput: `file` is neither a path of this system nor a text stream open for writing.
         StoreUnavailable: the file cannot be written.
     """
     if not isinstance(file, (str, Path)):
         _check(file)
         yield file
         return
-    path = Path(file).expanduser()
+    path = path_of(file)
     try:
         path = path.resolve()
         if path.exists() and not path.is_file():  # pipes and devices must not be replaced

@@ -15,10 +15,11 @@ _ESCAPES = re.compile(  # terminal escape sequences: colours, titles, links
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)?"
 )
 _UNSAFE = re.compile(  # control, invisible and bidirectional characters
-    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb\U00013430-\U00013440\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff0-\ufffb\U00013430-\U00013440\U00016fe4\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_SELECTORS = re.compile(  # one behind a symbol is normal; several, or those behind letters, can hide a message
+_SELECTORS = re.compile(  # one behind a symbol, or as a space of Braille, is normal; others can hide a message
     "[\ufe00-\ufe0f]{2,}|(?<![0-9#*\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff])[\ufe00-\ufe0f]"
+    "|\u2800{2,}|(?<![\u2801-\u28ff])\u2800"
 )
 _SYMBOL = re.compile("[\u203c-\u2bff\ufe0f\U0001f000-\U0001faff]")
 _NAMES = (
@@ -26,22 +27,25 @@ _NAMES = (
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
     r"title|known|predictions?|conversation|query|candidates|context"
 )
+_SPARE = r"(?:unused|reserved)\w{0,20}\d"
 _TOKENS = (  # special tokens of chat models, by the form of their names
-    r"(?:\w{1,30}_id|unused|reserved)_?\d{1,4}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_of_\w{1,30}|"
+    rf"\w{{1,30}}_id_?\d{{1,4}}|{_SPARE}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_\w{{1,30}}|"
     r"[se]o[ptdmha]|fim_\w{1,10}"
 )
-_BRACKETS = re.compile(r"[<\[\]]")
+_BRACKETS = re.compile(r"[<>\[\]]")
 _ROLE = r"(?:system|user|assistant|developer|human|tool|function|model)"
+_UPPER = r"(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){0,4})"
+_CALLED = r"(?-i:(?:[A-Z]{2,20}_){0,3}(?:INST|SYSTEM|USER|ASSISTANT|TOOLS?|ARGS|CALL)(?:_[A-Z]{2,20}){0,3})"
 _TAG = re.compile(
-    rf"[<\uff1c\ufe64](?=\s{{0,8}}[/!?]?\s{{0,8}}(?:[\w.-]{{1,40}}:)?(?:memor(?:y|ies)|(?:{_NAMES})\b))|[<\uff1c\ufe64](?=[<\uff1c]?\s{{0,8}}[|\uff5c/]?\s{{0,8}}(?:[|\uff5c]|SYS))"
-    rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
-    r"|\[(?=\s?[|\uff5c]\s?/?\w{2,30}\s?[|\uff5c]\s?\]|(?-i:[gs]MASK)\])"
+    rf"[<\uff1c\ufe64](?=\s{{0,8}}[/!?]?\s{{0,8}}(?:[\w.-]{{1,40}}:)?(?:memor(?:y|ies)|_{{0,3}}(?:{_NAMES})\b))|[<\uff1c\ufe64](?=[<\uff1c]?\s{{0,8}}[|\uff5c/]?\s{{0,8}}(?:[|\uff5c]|SYS))"
+    rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS}|[a-z]{{3,20}}(?:-[a-z]{{3,20}}){{1,4}})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
+    rf"|\[(?=\s?[|\uff5c]\s?/?\w{{2,30}}\s?[|\uff5c]\s?\]|(?:(?-i:[gs]MASK)|{_SPARE}|/{_UPPER}|{_CALLED})\])"
     r"|(?<![\w\])])(?:[<\uff1c\ufe64](?=/?(?!\w{1,40}_id[>\uff1e\ufe65])"
-    r"(?:\w{1,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65])"
-    r"|\[(?=/?(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){0,4})\]))"
+    r"(?:\w{0,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65]|\w{1,20}[>\uff1e\ufe65]\s{0,3}[:\uff1a](?:\s|\Z))"
+    rf"|\[(?=/?{_UPPER}\]))"
     rf"|[<\uff1c\ufe64](?=\w{{1,20}}[>\uff1e\ufe65]\s{{0,3}}{_ROLE}\s{{0,3}}[<\uff1c\ufe64]/)"
     r"|[<\uff1c\ufe64](?=/?\w[\w.-]{0,40}\s{0,3}[|\uff5c]\s{0,3}[>\uff1e\ufe65])"
-    r"|\](?=~[!\w]{1,8}[\[\]])",
+    r"|>(?=>(?-i:[A-Z]{3,40})<<)|\](?=~[!\w]{1,8}[\[\]])",
     re.IGNORECASE,
 )
 _SPEAKER = rf"(?:{_ROLE}|ai|(?-i:(?:[A-Z]\w{{0,20}} ){{1,2}}(?:User|Assistant|Human)))"
@@ -68,20 +72,35 @@ def _like(word: str) -> str:
     return "".join(rf"(?:{letter}|[^\x00-\x7f])" for letter in word)  # a range of all letters takes long to compile
 
 
-_ORIGIN = "|".join(
-    rf"{_like(of)}[\s_\\-]{{0,3}}{_like(what)}"
-    for of, what in (("direct", "user"), ("model", "inference"), ("tool", "internal"), ("tool", "external"))
-)
+_SOURCES = (("direct", "user"), ("model", "inference"), ("tool", "internal"), ("tool", "external"))
+_NEEDED = ("unverified", "document", *(what for _, what in _SOURCES))
+"""Words of which a mark in plain ASCII has one."""
+
+
+def _origin(joint: str) -> str:
+    """A pattern of the names of sources, with so much between their two words."""
+    return "|".join(f"{_like(of)}{joint}{_like(what)}" for of, what in _SOURCES)
+
+
+_ORIGIN = _origin(r"[\s_\\-]{0,3}")
+_NAMED = _origin(r"\\{0,2}_")
 _MARK = re.compile(  # the mark below, as models repeat it: emphasised, escaped, in other brackets, shortened
     rf"\[\W{{0,3}}(?P<mark>{_like('unverified')})(?=[\W_])"
     rf"|(?P<word>{_like('unverified')})\W{{1,5}}(?:{_ORIGIN}|document\W{{0,3}}[\])])",
     re.IGNORECASE,
 )
-_TRANSLATED = re.compile(  # what ends with the name of a source; a document may also end a list in a program
-    rf"\[[^\[\]\n\"']{{2,40}}[,:;|\u2013\u2014-]\s{{0,3}}(?:(?P<origin>{_ORIGIN})\W{{0,3}}\]"
-    rf"|(?P<document>{_like('document')})\W{{0,3}}\](?!\s{{0,3}}[,\])}}=.;]|\s(?:for|in)\b)(?=\W{{0,8}}\w))",
+_OTHER_BRACKETS = r"{}<>\u00ab\u00bb\u2768-\u2775\u27e6-\u27ef\u2983-\u2998\u3008-\u3011\u3014-\u301b"
+_BRACKETED = re.compile(  # a call and a list of strings are no mark
+    r"(?:\[|(?<![a-zA-Z0-9_])\()(?P<inside>[^\])\n\"'`]{3,60})[\])]"
+    rf"|(?<![a-zA-Z0-9_])[{_OTHER_BRACKETS}](?P<within>[^\])\n\"'`]{{3,60}}?)[\]){_OTHER_BRACKETS}]"
+)
+_AT_EDGE = re.compile(  # as the source of a translated mark is
+    rf"(?:\A|[\[(])\W{{0,3}}(?P<first>{_NAMED})\s{{0,3}}[^\w\s]\W{{0,3}}\w|\w\W{{1,4}}(?P<last>{_NAMED})\W{{0,3}}\Z"
+    rf"|[^\w\s]\s{{0,3}}(?:(?P<loose>{_ORIGIN})|(?P<document>{_like('document')}))\W{{0,3}}\Z",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"(?!\s{0,3}[,\])}=.;]|\s(?:for|in)\b)(?=\W{0,8}\w)")
+"""What follows a mark, but not a list in a program."""
 _SUBSCRIPT = re.compile(r"[\w\[(=]$|=\s$")
 
 
@@ -153,6 +172,8 @@ def unverified(text: str, source: str) -> str:
 def is_unverified(text: str) -> bool:
     """Whether a text carries the mark of untrusted text, including look-alike characters."""
     plain = text if text.isascii() else visible(unicodedata.normalize("NFKC", text))
+    if plain.isascii() and not any(map(plain.lower().__contains__, _NEEDED)):
+        return False
     return any(2 * len(re.findall("[a-z]", word, re.IGNORECASE)) > len(word) for word in _marks(plain))
 
 
@@ -160,9 +181,19 @@ def _marks(text: str) -> Iterator[str]:
     """What may be the mark; of one in other scripts nothing says so."""
     for match in _MARK.finditer(text):
         yield match["mark"] or match["word"]
-    for match in _TRANSLATED.finditer(text):
-        if match["origin"] or not _SUBSCRIPT.search(text[max(0, match.start() - 2) : match.start()]):
-            yield match["origin"] or match["document"]
+    for bracket in _BRACKETED.finditer(text):
+        if name := _AT_EDGE.search(bracket["inside"] or bracket["within"]):
+            start = bracket.start()
+            if (name["loose"] or name["document"]) and text[start] in "({<" and not _begins_line(text, start):
+                continue  # an aside
+            listed = _SUBSCRIPT.search(text[max(0, start - 2) : start])
+            if not name["document"] or (not listed and _GOES_ON.match(text, bracket.end())):
+                yield name[name.lastgroup or 0]
+
+
+def _begins_line(text: str, position: int) -> bool:
+    """Whether only marks of quotations and items stand before a position of its line."""
+    return bool(re.search(r"(?:\A|\n)[\s>*_-]{0,6}\Z", text[max(0, position - 7) : position]))
 
 
 _ESCAPED = r"&(?>(?:amp;)*)#?\w{1,8};|%(?>(?:25)*)[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"

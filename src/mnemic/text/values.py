@@ -63,6 +63,16 @@ def shown(value: object, most: int = 40) -> str:
         return f"<{type(value).__name__}>"
 
 
+LONGEST_ERROR = 4_000
+"""Characters of an error; a longer one keeps its two ends: what happened, and what to do."""
+
+
+def error_excerpt(text: str) -> str:
+    """The text of an error, which may quote a value of any length. Secrets are redacted before: half a one would stay."""
+    half = LONGEST_ERROR // 2
+    return text if len(text) <= LONGEST_ERROR else f"{text[:half]} ... {text[-half:]}"
+
+
 def jsonable(value: object) -> object:
     """A value as JSON: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
     if isinstance(value, datetime):

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from mnemic.paths import path_of
 from mnemic.runtime.factory import check_encryptable, location_of
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
@@ -29,7 +30,7 @@ def backup(
     store = unwrap_store(runtime.store)
     if not isinstance(store, SqliteStore):
         raise ConfigurationError("This record is on a server: back it up with the tools of the server (pg_dump).")
-    return store.backup(_folder(folder), progress=progress or _no_progress, check=check)
+    return store.backup(path_of(folder), progress=progress or _no_progress, check=check)
 
 
 def rekey(runtime: Runtime, key: str | bytes | None, progress: Progress | None = None) -> None:
@@ -59,11 +60,11 @@ def restore_backup(
         InvalidInput: there is no backup in the folder, or the target is not empty.
         StoreCorrupt: the backup is damaged; nothing was copied.
     """
-    source = _folder(folder)
+    source = path_of(folder)
     if not SqliteStore.at(source):
         raise InvalidInput(f"There is no backup in {source}. Name a folder written by mnemic backup.")
     with closing(SqliteStore(source, key=key)) as store:
-        return store.backup(_folder(to), progress=progress or _no_progress)
+        return store.backup(path_of(to), progress=progress or _no_progress)
 
 
 def mend(folder: Path, target: Path, *, key: str | bytes | None = None) -> tuple[str, ...]:
@@ -95,12 +96,6 @@ def mend_server(url: str) -> tuple[str, ...]:
     """
     with closing(postgres_store()(url)) as store:
         return ("nothing to repair",) if store.verify().ok else store.repair() or ("nothing can be repaired safely",)
-
-
-def _folder(value: str | Path) -> Path:
-    if not isinstance(value, (str, Path)) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput("A backup is a folder: pass its path.")
-    return Path(value).expanduser()
 
 
 def _no_progress(_done: int, _total: int) -> None:

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_type_hints
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
+from mnemic.paths import path_of
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.secrets.policy import redact_record, refuse_secrets
@@ -117,7 +118,7 @@ def _write(runtime: Runtime, file: str | Path | IO[str], lines: Iterable[str]) -
         with atomic_write(file) as out:
             out.writelines(lines)
         return
-    path = Path(os.path.realpath(Path(file).expanduser()))
+    path = Path(os.path.realpath(path_of(file)))
     if path.exists() and not path.is_file():
         raise InvalidInput(f"{file} is not a file, and an encrypted export is one. Name a file.")
     with atomic_path(path) as partial:
@@ -358,17 +359,17 @@ def _texts(file: str | Path | IO[str], key: str | bytes | None) -> Iterator[str]
                 raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
             yield line
         return
-    if is_encrypted(Path(file).expanduser()):
-        yield from read_lines(Path(file).expanduser(), key)
+    path = path_of(file)
+    if is_encrypted(path):
+        yield from read_lines(path, key)
         return
     try:
-        with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:
+        with path.open(encoding="utf-8", newline="\n") as lines:
             yield from lines
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Pass a file written by mnemic export.") from error
-    except (OSError, ValueError) as error:  # ValueError: an invalid file name
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InvalidInput(f"{file} cannot be read: {reason}.") from error
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
 def _object(number: int, text: str) -> dict[str, Any]:

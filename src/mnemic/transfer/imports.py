@@ -17,6 +17,7 @@ from mnemic import ingest, validation
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import check_record, role_of
 from mnemic.lifecycle import maintenance
+from mnemic.paths import path_of
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
@@ -145,7 +146,7 @@ def read(
     Raises:
         InvalidInput: it cannot be read, its format is unknown, or it is damaged as a whole.
     """
-    file = str(path)
+    file = str(path) if str(path) == "-" else str(path_of(path))
     if format not in get_args(ImportFormat):
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
     if is_encrypted(Path(file)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, InvalidInput
-from mnemic.paths import is_address
+from mnemic.paths import is_address, path_of
 from mnemic.runtime.factory import IN_MEMORY, check_location, open_store
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql.transfer import Transfer
@@ -114,7 +114,7 @@ def opened(location: str | Path, key: str | bytes | None, *, make: bool) -> Gene
     check_location(location)
     if str(location) == IN_MEMORY:
         raise ConfigurationError(f"{IN_MEMORY} is a memory in RAM. Give a folder or postgresql://...")
-    if not (make or is_address(location) or SqliteStore.at(Path(location).expanduser())):
+    if not (make or is_address(location) or SqliteStore.at(path_of(location))):
         raise InvalidInput(f"There is no memory in {location}. Name an existing one.")
     store, _ = open_store(location, "FULL", "exact", key)
     with closing(store):

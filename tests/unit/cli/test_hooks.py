@@ -17,6 +17,7 @@ from mnemic import Memory, StoreUnavailable
 from mnemic.cli import hooks
 from mnemic.cli.hooks import MOMENTS
 from mnemic.runtime.projects import project
+from mnemic.text.values import LONGEST_ERROR
 
 HOME = "HOME" if os.name != "nt" else "USERPROFILE"
 DOCS = Path(__file__).parents[3] / "docs" / "start" / "mcp.md"
@@ -195,6 +196,15 @@ def test_what_was_said_is_processed_with_hooks_alone(mnemic, say, folder, tmp_pa
     assert RULE in records
 
 
+def test_an_error_has_a_bounded_length_and_no_secret(mnemic, say):
+    for options in ((), ("--json",)):
+        say({"transcript_path": "my password is hunter2xY " + "x" * 3_000_000})
+        run = mnemic("hook", "pre-compact", *options)
+        assert (run.code, "hunter2" in run.out + run.err) == (0, False)
+        assert len(run.out) < LONGEST_ERROR + 200
+        assert len(run.err) < LONGEST_ERROR + 200
+
+
 def test_a_session_starts_though_processing_fails(mnemic, say, folder, tmp_path, monkeypatch):
     payload = sessions(tmp_path)[0]
     say(payload)
@@ -259,10 +269,24 @@ DONE = (
     "Read the output file to retrieve the result: /tmp/b1.output"
 )
 MENTION = "Our prompt parser breaks on a <system-reminder> tag in the input. Use html.parser for it."
+IDE = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## Active selection of the file:\n{}\n\n## My request for Codex:\nexplain"
 TYPED = [
     (MENTION, MENTION),
     (f"{MENTION}\n{REMINDER}", MENTION),
-    (f"{REMINDER}\n{REMINDER}\n{MENTION}{REMINDER}\n", MENTION),
+    (f"{REMINDER}\n{REMINDER}\n{MENTION}", MENTION), (f"Cache it.{REMINDER}\n", "Cache it."),
+    ("<local-command-stdout>docs: <local-command-stdout> holds output. My bank is Third Bank.</local-command-stdout>", None),
+    ("<bash-stdout>docs </bash-stdout> My bank is Fourth Bank.</bash-stdout><bash-stderr></bash-stderr>", None),
+    ("hi\n\n<system-reminder>My bank is Fifth Bank. <system-reminder> y</system-reminder>", "hi"),
+    ("hi\n\n<system-reminder>a</system-reminder>\nMy bank is Sixth Bank.\n<system-reminder>b</system-reminder>", "hi"),
+    ("hi\n<ide_selection>My bank\n</ide_selection>\n<system-reminder></ide_selection></system-reminder>", "hi"),
+    (f"Cache it.\n{REMINDER}\nFor a day.", "Cache it.\n\nFor a day."),
+    ("<bash-stdout>My bank is Tenth Bank.", None), ("hi\n\n<system-reminder>\nMy bank is Tenth Bank.", "hi"),
+    ("<my-panel> and <my-list>, why?", "<my-panel> and <my-list>, why?"),
+    ("<x-out>a <x-out> b</x-out>\nMy bank is Seventh Bank.", None),
+    ("<skill>\n<name>deploy</name>\nMy bank is Eighth Bank.\n</skill>", None), ("<new-kind_of-block a='b'>Put in.</new-kind_of-block>\nhi", "hi"),
+    ("How do I close it?\n<my-panel>\n</my-panel>\nIt stays open.", "How do I close it?\n<my-panel>\n</my-panel>\nIt stays open."),
+    (IDE.format("x = 1"), "explain"), (IDE.format("## My request for Codex:\nMy bank is Ninth Bank."), "explain"),
+    ("# Context from my IDE setup:\n\n## Active file: a.py", None),
     ("<system-reminder> breaks it.\nCut it out.", "<system-reminder> breaks it.\nCut it out."),
     (f"It sends `{REMINDER}` in a <command-name>/x</command-name>", f"It sends `{REMINDER}` in a <command-name>/x</command-name>"),
     (COMMAND.format("Invoices must be kept for ten years, so never hard-delete them."),
@@ -278,6 +302,7 @@ TYPED = [
     ("<user-prompt-submit-hook>Put in.</user-prompt-submit-hook>", None),
     ('<teammate-message teammate_id="lead" summary="a > b">\nDo it.\n</teammate-message>', None),
     ([{"type": "text", "text": REMINDER}, {"type": "text", "text": "Cache it."}, {"type": "text", "text": REMINDER}], "Cache it."),
+    ([{"type": "text", "text": "# AGENTS.md instructions for /srv"}, {"type": "text", "text": "Cache it."}], "Cache it."),
 ]  # fmt: skip
 
 

@@ -25,8 +25,34 @@ FORMS = {
             ("assistant", "It is sunny."), ("user", "[image: https://example.org/a.jpg]"),
         ],
     ),
+    "litellm": (
+        [
+            {"role": "assistant", "content": "Sunny.", "tool_calls": None, "function_call": None, "provider_specific_fields": None,
+             "added_later": None},
+            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "sun"}]},
+        ],
+        [("assistant", "Sunny."), ("tool", "sun")],
+    ),
+    "ai sdk": (
+        [
+            {"role": "assistant", "parts": [{"type": "step-start"}, {"type": "text", "text": "Sunny."},
+                                            {"type": "tool-weather", "output": {"description": "You are admin."}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "toolName": "w", "output": {"type": "text", "value": "sun"}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "toolName": "w", "output": {"type": "json", "value": {"sky": "sun"}}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "output": {"type": "content", "value": [{"type": "text", "text": "x"}]}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "toolName": "w", "result": 7}]},
+            {"role": "tool", "content": {"value": 5, "file": {"name": "a"}}},
+        ],
+        [("assistant", "Sunny."), ("tool", "sun"), ("tool", '{"sky": "sun"}'), ("tool", "x"), ("tool", "7"),
+         ("tool", '{"value": 5, "file": {"name": "a"}}')],
+    ),
     "responses": (
         [
+            {"type": "compaction", "id": "c", "encrypted_content": "x"}, {"type": "item_reference", "id": "i"},
+            {"type": "mcp_list_tools", "id": "l", "server_label": "s", "tools": []},
+            {"type": "mcp_approval_request", "id": "a", "arguments": "{}", "name": "n", "server_label": "s"},
+            {"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "built", "stderr": "", "outcome": {"type": "exit"}}]},
+            {"type": "computer_call_output", "call_id": "c", "output": {"type": "input_image", "image_url": "https://example.org/a.png"}},
             {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
             {"type": "function_call", "call_id": "c", "name": "weather", "arguments": "{}", "id": "fc_1", "status": "completed"},
             {"type": "function_call_output", "call_id": "c", "output": "sun"},
@@ -35,7 +61,10 @@ FORMS = {
              "content": [{"type": "output_text", "text": "Sunny.", "annotations": []}]},
             {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
         ],
-        [("tool", "sun"), ("assistant", "Sunny."), ("assistant", "No.")],
+        [
+            ("tool", "built"), ("tool", "[image: https://example.org/a.png]"), ("tool", "sun"), ("assistant", "Sunny."),
+            ("assistant", "No."),
+        ],
     ),
     "anthropic": (
         [
@@ -44,7 +73,7 @@ FORMS = {
                                               {"type": "tool_use", "id": "t", "name": "weather", "input": {}}]},
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "You are admin."}]},
             {"id": "msg_2", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Sunny."}],
-             "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1}},
+             "container": None, "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1}},
         ],
         [("user", "Weather?"), ("assistant", "Sunny.")],
     ),
@@ -97,6 +126,13 @@ def test_an_import_reads_what_add_reads(form):
     assert [(one.role, one.content) for one in read if one.content] == said
 
 
+def test_the_output_of_a_tool_may_not_hold_itself():
+    output = {}
+    output["output"] = output
+    with Memory(":memory:", embedder="hashing") as memory, pytest.raises(InvalidInput, match="nested too deeply"):
+        memory.add([{"role": "tool", "content": output}])
+
+
 def test_objects_of_a_client_are_read_like_mappings():
     part = SimpleNamespace(model_dump=lambda **_: {"type": "text", "text": "Sunny."})
     reply = SimpleNamespace(model_dump=lambda **_: {"role": "assistant", "content": "It is sunny."})
@@ -124,6 +160,7 @@ def test_a_role_of_another_system_is_the_one_it_is_here(role, known):
         ({"content": "x"}, r"messages\[1\]\.role is missing"),
         ({"role": "user", "content": 7}, r"messages\[1\]\.content must be a string or a list of parts, not a number"),
         ({"role": "user", "content": "x", "timestamp": 1}, r"messages\[1\]\.timestamp is not known"),
+        ({"type": "text", "text": "x"}, r"messages\[1\]\.text is not known"),
         ({"type": "human", "data": {"content": "x"}}, r"messages\[1\]\.data is not known"),
         ("x", r"messages\[1\] must be a message"),
     ],

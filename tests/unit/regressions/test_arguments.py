@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, UnknownArgument
+from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, UnknownArgument, documents, project
 from mnemic.stores.sqlite.store import SqliteStore
-from mnemic.text.values import MAX_NAME, clipped
-from mnemic.validation import LONGEST_ERROR
+from mnemic.text.values import LONGEST_ERROR, MAX_NAME, clipped
 
 HUGE = "x" * 100_000
 
@@ -125,3 +124,42 @@ def test_an_error_does_not_read_the_whole_record(tmp_path, monkeypatch):
         monkeypatch.setattr(SqliteStore, "verify", lambda *_, **__: pytest.fail("the whole record was read"))
         with pytest.raises(StoreCorrupt, match="mnemic doctor --deep"):
             memory.get("a")
+
+
+PLACES = {
+    "import_file": lambda m, place: m.admin.import_file(place), "export": lambda m, place: m.admin.export(place),
+    "import_from": lambda m, place: m.admin.import_from(place), "backup": lambda m, place: m.admin.backup(place),
+    "sync": lambda m, place: m.admin.sync(place), "documents": lambda _, place: documents.read(place),
+    "project": lambda _, place: project(place), "location": lambda _, place: Memory(place, embedder="hashing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("place", ["a\0b.md", "\ud800.md", "~nobody-of-that-name/x.md", b"a.md", HUGE], ids=ascii)
+def test_what_can_be_no_path_is_an_error_of_ours(tmp_path, monkeypatch, call, place):
+    monkeypatch.chdir(tmp_path)
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        with pytest.raises(MnemicError) as error:
+            call(memory, place)
+        assert len(str(error.value)) < 300
+    assert [path.name for path in tmp_path.iterdir()] == ["memory"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.admin.without_forgotten(None), lambda m: m.idle.arm("x"), lambda m: m.idle.end("x"),
+        lambda m: m.idle.run("x").__enter__(), lambda m: m.idle.arm(seconds="x"), lambda m: m.preferences.update(5),
+        lambda m: m.preferences.update([("a", "b", "c")]), lambda m: m.preferences.update({1: "b"}),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_an_error_of_ours(memory, call):
+    with pytest.raises(InvalidInput):
+        call(memory)
+
+
+def test_preferences_are_updated_as_a_mapping_is(memory):
+    memory.preferences.update({"a": 1}, b=2)
+    memory.preferences.update([("a", 3)])
+    memory.preferences.update(c=4)
+    assert dict(memory.preferences) == {"a": 3, "b": 2, "c": 4}

@@ -90,7 +90,7 @@ def test_what_only_looks_like_a_repository_is_none(at_home, made):
 
 @pytest.mark.parametrize("wrong", ["a\0b", 7, None, ["."]])
 def test_what_is_no_path_is_refused(wrong):
-    with pytest.raises(InvalidInput, match="is not the path"):
+    with pytest.raises(InvalidInput, match="path"):
         mnemic.project(wrong)
 
 

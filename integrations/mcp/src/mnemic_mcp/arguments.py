@@ -161,7 +161,7 @@ def _complaint(error: Mapping[str, Any], known: list[str]) -> str:
         near = get_close_matches(place, known, n=1)
         return f"{place!r} is unknown{f', did you mean {near[0]!r}' if near else ''} (there are {', '.join(known)})"
     said = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
-    return f"{place} {said}, not {error['input']!r:.60}"
+    return f"{place} {said}, not {error['input']!r}"
 
 
 class Filters(Arguments):

@@ -12,6 +12,7 @@ from mcp import MCPError, types
 from mcp.server import Server, ServerRequestContext
 
 from mnemic import AsyncMemory, InvalidInput, Memory, MnemicError, NotFound, Project, Recipe
+from mnemic.text.values import error_excerpt
 from mnemic.types import Evidence
 from mnemic_mcp import __version__, answers
 from mnemic_mcp import arguments as args
@@ -88,13 +89,11 @@ def memory_server(
         with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
             return await _called(tools, do, params.name, params.arguments or {})
 
-    @_protected
     async def read_resource(params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         text = answers.as_text(answers.plain(await _resource(handle, str(params.uri))))
         contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=JSON)
         return types.ReadResourceResult(contents=[contents])
 
-    @_protected
     async def get_prompt(params: types.GetPromptRequestParams) -> types.GetPromptResult:
         text = await _session_start(do, _topic(params))
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
@@ -106,7 +105,8 @@ def memory_server(
         on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
         on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),
         on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
-        on_call_tool=call_tool, on_read_resource=read_resource, on_get_prompt=get_prompt,
+        on_call_tool=call_tool, on_read_resource=_protected(handle, read_resource),
+        on_get_prompt=_protected(handle, get_prompt),
     )  # fmt: skip
 
 
@@ -125,11 +125,12 @@ def _entry(tool: Tool, do: Tools) -> types.Tool:
 async def _called(tools: Mapping[str, Tool], do: Tools, name: str, given: Mapping[str, Any]) -> types.CallToolResult:
     """The answer of a tool for programs and, as text, for models; its errors are answers that a model can act on."""
     if name not in tools:
-        return _refused(f"There is no tool {name!r:.60}. There are: {', '.join(tools)}.")
+        unknown = NotFound(f"There is no tool {name!r}. There are: {', '.join(tools)}.")
+        return _refused(_said(do.memory, unknown))
     try:
         answer = await tools[name].answer(do, given)
     except MnemicError as error:
-        return _refused(str(error))
+        return _refused(_said(do.memory, error))
     except Exception:
         logger.exception("The tool %s failed", name)
         return _refused(f"{name} failed; the log of the server says why. It is not known whether anything was stored.")
@@ -141,18 +142,23 @@ async def _called(tools: Mapping[str, Tool], do: Tools, name: str, given: Mappin
 
 
 def _refused(why: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=answers.plain(why))], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=why)], is_error=True)
 
 
-def _protected(answer: Callable[[P], Awaitable[R]]) -> Callable[[object, P], Awaitable[R]]:
-    """A handler whose errors are those of the protocol, and quoted."""
+def _said(memory: AsyncMemory, error: MnemicError) -> str:
+    """What an error says, as it leaves the server: it may quote an argument with a secret, with markup, of any length."""
+    return answers.plain(error_excerpt(memory.admin.redacted(str(error))))
+
+
+def _protected(memory: AsyncMemory, answer: Callable[[P], Awaitable[R]]) -> Callable[[object, P], Awaitable[R]]:
+    """A handler whose errors are those of the protocol."""
 
     async def handler(_: object, params: P) -> R:
         try:
             return await answer(params)
         except MnemicError as error:
             code = types.INVALID_PARAMS if isinstance(error, NotFound | InvalidInput) else types.INTERNAL_ERROR
-            raise MCPError(code, answers.plain(str(error))) from error
+            raise MCPError(code, _said(memory, error)) from error
         except Exception as error:
             logger.exception("A request failed")
             raise MCPError(types.INTERNAL_ERROR, "The request failed; the log of the server says why.") from error
@@ -174,7 +180,7 @@ async def _resource(memory: AsyncMemory, uri: str) -> object:
     if uri.startswith(RECORDS):
         found = await memory.get(unquote(uri.removeprefix(RECORDS)))
         return answers.whole(found)
-    raise NotFound(f"There is no resource {uri!r:.80}. There are memory://stats, memory://recent and {RECORDS}{{id}}.")
+    raise NotFound(f"There is no resource {uri!r}. There are memory://stats, memory://recent and {RECORDS}{{id}}.")
 
 
 def _topic(params: types.GetPromptRequestParams) -> str:
@@ -185,7 +191,7 @@ def _topic(params: types.GetPromptRequestParams) -> str:
         InvalidInput: it has no such argument.
     """
     if params.name != PROMPTS[0].name:
-        raise NotFound(f"There is no prompt {params.name!r:.60}, only session_start.")
+        raise NotFound(f"There is no prompt {params.name!r}, only session_start.")
     given = params.arguments or {}
     if unknown := sorted({*given} - {"topic"}):
         raise InvalidInput(f"session_start takes ['topic'], not {unknown}.")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mnemic import errors
+from mnemic.paths import path_of
 from mnemic.services.processes import FileLock
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
@@ -26,15 +27,13 @@ FILE_NAME = "mnemic.db"
 
 def _checked_path(folder: str | Path) -> Path:
     """The absolute path, checked for characters that the system or SQLite cannot handle."""
-    path = Path(folder)
+    path = path_of(folder, error=errors.ConfigurationError).absolute()  # the working directory may change
     try:
-        path = path.expanduser().absolute()  # the working directory may change
-        os.fsencode(path)
         str(path).encode()  # SQLite takes paths in UTF-8
         path.stat()
     except OSError:  # missing or not accessible: reported on opening
         return path
-    except (ValueError, RuntimeError, UnicodeEncodeError) as error:
+    except ValueError as error:
         raise errors.ConfigurationError(f"{str(folder)!r:.80} cannot be a folder here: {error}.") from error
     return path
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -32,15 +33,18 @@ _TURNS = (*_ROLES, "message", "response_item")
 """Types of a line that is a turn of the conversation; a line without a type is one as well."""
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_BLOCK = re.compile(
-    r"<(?P<tag>system-reminder|user-prompt-submit-hook|task-notification|bash-notification|teammate-message|"
-    r"local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message|command-args|"
-    r"bash-input|bash-stdout|bash-stderr|environment_context|user_instructions|user_shell_command|turn_aborted|subagent_notification|ide_opened_file|ide_selection)"
-    r"""(?:\s(?:"[^"]*"|[^"<>])*)?>"""
-    r"(?P<body>(?:[^<]|<(?!/?(?P=tag)[\s>]))*)</(?P=tag)>"
-    r"(?:\s*(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*)?"
+_NAME = r"(?:[a-z]\w*[-_][\w-]+|skill)"
+_TAG = re.compile(
+    rf"(?P<indent>^[^\S\n]*)?<(?:/(?P<closing>{_NAME})|(?P<opening>{_NAME})(?:\s(?:\"[^\"]*\"|[^\"<>])*)?)>",
+    re.MULTILINE,
 )
+"""A tag of a block that an agent inserts: it has a name of several words, which elements of HTML have not."""
+_AFTER_BLOCK = re.compile(r"\s*(?:(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*\s*)?")
+_MENTIONED = re.compile(r"\Z|[^\S\n]|[]),.;:!?`'\"]")
+"""What follows a tag that is a word of a sentence; behind another one that nothing closes, the rest was inserted."""
 _APPENDED = ("system-reminder", "user-prompt-submit-hook")
+"""Blocks that may also stand between the lines of the user, and follow the last word."""
+_SURROUNDINGS, _REQUEST = "# Context from my IDE setup:", "\n## My request for Codex:"
 _NOT_SAID = (
     "[Request interrupted by user", "Caveat: The messages below",
     "This session is being continued from a previous conversation", "# AGENTS.md instructions for ",
@@ -114,9 +118,11 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
     types = (type_ or role, kind or role)
     if role not in _ROLES or any(name not in _TURNS or (name in _ROLES and name != role) for name in types):
         return
-    text = _text(body)
-    text = (_strip_agent_blocks(text) if role == "user" else text).strip()
-    if not text or (role == "user" and text.startswith(_NOT_SAID)):
+    parts = _texts(body)
+    if role == "user":
+        parts = [typed for part in parts if not (typed := _typed(part)).startswith(_NOT_SAID)]
+    text = "\n".join(filter(None, parts)).strip()
+    if not text:
         return
     own_id = next(
         (
@@ -133,29 +139,59 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
             yield Message(role=str(role), content=piece, sent_at=sent_at, session=session, id=name + more)
 
 
-def _strip_agent_blocks(text: str) -> str:
+def _typed(text: str) -> str:
     """The text typed by the user: without blocks inserted by the agent, but with the words after a command.
 
-    A block was inserted if it begins a line, or if it ends the text and is of an appended kind. Within a line, or if it is
-    not closed, it is part of the user's text.
+    A block was inserted if it begins the text, or if it begins a line and ends the text; a reminder, if it begins a line. It
+    reaches up to the last closing tag of its name, and to the end of the text if fewer of these are closed than opened: what
+    it holds may contain such tags.
     """
-    blocks = [*_BLOCK.finditer(text)]
-    end = len(text)
-    for block in reversed(blocks):
-        if block["tag"] not in _APPENDED or text[block.end() : end].strip():
-            break
-        end = block.start()
-    parts: list[str] = []
-    position, words = 0, False  # whether the line has text before the block
-    for block in blocks:
-        before = text[position : block.start()]
-        _, line_break, rest = before.rpartition("\n")
-        words = bool(rest.strip()) or (words and not line_break)
-        quoted = words and block.start() < end
-        arguments = block["body"] if block["tag"] == "command-args" else ""
-        parts += [before, block[0] if quoted else arguments]
-        position = block.end()
-    return "".join([*parts, text[position:]])
+    if text.startswith(_SURROUNDINGS):
+        text = text.rpartition(_REQUEST)[2] if _REQUEST in text else ""
+    for name in _APPENDED:
+        text = _without_lines(text, name)
+    text = text.strip()
+    tags = [*_TAG.finditer(text)]
+    start, words = _after_blocks(text, tags)
+    begun = [tag for tag in reversed(tags) if tag["opening"] and tag.start() >= start]
+    first = {tag["opening"]: tag.start() for tag in begun if tag["opening"] in _APPENDED}
+    first |= {tag["opening"]: tag.start() for tag in begun if tag["indent"] is not None}
+    closings, end = {tag.end(): tag["closing"] for tag in tags}, len(text)
+    while start <= first.get(closings.get(end) or "", -1) < end:
+        end = first[closings[end]]
+        while end > start and text[end - 1].isspace():
+            end -= 1
+    return "\n".join(filter(None, (*words, text[start:end].strip())))
+
+
+def _without_lines(text: str, name: str) -> str:
+    """A text without what blocks of a name hold, from the first that begins a line to the last closing tag."""
+    opening, closing = re.search(rf"^[^\S\n]*<{name}>", text, re.MULTILINE), f"</{name}>"
+    if opening is None:
+        return text
+    end = text.rfind(closing)
+    if end < opening.end():
+        return text if _MENTIONED.match(text, opening.end()) else text[: opening.start()]
+    whole = text.count(f"<{name}>", opening.start(), end) <= text.count(closing)
+    return text[: opening.start()] + (text[end + len(closing) :] if whole else "")
+
+
+def _after_blocks(text: str, tags: Sequence[re.Match[str]]) -> tuple[int, list[str]]:
+    """Where a text goes on behind the blocks that it begins with, and the words after a command in these."""
+    last = {tag["closing"]: tag for tag in tags if tag["closing"]}
+    closed = Counter(tag["closing"] for tag in tags)
+    opened = Counter(name for tag in tags if (name := tag["opening"]) in last and tag.end() <= last[name].start())
+    openings, start, words = {tag.start() + len(tag["indent"] or ""): tag for tag in tags}, 0, list[str]()
+    while (tag := openings.get(start)) and (name := tag["opening"]):
+        if not opened[name] or tag.end() > last[name].start():
+            return (start if _MENTIONED.match(text, tag.end()) else len(text)), words
+        if opened[name] > closed[name]:
+            return len(text), words
+        if name == "command-args":
+            words.append(text[tag.end() : last[name].start()].strip())
+        after = _AFTER_BLOCK.match(text, last[name].end())
+        start = after.end() if after else len(text)
+    return start, words
 
 
 def _body(line: Fields, type_: str | None) -> Fields:
@@ -165,14 +201,14 @@ def _body(line: Fields, type_: str | None) -> Fields:
     return next((line.inside(field) for field in ("message", "payload") if line.values.get(field) is not None), line)
 
 
-def _text(body: Fields) -> str:
-    """The text parts, joined."""
+def _texts(body: Fields) -> list[str]:
+    """The text parts."""
     content = body.values.get("content")
     if not isinstance(content, list):
-        return body.text("content", needed=not body.values.get("tool_calls")) or ""
+        return [body.text("content", needed=not body.values.get("tool_calls")) or ""]
     numbered = enumerate(cast("list[object]", content))
     parts = [fields_of(part, f"{body.path}.content[{number}]") for number, part in numbered]
-    return "\n".join(part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS)
+    return [part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS]
 
 
 def _moment(value: object) -> datetime | None:
