@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.messages import join_parts
+from mnemic.ingest.messages import join_parts, role_of
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 from mnemic.text.values import MAX_NAME, json_type
-from mnemic.types import MemoryType
+from mnemic.types import MemoryType, Message
 from mnemic.validation import MAX_CONTENT, json_object
 
 LEFT_OUT = "left_out"
@@ -138,12 +139,24 @@ class Fields:
             raise self.fault(field, "is missing")
         return join_parts(value, f"{self.path}.{field}", kind=kind, joint=joint)
 
+    def without(self, *fields: str) -> dict[str, object]:
+        """The values of all other fields."""
+        return {name: value for name, value in self.values.items() if name not in fields}
+
 
 def fields_of(value: object, path: str) -> Fields:
     """A JSON object with its place."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{path} must be an object, not {json_type(value)}.")
     return Fields(cast("Mapping[str, object]", value), path)
+
+
+def from_json(text: str) -> object:
+    """The value of a JSON text; None if it is not JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -183,6 +196,30 @@ class ParsedMemory:
     until: datetime | None = None
 
 
+def message_of(
+    role: str,
+    content: str,
+    sent_at: datetime | None,
+    left_out: Iterable[str] = (),
+    *,
+    id: str | None,
+    session: str | None,
+    name: str | None = None,
+    about: Mapping[str, object] | None = None,
+) -> Message:
+    """A message; its metadata says what is known ``about`` it, and which parts are left out."""
+    metadata = {**(about or {}), LEFT_OUT: sorted(left_out)}
+    return Message(
+        role=role_of(role),
+        content=content,
+        name=name,
+        sent_at=sent_at,
+        id=id,
+        session=session,
+        metadata={field: value for field, value in metadata.items() if value},
+    )
+
+
 T = TypeVar("T")
 
 
@@ -217,9 +254,13 @@ def partition(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
 def identifier(prefix: str, name: str) -> str:
     """An id with a prefix; a very long name is hashed."""
     id_ = f"{prefix}:{clean(name)}"
-    if len(id_.encode(errors="replace")) <= MAX_NAME:
-        return id_
-    return f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
+    return id_ if len(id_.encode(errors="replace")) <= MAX_NAME else derived_id(prefix, name)
+
+
+def derived_id(prefix: str, *texts: str) -> str:
+    """The id of what has none of its own, the same at every import."""
+    digest = hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
+    return f"{prefix}:{digest[:24]}"
 
 
 def statement(item: Fields, field: str, text: str) -> str:

@@ -7,7 +7,6 @@ to the valid ones. Parts of messages that are not text (images, tool calls) are 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -18,21 +17,18 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
-from mnemic.transfer.importers import (
-    chats,
-    chroma,
-    graph,
-    langgraph,
-    letta,
-    mem0,
-    messages,
-    notes,
-    texts,
-    transcripts,
-    zep,
+from mnemic.transfer.importers import chats, memory_systems, messages, notes, texts, transcripts
+from mnemic.transfer.importers.fields import (
+    Damage,
+    Fields,
+    ParsedMemory,
+    array,
+    derived_id,
+    mapping,
+    names_in,
+    partition,
+    read_one,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, array, mapping, names_in, partition, read_one
-from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
 SAMPLE = 100
@@ -239,9 +235,9 @@ def _items(data: object, format: str) -> object:
     """The list of items in a file; the data where there is none."""
     match format:
         case "letta":
-            return letta.rows(data)
+            return memory_systems.letta_rows(data)
         case "chroma":
-            return chroma.rows(data)
+            return memory_systems.chroma_rows(data)
         case "csv":
             return texts.rows(str(data))
         case _:
@@ -273,8 +269,7 @@ def with_ids(history: Iterable[Message], guessed: str | None = None) -> list[Mes
         session = None if moment and message.session == guessed else message.session
         content = json.dumps([session, message.role, message.name, moment, message.content, *users])
         seen[content] += 1
-        digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()[:24]
-        identified.append(replace(message, id=f"import:{digest}"))
+        identified.append(replace(message, id=derived_id("import", f"{seen[content]} {content}")))
     return identified
 
 
@@ -290,9 +285,9 @@ MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message | 
     "messages": messages.plain,
     "langchain": messages.langchain,
     "llama-index": messages.llama_index,
-    "locomo": locomo,
-    "letta": letta.messages,
-    "zep": zep.messages,
+    "locomo": messages.locomo,
+    "letta": memory_systems.letta_messages,
+    "zep": memory_systems.zep_messages,
 }
 """Formats with messages, and the function that reads one."""
 _LISTS = ("messages", "langchain", "llama-index", "letta", "zep", "csv")
@@ -308,7 +303,7 @@ def remarks(data: object, format: str) -> list[str]:
             count = chats.other_branches(data)
             return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
         case "letta":
-            count = letta.left_out(data)
+            count = memory_systems.letta_left_out(data)
             return [f"left out: {count} items (the persona, prompts, thoughts, tools and events)"] if count else []
         case "whatsapp":
             return [f"dates are read as {texts.written_order(str(data))}"]
@@ -336,7 +331,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
     """
     value = _items(read.data, format)
     items = array(value, [value])
-    unsupported = mem0.unsupported(mapping(read.data)) if format == "mem0" else ()
+    unsupported = memory_systems.mem0_unsupported(mapping(read.data)) if format == "mem0" else ()
 
     located = zip(_paths(read, items), items, strict=True)
     parsed = (read_one(item, MEMORY_FORMATS[format], path) for path, item in located)
@@ -345,12 +340,12 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
 
 
 MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]] = {
-    "mem0": lambda item: (mem0.memory(item),),
-    "langgraph": lambda item: (langgraph.memory(item),),
-    "memory-graph": graph.memories,
-    "zep": zep.memories,
-    "letta": letta.memories,
-    "chroma": lambda item: (chroma.memory(item),),
+    "mem0": memory_systems.mem0,
+    "langgraph": memory_systems.langgraph,
+    "memory-graph": memory_systems.memory_graph,
+    "zep": memory_systems.zep,
+    "letta": memory_systems.letta,
+    "chroma": memory_systems.chroma,
     "basic-memory": notes.memories,
 }
 """Formats with memories, and the function that parses an item."""

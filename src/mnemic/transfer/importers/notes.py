@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -10,7 +9,7 @@ from typing import cast
 
 import yaml
 
-from mnemic.transfer.importers.fields import Fields, ParsedMemory, identifier, mapping, statement
+from mnemic.transfer.importers.fields import Fields, ParsedMemory, derived_id, mapping, statement
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}[ \t]+(.*)")
@@ -62,13 +61,10 @@ def _front_matter(item: Fields, text: str) -> tuple[Fields, str]:
 
 
 def _memory(item: Fields, front: Fields, text: str, tags: tuple[str, ...] = ()) -> ParsedMemory:
-    file = item.word("file")
-    digest = hashlib.sha256(f"{front.values.get('permalink') or file}\n{text}".encode(errors="replace")).hexdigest()[
-        :24
-    ]
-    created = front.moment("created")
+    file, created = item.word("file"), front.moment("created")
+    name = str(front.values.get("permalink") or file)
     return ParsedMemory(
-        path=item.path, id=identifier("basic-memory", digest), content=statement(item, "note", text), names={},
+        path=item.path, id=derived_id("basic-memory", name, text), content=statement(item, "note", text), names={},
         tags=tuple(dict.fromkeys((*tags, *_tags(front.values)))), metadata={"note": file}, created=created,
         changed=front.moment("modified") or created,
     )  # fmt: skip
