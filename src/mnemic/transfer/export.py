@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import heapq
+import io
 import json
 import os
 from collections import Counter
@@ -26,8 +27,9 @@ from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.runtime.redaction import redact_record, refuse_secrets, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.files import atomic_path, atomic_write
-from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
+from mnemic.stores import SqliteStore, write_lines
 from mnemic.text.values import shown, to_json
+from mnemic.transfer.importers.sources import text_of_file
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE as KEY
@@ -349,25 +351,13 @@ def _redact(policy: SecretPolicy, line: Line) -> Line:
 
 
 def _texts(file: str | Path | IO[str], key: str | bytes | None) -> Iterator[str]:
-    if not isinstance(file, (str, Path)):
-        if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-            raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
-        for line in file:
-            if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
-            yield line
-        return
-    if is_encrypted(Path(file).expanduser()):
-        yield from read_lines(Path(file).expanduser(), key)
-        return
-    try:
-        with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:
-            yield from lines
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Pass a file written by mnemic export.") from error
-    except (OSError, ValueError) as error:  # ValueError: an invalid file name
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise InvalidInput(f"{file} cannot be read: {reason}.") from error
+    lines = io.StringIO(text_of_file(file, key)) if isinstance(file, (str, Path)) else file
+    if not isinstance(lines, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
+    for line in lines:
+        if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
+        yield line
 
 
 def _object(number: int, text: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from datetime import tzinfo
 from importlib.metadata import entry_points
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput, MnemicError
@@ -19,11 +18,10 @@ from mnemic.ingest import add
 from mnemic.ingest.messages import role_of
 from mnemic.lifecycle import maintenance
 from mnemic.runtime.redaction import check_record
-from mnemic.stores import is_encrypted, read_lines
 from mnemic.text.values import now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, memories, sources, users
-from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory
+from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory, mapping, maybe_json
 from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -150,10 +148,8 @@ def read(
     file = str(path)
     if format not in get_args(ImportFormat):
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
-    if is_encrypted(Path(file)):
-        return Reading(file, MNEMIC, export="".join(read_lines(Path(file), key)))
     parsed = sources.export_of(file, format)
-    content = sources.text_of(file) if parsed is None else ""
+    content = sources.text_of(file, key) if parsed is None else ""
     if parsed is None and (format == MNEMIC or (format == "auto" and _is_export(content))):
         return Reading(file, MNEMIC, export=content)
     name = "stdin" if file == "-" else file
@@ -201,11 +197,7 @@ def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
 
 def _is_export(content: str) -> bool:
     """Whether a text begins with the header of an export."""
-    try:
-        header = json.loads(content.split("\n", 1)[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
+    return {"mnemic", "counts"} <= mapping(maybe_json(content.partition("\n")[0])).keys()
 
 
 def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:

@@ -81,12 +81,13 @@ class Importer:
         total = 0
         for name in KINDS_OF_MESSAGES:
             try:
-                found = files.read_messages(files.undamaged(read), format=name, session="s")
+                found, damaged = files.messages_of(read, name, "s")
             except InvalidInput as error:
                 told(error)
                 continue
+            assert all(damage.reason for damage in damaged)
             assert len(found) <= units
-            assert files.read_messages(read.data, format=name, session="s") == found
+            assert files.messages_of(read, name, "s") == (found, damaged)
             made = [message.id for message in found if str(message.id).startswith("import:")]
             assert all(isinstance(message.id, str) for message in found)
             assert len(set(made)) == len(made)

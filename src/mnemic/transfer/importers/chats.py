@@ -18,8 +18,8 @@ from mnemic.transfer.importers.fields import (
     Fields,
     array,
     fields_of,
-    from_json,
     mapping,
+    maybe_json,
     message_of,
     objects,
     partition,
@@ -179,7 +179,7 @@ def _mark_words(kind: str, argument: str) -> str:
         return argument
     if kind != "entity":
         return ""
-    words = array(from_json(argument))
+    words = array(maybe_json(argument))
     return str(words[1]) if len(words) > 1 else argument
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
@@ -151,12 +152,23 @@ def fields_of(value: object, path: str) -> Fields:
     return Fields(cast("Mapping[str, object]", value), path)
 
 
-def from_json(text: str) -> object:
-    """The value of a JSON text; None if it is not JSON."""
+def from_json(text: str | bytes, what: str = "This") -> object:
+    """The value of a JSON text.
+
+    Raises:
+        InvalidInput: it is not JSON.
+    """
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{what} is not JSON: {error}.") from error
+
+
+def maybe_json(text: str | bytes) -> object:
+    """The value of a JSON text; None if it is not JSON."""
+    with suppress(InvalidInput):
+        return from_json(text)
+    return None
 
 
 def mapping(value: object) -> Mapping[str, object]:

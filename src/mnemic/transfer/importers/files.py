@@ -12,8 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
@@ -22,17 +21,20 @@ from mnemic.transfer.importers.fields import (
     Damage,
     Fields,
     ParsedMemory,
-    array,
     derived_id,
+    from_json,
     mapping,
     names_in,
     partition,
-    read_one,
+    read_each,
 )
 from mnemic.types import Message
 
 SAMPLE = 100
 """Objects or lines at the beginning by which a format is recognised: some of them may be damaged."""
+
+
+T = TypeVar("T", Damage, ParsedMemory)
 
 
 class PlainText(str):
@@ -63,15 +65,15 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
     if format in _PLAIN:
         return Parsed(PlainText(text))
     try:
-        return Parsed(json.loads(text))
-    except (ValueError, RecursionError) as error:
+        return Parsed(from_json(text))
+    except InvalidInput as error:
         if texts.detect_text(text):
             return Parsed(PlainText(text))
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         head = [isinstance(_json(*line), dict) for line in lines[:SAMPLE]]
         if len(lines) < 2 or 2 * sum(head) < len(head):
             raise InvalidInput(
-                f"This is not JSON: {error}. Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
+                f"{error} Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
                 "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it: "
                 "format= (--format)."
             ) from error
@@ -83,29 +85,9 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
 
 def _json(number: int, line: str) -> object:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return Damage(f"line {number}", f"Line {number} is not JSON: {error}.")
-
-
-def parse(text: str) -> object:
-    """The value of a JSON text, or the list of values of JSON lines.
-
-    Raises:
-        InvalidInput: the text is neither, or a line is damaged.
-    """
-    return undamaged(parse_lines(text))
-
-
-def undamaged(read: Parsed) -> object:
-    """The parsed value, if no line is damaged.
-
-    Raises:
-        InvalidInput: a line is damaged.
-    """
-    if read.damaged:
-        raise InvalidInput(read.damaged[0].reason)
-    return read.data
+        return from_json(line, f"Line {number}")
+    except InvalidInput as error:
+        return Damage(f"line {number}", str(error))
 
 
 def detect(data: object) -> str:
@@ -180,29 +162,6 @@ def _unwrap(data: object) -> object:
 # Messages
 
 
-def read_messages(
-    data: object, *, format: str = "auto", session: str | None = None, guessed: bool = False
-) -> list[Message]:
-    """The messages in parsed JSON, in order, each with an id.
-
-    Args:
-        data: the result of ``parse``.
-        format: one of ``MESSAGE_FORMATS``, or ``auto`` to detect it.
-        session: the session of messages that have none.
-        guessed: it is only the name of a file, which the next export of the same chat may not have.
-
-    Raises:
-        InvalidInput: a field is missing or malformed; the message names its place, counted from 0.
-    """
-    name = detect(data) if format == "auto" else format
-    if name not in MESSAGE_FORMATS:
-        raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
-    history, damaged = messages_of(Parsed(data), name, session, guessed=guessed)
-    if damaged:
-        raise InvalidInput(damaged[0].reason)
-    return history
-
-
 def messages_of(
     read: Parsed, format: str, session: str | None, *, guessed: bool = False
 ) -> tuple[list[Message], list[Damage]]:
@@ -212,23 +171,26 @@ def messages_of(
         read: the result of ``parse_lines``.
         format: one of ``MESSAGE_FORMATS``.
         session: the session of messages that have none.
-        guessed: as for ``read_messages``.
+        guessed: it is only the name of a file, which the next export of the same chat may not have.
 
     Raises:
         InvalidInput: the file has another format.
     """
     data = _items(read.data, format) if format in _LISTS else read.data
     history, damaged = partition(MESSAGE_FORMATS[format](data, session))
-    return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(d, read) for d in damaged)]
+    return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(part, read) for part in damaged)]
 
 
-def _by_line(damage: Damage, read: Parsed) -> Damage:
-    """Damage of JSON lines, with the number of its line as the place."""
-    item = re.match(r"\[(\d+)\]", damage.path)
+def _by_line(found: T, read: Parsed) -> T:
+    """What was read of JSON lines, or is damaged there, with the number of its line as the place."""
+    item = re.match(r"\[(\d+)\]", found.path)
     if item is None or not read.lines:
-        return damage
+        return found
     line = f"line {read.lines[int(item[1])]}"
-    return Damage(line + damage.path[item.end() :], damage.reason.replace(item[0], line, 1))
+    path = line + found.path[item.end() :]
+    if isinstance(found, Damage):
+        return replace(found, path=path, reason=found.reason.replace(item[0], line, 1))
+    return replace(found, path=path)
 
 
 def _items(data: object, format: str) -> object:
@@ -242,13 +204,6 @@ def _items(data: object, format: str) -> object:
             return texts.rows(str(data))
         case _:
             return _unwrap(data)
-
-
-def _paths(read: Parsed, items: Sequence[object]) -> list[str]:
-    """Where each item of a file stands: its line, or its number from 0."""
-    if _unwrap(read.data) is read.data and len(read.lines) == len(items):
-        return [f"line {number}" for number in read.lines]
-    return [f"[{number}]" for number in range(len(items))]
 
 
 def with_ids(history: Iterable[Message], guessed: str | None = None) -> list[Message]:
@@ -329,14 +284,10 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
     Raises:
         InvalidInput: the file has another format.
     """
-    value = _items(read.data, format)
-    items = array(value, [value])
     unsupported = memory_systems.mem0_unsupported(mapping(read.data)) if format == "mem0" else ()
-
-    located = zip(_paths(read, items), items, strict=True)
-    parsed = (read_one(item, MEMORY_FORMATS[format], path) for path, item in located)
-    memories, damaged = partition(chain.from_iterable(parsed))
-    return memories, [*read.damaged, *unsupported, *damaged]
+    memories, damaged = partition(read_each(_items(read.data, format), MEMORY_FORMATS[format]))
+    located = [_by_line(memory, read) for memory in memories]
+    return located, [*read.damaged, *unsupported, *(_by_line(part, read) for part in damaged)]
 
 
 MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]] = {

@@ -21,6 +21,7 @@ from mnemic.transfer.importers.fields import (
     from_json,
     identifier,
     mapping,
+    maybe_json,
     metadata_of,
     names_in,
     read_each,
@@ -150,13 +151,8 @@ def _value(item: Fields) -> Mapping[str, object]:
     """The value of an item; the tables of LangGraph store it as text."""
     value = item.values.get("value")
     if isinstance(value, str):
-        try:
-            value = cast("object", json.loads(value))
-        except ValueError as error:
-            raise item.fault("value", f"is not JSON: {error}") from error
-    if not isinstance(value, Mapping):
-        raise item.fault("value", f"must be an object, not {json_type(value)}")
-    return cast("Mapping[str, object]", value)
+        value = from_json(value, f"{item.path}.value")
+    return fields_of(value, f"{item.path}.value").values
 
 
 def _text_of(value: object) -> tuple[str, Mapping[str, object]]:
@@ -354,13 +350,13 @@ def _spoken_text(item: Fields, role: str) -> str:
     if item.values.get(field) is None and not item.values.get("tool_calls"):
         raise item.fault(field, "is missing")
     if role == "user":
-        event = mapping(from_json(text))
+        event = mapping(maybe_json(text))
         if "type" not in event:
             return text
         return str(event.get("message", "")) if event["type"] == "user_message" else ""  # others: logins, heartbeats
     calls = [mapping(mapping(call).get("function")) for call in array(item.values.get("tool_calls"))]
     sent = [call.get("arguments") for call in calls if call.get("name") == "send_message"]
-    if spoken := [mapping(from_json(str(arguments))).get("message") for arguments in sent]:
+    if spoken := [mapping(maybe_json(str(arguments))).get("message") for arguments in sent]:
         return "\n".join(str(words) for words in spoken if words)
     return "" if str(item.values.get("agent_type")).startswith("memgpt") else text
 

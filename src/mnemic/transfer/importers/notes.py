@@ -25,8 +25,7 @@ def memories(item: Fields) -> Iterator[ParsedMemory]:
         InvalidInput: the front matter is not valid YAML, or a text is too long.
     """
     item = Fields(item.values, item.word("file"))
-    text = (item.text("note") or "").replace("\r\n", "\n")
-    front, body = _front_matter(item, text)
+    front, body = _front_matter(item, item.text("note") or "")
     title = str(front.values.get("title") or PurePosixPath(item.word("file")).stem)
     heading, prose = "", list[str]()
     for line in [*body.split("\n"), "# "]:
