@@ -115,16 +115,16 @@ def open_memory(args: Namespace, *, make: bool = False, retention: RetentionPoli
     return Memory(args.dir, user=args.user, project=_project(args.project), **settings)
 
 
-def open_runtime(args: Namespace, *, location: str | None = None) -> Runtime:
-    """Open the record of the options for all its users, or the one in another place; created if missing."""
+def open_runtime(args: Namespace, *, in_memory: bool = False) -> Runtime:
+    """Open the record of the options for all its users, or an empty one in RAM; created if missing."""
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
     from mnemic.runtime.redaction import policy_from
 
-    return factory.open_runtime(
-        location or args.dir, embedder="hashing" if location else args.embedder,
-        secrets=policy_from(args.config.values.get("secrets", "redact")), key=None if location else record_key(args.dir),
-    )  # fmt: skip
+    secrets = policy_from(args.config.values.get("secrets", "redact"))
+    if in_memory:
+        return factory.open_runtime(factory.IN_MEMORY, embedder="hashing", secrets=secrets)
+    return factory.open_runtime(args.dir, embedder=args.embedder, secrets=secrets, key=record_key(args.dir))
 
 
 def _project(name: str | None) -> Project | str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.transfer.imports import Reading, Tally
 
 SHOWN = 20
 """Maximum number of listed rejections; ``--json`` lists all."""
@@ -171,64 +169,30 @@ def import_file(args: Namespace) -> Answer:
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
+    from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
 
-    key = record_key(args.dir)
+    key, zone = record_key(args.dir), factory.time_zone(args.timezone)
     reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
     whole, parts = imports.by_user(reading, user=args.user, field=args.user_from, only=args.only)
-    return _import_answer(args, whole, parts)
-
-
-def _import_answer(args: Namespace, whole: Reading, parts: Mapping[str, Reading]) -> Answer:
-    """Store the part of each user, or count what would become of it.
-
-    Args:
-        args: the options.
-        whole: what the file holds.
-        parts: the same by user.
-    """
-    from mnemic.transfer import imports
-    from mnemic.transfer.importers.files import MEMORY_FORMATS
-
-    if not (whole.export or whole.messages or whole.memories or whole.damaged):
-        warn(f"{args.file} contains no {'memories' if whole.format in MEMORY_FORMATS else 'messages'}.")
+    if not (whole.export or whole.records or whole.damaged):
+        warn(f"{args.file} contains nothing to import.")
         return Answer(None, fine=False)
-    tallies = {user: imports.Tally() for user in parts}
+    tally, in_memory = imports.Tally(), not parts or (args.dry_run and not has_record(args.dir))
     try:
-        _store(args, parts, tallies)
+        with closing(open_runtime(args, in_memory=in_memory)) as runtime, progress_bar("record") as step:
+            imports.store(runtime, args.project, parts, zone, tally, dry_run=args.dry_run, progress=step)
     except (MnemicError, KeyboardInterrupt):
-        stored = any(tally.stored or tally.duplicate for tally in tallies.values())
-        if stored and not args.dry_run:
-            warn(f"stopped early. {_summary(imports.sum_of(tallies.values()).report(whole, dry_run=False))}. {AGAIN}")
+        if (tally.stored or tally.duplicate) and not args.dry_run:
+            warn(f"stopped early. {_summary(tally.report(whole, dry_run=False))}. {AGAIN}")
         raise
-    report = imports.sum_of(tallies.values()).report(whole, dry_run=args.dry_run)
+    report = tally.report(whole, dry_run=args.dry_run)
     lines = [_summary(report, args.user)]
     if [*parts] != [args.user]:
-        lines += _first_lines([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
+        lines += _first_lines([f"{user}: {counted(counts)}" for user, counts in tally.users.items()])
     lines += [*_first_lines(report.damaged), *_rejections(report.rejected), *_remarks(report)]
-    document = {**plain(report), "users": {user: plain(tally) for user, tally in tallies.items()}}
-    return Answer(document, lines, fine=not report.damaged and not report.rejected)
-
-
-def _store(args: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
-    from mnemic.runtime import factory, scopes
-    from mnemic.runtime.redaction import redact_scope
-    from mnemic.transfer import imports
-
-    if not parts:
-        return
-
-    def step(_: int, records: int) -> None:
-        bar(next(counter), total or records)  # an export says itself how many it has
-
-    total = sum(len(part.messages) + len(part.memories) for part in parts.values())
-    zone, counter = factory.time_zone(args.timezone), itertools.count(1)
-    location = ":memory:" if args.dry_run and not has_record(args.dir) else None
-    with closing(open_runtime(args, location=location)) as runtime, progress_bar("record") as bar:
-        for user, part in parts.items():
-            scope = redact_scope(runtime.secrets, scopes.scope(user, args.project))
-            imports.store(runtime, scope, part, zone, tallies[user], dry_run=args.dry_run, progress=step)
+    return Answer({**plain(report), "users": tally.users}, lines, fine=not report.damaged and not report.rejected)
 
 
 def _summary(report: ImportReport, user: str = "") -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from importlib.metadata import entry_points
-from itertools import islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -17,7 +17,8 @@ from mnemic.errors import InvalidInput, MnemicError
 from mnemic.ingest import add
 from mnemic.ingest.messages import role_of
 from mnemic.lifecycle import maintenance
-from mnemic.runtime.redaction import check_record
+from mnemic.runtime import scopes
+from mnemic.runtime.redaction import check_record, redact_scope
 from mnemic.text.values import now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, memories, sources, users
@@ -52,8 +53,7 @@ class Reading:
     Attributes:
         file: its path.
         format: an ``ImportFormat``, never ``auto``, or the name of an installed importer.
-        messages: of a history.
-        memories: of a store of memories.
+        records: memories, the oldest first, and messages.
         damaged: the parts that cannot be read.
         remarks: how dates and columns were read, and what is left out.
         export: the text of an export.
@@ -61,18 +61,27 @@ class Reading:
 
     file: str
     format: str
-    messages: Sequence[Message] = ()
-    memories: Sequence[ParsedMemory] = ()
+    records: Sequence[users.Record] = ()
     damaged: Sequence[Damage] = ()
     remarks: Sequence[str] = ()
     export: str = ""
 
+    @property
+    def memories(self) -> list[ParsedMemory]:
+        """Those of a store of memories."""
+        return [record for record in self.records if isinstance(record, ParsedMemory)]
+
+    @property
+    def messages(self) -> list[Message]:
+        """Those of a history."""
+        return [record for record in self.records if isinstance(record, Message)]
+
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records of a file so far; ``roles`` are those that are not known."""
+    """What became of the records of a file so far: their number by user and kind; ``roles`` are those that are not known."""
 
-    counts: Counter[str] = field(default_factory=Counter[str])
+    users: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     stored: int = 0
     duplicate: int = 0
     without_text: int = 0
@@ -80,9 +89,17 @@ class Tally:
     pending: Counter[str] = field(default_factory=Counter[str])
     roles: Counter[str] = field(default_factory=Counter[str])
 
-    def count(self, kind: str, receipt: Receipt, text: str) -> None:
-        """Count a record by its receipt."""
-        self.counts[kind] += 1
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of records by kind."""
+        total = Counter[str]()
+        for counts in self.users.values():
+            total.update(counts)
+        return total
+
+    def count(self, user: str, kind: str, receipt: Receipt, text: str) -> None:
+        """Count a record of a user by its receipt."""
+        self.users[user][kind] += 1
         match receipt.outcome:
             case "stored" | "superseded":
                 self.stored += 1
@@ -113,20 +130,6 @@ def _unknown_roles(roles: Counter[str]) -> list[str]:
     some = ", ".join(f"{role} ({count})" for role, count in roles.most_common(NAMED))
     more = ", ..." if len(roles) > NAMED else ""
     return [f"roles that are not known, stored as untrusted text of tools: {some}{more}"]
-
-
-def sum_of(tallies: Iterable[Tally]) -> Tally:
-    """The counts of several users as one."""
-    total = Tally()
-    for tally in tallies:
-        total.counts.update(tally.counts)
-        total.stored += tally.stored
-        total.duplicate += tally.duplicate
-        total.without_text += tally.without_text
-        total.rejected += tally.rejected
-        total.pending.update(tally.pending)
-        total.roles.update(tally.roles)
-    return total
 
 
 def read(
@@ -168,15 +171,16 @@ def _understood(parsed: files.Parsed, file: str, format: str, session: str, *, g
         InvalidInput: its format is unknown, all of it is damaged, or a part of it while it is ``strict``.
     """
     name = files.detect(parsed.data) if format == "auto" else format
-    memories, messages, damaged, unread = list[ParsedMemory](), list[Message](), list[Damage](), list[Damage]()
+    statements, messages, damaged, unread = list[ParsedMemory](), list[Message](), list[Damage](), list[Damage]()
     if name in files.MEMORY_FORMATS:
-        memories, damaged = files.read_memories(parsed, name)
+        statements, damaged = files.read_memories(parsed, name)
     if name in files.MESSAGE_FORMATS:
         messages, unread = files.messages_of(parsed, name, session, guessed=guessed)
         damaged = [*dict.fromkeys([*damaged, *unread])]
-    if refused := damaged if strict else unread if not (messages or memories) else []:
+    records = [*sorted(statements, key=memories.when_changed), *messages]
+    if refused := damaged if strict else unread if not records else []:
         raise InvalidInput(refused[0].reason)
-    return Reading(file, name, messages, memories, damaged, files.remarks(parsed.data, name))
+    return Reading(file, name, records, damaged, files.remarks(parsed.data, name))
 
 
 def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
@@ -213,63 +217,61 @@ def by_user(reading: Reading, *, user: str, field: str | None, only: str | None)
                 "that it is for."
             )
         return reading, {user: reading}
-    oldest_first = sorted(reading.memories, key=memories.when_changed)
-    mine, nobodys, others = users.by_user(oldest_first, reading.messages, user=user, field=field, only=only)
-    parts = {
-        owner: replace(
-            reading,
-            memories=[record for record in records if isinstance(record, ParsedMemory)],
-            messages=[record for record in records if isinstance(record, Message)],
-        )
-        for owner, records in mine.items()
-    }
+    mine, nobodys, others = users.by_user(reading.records, user=user, field=field, only=only)
     left_out = [f"{others} of other users left out"] if others else []
     whole = replace(
         reading,
-        memories=[memory for part in parts.values() for memory in part.memories],
-        messages=[message for part in parts.values() for message in part.messages],
+        records=[*chain.from_iterable(mine.values())],
         damaged=[*reading.damaged, *nobodys],
         remarks=[*reading.remarks, *left_out],
     )
-    return whole, parts
+    return whole, {owner: replace(reading, records=records) for owner, records in mine.items()}
 
 
 def store(
-    runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, tally: Tally, *, dry_run: bool = False,
+    runtime: Runtime,
+    project: str | None,
+    parts: Mapping[str, Reading],
+    zone: tzinfo,
+    tally: Tally,
+    *,
+    dry_run: bool = False,
     progress: Progress | None = None,
-) -> None:  # fmt: skip
-    """Store what was read for one user, or count what would become of it; ``tally`` counts along.
+) -> None:
+    """Store the part of each user in a project, or count what would become of it; ``tally`` counts along.
 
     Raises:
         InvalidInput: an export is damaged, or the user of an export has records.
         StoreError: the record cannot be written; what was stored before stays, and importing again continues.
     """
-    if reading.format == MNEMIC:
-        content = io.StringIO(reading.export)
-        tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
-        tally.stored = tally.counts.total()
-        return
-    roles = Counter(role_of(message.role) for message in reading.messages if message.source is None)
-    tally.roles.update(
-        {runtime.secrets.name(role): count for role, count in roles.items() if role not in add.SOURCE_OF_ROLE}
-    )
-    total = len(reading.messages) + len(reading.memories)
-    for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
-        tally.count(kind, receipt, text)
-        if progress is not None:
-            progress(done, total)
-    if not dry_run:
-        maintenance.embed_pending(runtime)
-        tally.pending.update(runtime.store.statistics.stats(scope.user).pending)
+    total, done = sum(len(part.records) for part in parts.values()), count(1)
+    for user, part in parts.items():
+        scope = redact_scope(runtime.secrets, scopes.scope(user, project))
+        tally.users[user] = Counter()
+        if part.format == MNEMIC:
+            content = io.StringIO(part.export)
+            tally.users[user].update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
+            tally.stored = tally.counts.total()
+            continue
+        roles = Counter(role_of(message.role) for message in part.messages if message.source is None)
+        unknown = roles.keys() - add.SOURCE_OF_ROLE.keys()
+        tally.roles.update({runtime.secrets.name(role): roles[role] for role in unknown})
+        for kind, receipt, text in _receipts(runtime, scope, part, zone, dry_run=dry_run):
+            tally.count(user, kind, receipt, text)
+            if progress is not None:
+                progress(next(done), total)
+        if not dry_run:
+            maintenance.embed_pending(runtime)
+            tally.pending.update(runtime.store.statistics.stats(scope.user).pending)
 
 
 def _receipts(
     runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, *, dry_run: bool
 ) -> Iterator[tuple[str, Receipt, str]]:
     """The kind, receipt and text of each record, as it is stored."""
-    for memory, receipt in zip(
-        reading.memories, memories.store(runtime, scope, reading.memories, zone, dry_run=dry_run), strict=True
-    ):
+    statements = reading.memories
+    receipts = memories.store(runtime, scope, statements, zone, dry_run=dry_run)
+    for memory, receipt in zip(statements, receipts, strict=True):
         yield "memory", receipt, memory.content
     messages = iter(reading.messages)
     texts: dict[str, str | None] = {}
@@ -324,6 +326,5 @@ def import_file(
     only = None if user_from in (None, users.NOBODY) else scope.user
     reading, parts = by_user(reading, user=scope.user, field=user_from, only=only)
     tally = Tally()
-    mine = parts.get(scope.user, replace(reading, memories=(), messages=()))
-    store(runtime, scope, mine, zone, tally, dry_run=dry_run, progress=progress)
+    store(runtime, scope.project, parts, zone, tally, dry_run=dry_run, progress=progress)
     return tally.report(reading, dry_run=dry_run)

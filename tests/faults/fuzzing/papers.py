@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ class Importer:
             if name not in files.MESSAGE_FORMATS:
                 assert items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
-            owned, nobodys, _ = users.by_user(found, (), user="ana", field=users.NOBODY, only=None)
+            owned, nobodys, _ = users.by_user(found, user="ana", field=users.NOBODY, only=None)
             assert not nobodys
             assert sum(map(len, owned.values())) == len(found)
             total += self._remembered(owned.get("ana", []))
@@ -133,11 +134,11 @@ class Importer:
 
     def _remembered(self, found: list[Any]) -> int:
         mine = self.memory.scoped(user=next(self._users))
-        engine, first, second = runtime_of(mine), imports.Tally(), imports.Tally()
+        engine, first, second = runtime_of(mine), imports.Tally({"": Counter()}), imports.Tally({"": Counter()})
         for tally in (first, second):
             receipts = memories.store(engine, mine.scope, found, mine.admin.settings.timezone)
             for one, receipt in zip(found, receipts, strict=True):
-                tally.count("memory", receipt, one.content)
+                tally.count("", "memory", receipt, one.content)
         assert first.counts.total() == len(found) == first.stored + first.duplicate + len(first.rejected)
         assert not second.stored
         assert len(mine.list(reach="user", limit=None, status=["short_term", "long_term", "archived"])) <= len(found)

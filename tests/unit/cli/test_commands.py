@@ -94,7 +94,7 @@ class TestImport:
     def test_a_file_without_messages(self, mnemic, write, folder):
         run = mnemic("import", write([]))
         assert (run.code, run.out) == (1, "")
-        assert "contains no messages" in run.err
+        assert "contains nothing to import" in run.err
         assert not folder.exists()
 
     def test_lines(self, chat, mnemic, write):

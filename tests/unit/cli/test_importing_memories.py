@@ -503,7 +503,7 @@ class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")
         assert (run.code, folder.exists()) == (1, False)
-        assert "contains no memories" in run.err
+        assert "contains nothing to import" in run.err
 
     def test_a_field_that_names_no_user(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")

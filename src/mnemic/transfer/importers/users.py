@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,22 +19,24 @@ NAMED = 5
 """Maximum number of users named in an error."""
 
 
+Record = ParsedMemory | Message
+
+
 class _NamedRecord(NamedTuple):
     """A record with its place and the fields that may name its user."""
 
-    record: ParsedMemory | Message
+    record: Record
     path: str
     names: Mapping[str, str]
 
 
 def by_user(
-    memories: Sequence[ParsedMemory], messages: Sequence[Message], *, user: str, field: str | None, only: str | None
-) -> tuple[dict[str, list[ParsedMemory | Message]], list[Damage], int]:
+    records: Sequence[Record], *, user: str, field: str | None, only: str | None
+) -> tuple[dict[str, list[Record]], list[Damage], int]:
     """Records by user, in their order; records without a valid user; and the number of those of other users.
 
     Args:
-        memories: those of the file.
-        messages: those of the file; a field of their metadata can name the user.
+        records: those of the file; a field of a message's metadata can name its user.
         user: the user if no field names one.
         field: the field that names the user; ``NOBODY``: none; None: none, and the file must have a single user.
         only: take only the records of this user.
@@ -41,17 +44,17 @@ def by_user(
     Raises:
         InvalidInput: the file has several users, but no field is given, or no record has the field.
     """
-    records = [*_named_records(memories, messages)]
+    named = [*_named_records(records)]
     if field is None:
-        _require_one_user(records)
+        _require_one_user(named)
     if only is not None and field in (None, NOBODY):
         raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
-    if field not in (None, NOBODY) and records and not any(field in record.names for record in records):
-        raise InvalidInput(_unknown_field_error(field, records))
-    by_owner: dict[str, list[ParsedMemory | Message]] = {}
+    if field not in (None, NOBODY) and named and not any(field in record.names for record in named):
+        raise InvalidInput(_unknown_field_error(field, named))
+    by_owner: dict[str, list[Record]] = {}
     damaged: list[Damage] = []
     others = 0
-    for record, path, names in records:
+    for record, path, names in named:
         owner = user if field in (None, NOBODY) else names.get(field)
         if owner is None:
             damaged.append(Damage(path, f"{path} has no {field}: its user is unknown."))
@@ -64,14 +67,16 @@ def by_user(
     return by_owner, damaged, others
 
 
-def _named_records(memories: Sequence[ParsedMemory], messages: Sequence[Message]) -> Iterator[_NamedRecord]:
-    for memory in memories:
-        yield _NamedRecord(memory, memory.path, memory.names)
-    for number, message in enumerate(messages, start=1):
-        yield _NamedRecord(message, f"message {number}", names_in(message.metadata))
+def _named_records(records: Sequence[Record]) -> Iterator[_NamedRecord]:
+    number = itertools.count(1)
+    for record in records:
+        if isinstance(record, Message):
+            yield _NamedRecord(record, f"message {next(number)}", names_in(record.metadata))
+        else:
+            yield _NamedRecord(record, record.path, record.names)
 
 
-def _without_user(record: ParsedMemory | Message, owner: str, field: str | None) -> ParsedMemory | Message:
+def _without_user(record: Record, owner: str, field: str | None) -> Record:
     """A record whose metadata does not repeat its user."""
     fields = names_in(record.metadata).items()
     repeated = {name for name, value in fields if value == owner and (name == field or snake_case(name) in USER_FIELDS)}
