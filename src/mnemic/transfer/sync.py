@@ -24,9 +24,8 @@ from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, Merge
 from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, content_and_title
 from mnemic.text.values import from_micros
-from mnemic.transfer.constraints import Constraints
 from mnemic.transfer.export import encryption_key
-from mnemic.transfer.join import join, join_links, withdrawn
+from mnemic.transfer.join import Constraints, join, join_links, withdrawn
 from mnemic.transfer.migrate import is_same, opened
 from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport, TextVectors
 
