@@ -10,7 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
-from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, short, size, stdout, table, warn
+from mnemic.cli.output import (
+    Answer,
+    counted,
+    facts,
+    found,
+    moment,
+    one_line,
+    place,
+    plain,
+    progress_bar,
+    short,
+    stdout,
+    table,
+    warn,
+)
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
 from mnemic.paths import environment, is_address
@@ -33,22 +47,9 @@ def stats(args: Namespace) -> Answer:
     with open_memory(args) as memory:
         counts = memory.stats()
     _suggest_users(args, counts)
-    model = f"{counts.embedding_model}, {counts.dimension} numbers each" if counts.embedding_model else "none yet"
-    rows: list[tuple[str, object]] = [
-        ("memory", f"{counts.location} (schema {counts.schema_version}, {size(counts.bytes_on_disk)})"),
-        ("user", args.user),
-        ("messages", f"{counts.messages} in {counts.sessions} sessions"),
-        ("episodes", counts.episodes),
-        ("memories", _counts(counts.memories)),
-        ("types", _counts(counts.types)),
-        ("categories", _counts(counts.categories)),
-        ("links", counts.links),
-        ("projects", counts.projects),
-        ("pending", _counts(counts.pending)),
-        ("vectors", model),
-    ]
     named = {"user": args.user, "preferences": counts.preferences, "summaries": counts.summaries}
-    return Answer({**named, **plain(counts)}, table(rows))
+    rows = facts(counts, "location", "schema_version", "bytes_on_disk", "llm")
+    return Answer({**named, **plain(counts)}, table([("user", args.user), ("memory", place(counts)), *rows]))
 
 
 def _suggest_users(args: Namespace, stats: Stats) -> None:
@@ -59,10 +60,6 @@ def _suggest_users(args: Namespace, stats: Stats) -> None:
     if args.user not in names and (others := len(names)):
         has = "user has" if others == 1 else "users have"
         warn(f"the user {one_line(args.user)} has no records; {others} other {has} some: mnemic users.")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {one_line(name)}" for name, count in counts.items()) or "none"
 
 
 @command("list the users of the record")
@@ -78,7 +75,7 @@ def users(args: Namespace) -> Answer:
     with open_memory(args) as memory:
         rows = [_user(memory.scoped(user=name), name) for name in _user_names(args)]
     lines = table((one_line(user["user"]), _user_line(user)) for user in rows)
-    return Answer({"users": rows}, lines, [] if rows else ["the record has no users."], fine=bool(rows))
+    return found({"users": rows}, lines, "the record has no users.")
 
 
 def _user_names(args: Namespace) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import mnemic
 from mnemic import paths
 from mnemic.cli.handles import open_memory, probe, record_file, require_record
-from mnemic.cli.output import Answer, enumerated, size, table
+from mnemic.cli.output import Answer, enumerated, place, table
 from mnemic.cli.parser import command, flag
 from mnemic.errors import (
     ConfigurationError,
@@ -252,7 +252,7 @@ def _fix(args: Namespace, health: _Health) -> None:
 
 
 def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
-    health.facts["memory"] = f"{stats.location} (schema {stats.schema_version}, {size(stats.bytes_on_disk)})"
+    health.facts["memory"] = place(stats)
     health.facts["checked"] = dict(report.checks)
     if stats.pending:
         health.facts["pending"] = dict(stats.pending)

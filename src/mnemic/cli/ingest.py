@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import has_record, open_memory, open_runtime
-from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
-from mnemic.cli.parser import command, flag, limit, option, time_option
+from mnemic.cli.output import Answer, counted, facts, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import ImportReport, MemoryType, Message, ProcessReport, Receipt, Receipts, Source
+from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -46,7 +46,7 @@ def add(args: Namespace) -> Answer:
     """
     content = _text(args.text)
     with open_memory(args, make=True) as memory:
-        return _receipt_answer(memory.add(content, role=args.role, name=args.name, sent_at=args.sent_at, id=args.id)[0])
+        return _receipt_answer(memory.add(content, **arguments(args, "text"))[0])
 
 
 def _text(text: str | None) -> str:
@@ -245,14 +245,17 @@ def _rejections(receipts: Sequence[Receipt]) -> list[str]:
     option("--key", "its attribute, such as meetings.time: supersedes the earlier value", metavar="NAME"),
     option("--type", "default: semantic", choices=get_args(MemoryType), default="semantic"),
     option("--category", "preference, architecture_decision, bug_fix ...", metavar="WORD"),
-    option("--tag", "repeatable", action="append", metavar="TAG", default=[]),
+    option("--tag", "repeatable", dest="tags", action="append", metavar="TAG", default=[]),
     option("--importance", "0 to 1; pins the importance", type=float, metavar="N"),
-    option("--source-id", "a record it is derived from; repeatable", action="append", metavar="ID", default=[]),
+    option(
+        "--source-id", "a record it is derived from; repeatable", dest="source_ids", action="append", metavar="ID",
+        default=[],
+    ),
     time_option("--valid-at", "start of its validity (default: now)"),
     time_option("--delete-after", "end of its lifetime (default: never)"),
     option("--source", "its origin (default: direct_user)", choices=get_args(Source), default="direct_user"),
     option("--id", "an id of your choice"),
-)
+)  # fmt: skip
 def remember(args: Namespace) -> Answer:
     """Store one statement as a memory. Without TEXT, or with -, it is read from stdin. It supersedes an earlier
     statement with the same --key, which ends and is kept. Exit code 1 if it is rejected.
@@ -264,12 +267,7 @@ def remember(args: Namespace) -> Answer:
     """
     content = _text(args.text)
     with open_memory(args, make=True) as memory:
-        receipt = memory.remember(
-            content, key=args.key, type=args.type, category=args.category, tags=args.tag,
-            importance=args.importance, source_ids=args.source_id, valid_at=args.valid_at,
-            delete_after=args.delete_after, source=args.source, id=args.id,
-        )  # fmt: skip
-    return _receipt_answer(receipt)
+        return _receipt_answer(memory.remember(content, **arguments(args, "text")))
 
 
 @command(
@@ -289,7 +287,10 @@ def process(args: Namespace) -> Answer:
         memory.admin.flush(process=False)  # embed records that are still pending
         report = memory.process(limit=args.limit, progress=step)
         warn_of_fallbacks(memory)
-    return Answer(report, _process_lines(report))
+    if report.messages or report.enriched:
+        return Answer(report, table(facts(report)))
+    line = f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."
+    return Answer(report, [line])
 
 
 def warn_of_fallbacks(memory: Memory) -> None:
@@ -299,21 +300,3 @@ def warn_of_fallbacks(memory: Memory) -> None:
     if llm and count:
         why = f" {llm.error}" if llm.error else ""
         warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
-
-
-def _process_lines(report: ProcessReport) -> list[str]:
-    if not report.messages and not report.enriched:
-        return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
-    rows: list[tuple[str, object]] = [
-        ("messages", report.messages),
-        ("episodes", report.episodes),
-        ("memories", f"{report.memories}, {report.updated} of them in the place of an earlier one"),
-        ("contradictions", report.contradictions),
-        ("known before", report.known),
-        ("enriched", report.enriched),
-        ("left to rules", report.fallbacks),
-        ("waiting", report.waiting),
-        ("seconds", f"{report.seconds:.1f}"),
-    ]
-    always = ("messages", "episodes", "memories", "seconds")
-    return table((name, value) for name, value in rows if value or name in always)

@@ -30,18 +30,18 @@ Option = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its function, the line that lists it, and its options. A list of options excludes each other."""
+    """A command: its function, the line that lists it, and its own options."""
 
     run: Run
     summary: str
-    options: Sequence[Option | list[Option]]
+    options: Sequence[Option]
 
 
 COMMANDS: dict[str, Command] = {}
 """Every command by name, in the order of the help."""
 
 
-def command(summary: str, *options: Option | list[Option], name: str | None = None) -> Callable[[Run], Run]:
+def command(summary: str, *options: Option, name: str | None = None) -> Callable[[Run], Run]:
     """Declare a command: the decorated function runs it and names it, and its docstring is the help."""
 
     def declare(run: Run) -> Run:
@@ -49,6 +49,14 @@ def command(summary: str, *options: Option | list[Option], name: str | None = No
         return run
 
     return declare
+
+
+def arguments(args: Namespace, *without: str) -> dict[str, Any]:
+    """The values of a command's own options, all but some: they are named as the arguments of the method that it calls."""
+    names = (
+        settings.get("dest") or name.lstrip("-").replace("-", "_") for name, settings in COMMANDS[args.command].options
+    )
+    return {name: getattr(args, name) for name in names if name not in without}
 
 
 def option(name: str, help: str, **settings: Any) -> Option:
@@ -96,8 +104,8 @@ REACH = option(
     choices=get_args(Reach), default="project+global",
 )  # fmt: skip
 MEMORY_FILTERS = (
-    option("--type", "memories of this type; repeatable", action="append", choices=get_args(MemoryType)),
-    option("--tag", "memories with this tag; repeatable: any of them", action="append", metavar="TAG"),
+    option("--type", "memories of this type; repeatable", dest="types", action="append", choices=get_args(MemoryType)),
+    option("--tag", "memories with this tag; repeatable: any of them", dest="tags", action="append", metavar="TAG"),
     option("--category", "memories of this category", metavar="WORD"),
     option("--min-importance", "memories at least this important, 0 to 1", type=float, metavar="N"),
 )
@@ -142,10 +150,8 @@ def make_parser() -> ArgumentParser:
     for name, declared in COMMANDS.items():
         about = cleandoc(declared.run.__doc__ or declared.summary)
         subparser = subparsers.add_parser(name, help=declared.summary, description=about, parents=[shared], **style)
-        for entry in declared.options:
-            group = subparser.add_mutually_exclusive_group() if isinstance(entry, list) else subparser
-            for flag_, settings in entry if isinstance(entry, list) else [entry]:
-                group.add_argument(flag_, **settings)
+        for flag_, settings in declared.options:
+            subparser.add_argument(flag_, **settings)
     return parser
 
 

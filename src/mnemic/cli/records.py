@@ -1,30 +1,40 @@
-"""The commands ``search``, ``context``, ``procedures``, ``list``, ``episodes``, ``show``, ``graph``, ``link``, ``unlink``."""
+"""The commands ``search``, ``context``, ``procedures``, ``list``, ``show``, ``graph``, ``link``, ``unlink``."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import open_memory
 from mnemic.cli.output import (
     Answer,
     counted,
-    enumerated,
     event_line,
     explained,
+    facts,
+    found,
     heading,
     hit_lines,
     indented,
-    moment,
     one_line,
     plain,
     procedure_lines,
     short,
     table,
 )
-from mnemic.cli.parser import EXPIRED, MEMORY_FILTERS, REACH, VALID_TIMES, command, flag, limit, option, time_range
+from mnemic.cli.parser import (
+    EXPIRED,
+    MEMORY_FILTERS,
+    REACH,
+    VALID_TIMES,
+    arguments,
+    command,
+    flag,
+    limit,
+    option,
+    time_range,
+)
 from mnemic.errors import InvalidInput
 from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
 
@@ -44,9 +54,7 @@ def _kinds(text: str) -> Sequence[str]:
 
 
 SEARCH_OPTIONS = (
-    option(
-        "--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME",
-    ),
+    option("--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME"),
     option(
         "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
         metavar="KINDS", default=("message", "memory"),
@@ -89,10 +97,7 @@ def search(args: Namespace) -> Answer:
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
     with open_memory(args) as memory:
-        result = memory.search(
-            args.query, k=args.k, min_evidence=args.min_evidence, include_expired=args.include_expired,
-            **_search_options(args),
-        )  # fmt: skip
+        result = memory.search(session=args.session, **arguments(args, "explain"))
     lines: list[str] = []
     for rank, hit in enumerate(result, start=1):
         lines += [*hit_lines(rank, hit), *(explained(hit) if args.explain else ())]
@@ -115,10 +120,10 @@ def context(args: Namespace) -> Answer:
       mnemic context > memory.txt
     """
     with open_memory(args) as memory:
-        result = memory.get_memory_context(args.query, max_tokens=args.max_tokens, **_search_options(args))
+        result = memory.get_memory_context(session=args.session, **arguments(args))
     document = {"query": args.query, **plain(result)}
     if not result:
-        return Answer(document, notes=["nothing found."], fine=False)
+        return found(document, [])
     rest = ", more was found than fits" if result.truncated else ""
     note = f"{result.token_count} tokens from {len(result.hits)} records{rest}; evidence: {result.evidence}."
     return Answer(document, [result.text], [note])
@@ -140,37 +145,13 @@ def procedures(args: Namespace) -> Answer:
       mnemic procedures "book a flight to Oslo"
       mnemic procedures "deploy the api" --since 2026-01-01 --json
     """
-    names = ("k", "since", "until", "at", "known_at", "reach", "session")
     with open_memory(args) as memory:
-        result = memory.procedures(args.request, **{name: getattr(args, name) for name in names})
+        result = memory.procedures(session=args.session, **arguments(args))
     lines = [line for rank, procedure in enumerate(result, start=1) for line in procedure_lines(rank, procedure)]
-    document = {"request": args.request, "procedures": [*map(plain, result)]}
-    return Answer(document, lines, [] if result else ["nothing found."], fine=bool(result))
+    return found({"request": args.request, "procedures": [*map(plain, result)]}, lines)
 
 
-def _search_options(args: Namespace) -> dict[str, Any]:
-    names = (
-        "recipe",
-        "kinds",
-        "min_relevance",
-        "emotion_weight",
-        "since",
-        "until",
-        "at",
-        "known_at",
-        "reach",
-        "session",
-    )
-    return {"mood": args.mood, **_memory_filters(args), **{name: getattr(args, name) for name in names}}
-
-
-def _memory_filters(args: Namespace) -> dict[str, Any]:
-    return {
-        "types": args.type, "tags": args.tag, "category": args.category, "min_importance": args.min_importance,
-    }  # fmt: skip
-
-
-# list, episodes
+# list
 
 
 @command(
@@ -198,56 +179,28 @@ def list_records(args: Namespace) -> Answer:
       mnemic list --include-expired                  also memories that are no longer valid or were superseded
       mnemic list --status archived                  forgotten and merged memories
     """
+    name = "memories" if args.kind == "memory" else f"{args.kind}s"
     with open_memory(args) as memory:
-        if args.kind != "memory":
-            return _list_answer(memory, f"{args.kind}s", _messages_or_episodes(memory, args))
-        memories = memory.list(
-            order=args.order, limit=args.limit, offset=args.offset, reach=args.reach, status=args.status,
-            since=args.since, until=args.until, at=args.at, known_at=args.known_at,
-            include_expired=args.include_expired, **_memory_filters(args),
-        )  # fmt: skip
-        return _list_answer(memory, "memories", memories)
+        records = memory.list(**arguments(args, "kind")) if args.kind == "memory" else _by_time(memory, args)
+        lines = [line for record in records for line in (heading(record), indented(record.content))]
+        return found({name: records}, lines, "" if records else _empty_reason(memory, name))
 
 
-def _messages_or_episodes(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
-    """Messages or episodes in chronological order.
+def _by_time(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
+    """Messages or episodes in order of time.
 
     Raises:
-        InvalidInput: an option applies to memories only.
+        InvalidInput: they have no importance, or a number is negative.
     """
-    names = ("type", "tag", "category", "min_importance", "status", "at", "known_at", "include_expired")
-    wrong = [name for name in names if getattr(args, name)]
-    if wrong or args.order == "importance":
-        name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
-        raise InvalidInput(f"{name} is for memories; leave --kind {args.kind} out, or leave it out.")
+    if args.order == "importance":
+        raise InvalidInput("--order importance is for memories.")
     if min(args.offset, args.limit) < 0:
         raise InvalidInput("--limit and --offset are whole numbers from 0.")
     read = memory.messages if args.kind == "message" else memory.episodes
     first, end, newest = args.offset, args.offset + args.limit, args.order == "newest"
-    records = read(  # a limit keeps the latest
-        session=args.session, since=args.since, until=args.until, reach=args.reach, limit=end if newest else None
-    )
+    filters = arguments(args, "kind", "order", "limit", "offset")
+    records = read(session=args.session, limit=end if newest else None, **filters)  # a limit keeps the latest
     return (records[::-1] if newest else records)[first:end]
-
-
-@command("list episodes, in order", limit(20, "maximum number of latest ones"), *time_range("started"), REACH)
-def episodes(args: Namespace) -> Answer:
-    """List the episodes of messages, by start. Exit code 1 if there are none.
-
-    examples:
-      mnemic episodes
-      mnemic episodes --since 2026-03-01 --limit 5
-    """
-    with open_memory(args) as memory:
-        result = memory.episodes(
-            session=args.session, since=args.since, until=args.until, reach=args.reach, limit=args.limit
-        )
-        return _list_answer(memory, "episodes", result)
-
-
-def _list_answer(memory: Memory, name: str, records: Sequence[Record]) -> Answer:
-    lines = [line for record in records for line in (heading(record), indented(record.content))]
-    return Answer({name: records}, lines, [] if records else [_empty_reason(memory, name)], fine=bool(records))
 
 
 def _empty_reason(memory: Memory, name: str) -> str:
@@ -262,6 +215,10 @@ def _empty_reason(memory: Memory, name: str) -> str:
 
 
 # show
+
+
+SHOWN_ELSEWHERE = ("id", "content", "title", "source_ids", "message_ids")
+"""Fields of a record that ``show`` does not repeat in its table."""
 
 
 @command("show one record with its sources and links", option("id", "the record", metavar="ID"))
@@ -284,7 +241,7 @@ def show(args: Namespace) -> Answer:
         "made_into": [_brief(other) for other in derived], "links": links, "history": history,
     }  # fmt: skip
     lines = [
-        *(heading(record), indented(record.content), "", *table(_facts(record))),
+        *(heading(record), indented(record.content), "", *table(facts(record, *SHOWN_ELSEWHERE))),
         *_section("made from", [_short(source) for source in sources]),
         *_section("made from it", [_short(other) for other in derived]),
         *_section("links", [_link_line(link, args.id, _short(linked[_other_end(link, args.id)])) for link in links]),
@@ -326,19 +283,6 @@ def _kind(record: Record) -> str:
     return {Message: "message", Episode: "episode", MemoryRecord: "memory"}[type(record)]
 
 
-def _facts(record: Record) -> list[tuple[str, object]]:
-    """The non-empty fields, except those shown elsewhere."""
-    fields = {name: _fact(getattr(record, name), value) for name, value in plain(record).items()}
-    elsewhere = ("id", "content", "title", "source_ids", "message_ids")
-    return [(name, value) for name, value in fields.items() if value and name not in elsewhere]
-
-
-def _fact(value: object, as_json: object) -> str:
-    if isinstance(value, datetime):
-        return moment(value)
-    return "" if as_json in (None, False) else enumerated(as_json)
-
-
 def _section(title: str, lines: Sequence[str]) -> list[str]:
     return ["", f"{title}:", *(f"  {line}" for line in lines)] if lines else []
 
@@ -365,7 +309,7 @@ def _other_end(link: Link, id: str) -> str:
     "show the memories linked with one",
     option("id", "the memory to start at", metavar="ID"),
     option("--depth", "how many links to follow, 0 to 10 (default: 2)", type=int, default=2, metavar="N"),
-    option("--type", "links of this type; repeatable", action="append", choices=get_args(LinkType)),
+    option("--type", "links of this type; repeatable", dest="types", action="append", choices=get_args(LinkType)),
 )
 def graph(args: Namespace) -> Answer:
     """Show the memories within --depth links of one as a tree. An arrow to the right is a link from the memory above,
@@ -377,7 +321,7 @@ def graph(args: Namespace) -> Answer:
       mnemic graph mem_0f8f --json
     """
     with open_memory(args) as memory:
-        result = memory.links.graph(args.id, depth=args.depth, types=args.type)
+        result = memory.links.graph(**arguments(args))
     counts = counted({"memory": len(result.memories), "link": len(result.links)})
     return Answer(result, _tree(result, args.id), [f"{counts}."])
 
@@ -444,7 +388,7 @@ def link(args: Namespace) -> Answer:
       mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
     """
     with open_memory(args) as memory:
-        receipt = memory.links.add(args.source, args.target, args.type, strength=args.strength, reason=args.reason)
+        receipt = memory.links.add(**arguments(args))
     word = "linked" if receipt.outcome == "stored" else receipt.reason
     return Answer(receipt, [f"{word}  [{one_line(args.source)}] {args.type} -> [{one_line(args.target)}]"])
 
@@ -458,7 +402,7 @@ def unlink(args: Namespace) -> Answer:
       mnemic unlink mem_0f8f mem_77aa --type contradicts
     """
     with open_memory(args) as memory:
-        receipt = memory.links.remove(args.source, args.target, args.type)
+        receipt = memory.links.remove(**arguments(args))
     if receipt.outcome != "stored":
         return Answer(receipt, notes=[f"{receipt.reason}."], fine=False)
     return Answer(receipt, [f"unlinked  [{one_line(args.source)}] from [{one_line(args.target)}]"])

@@ -214,7 +214,7 @@ class TestSearch:
             hits = filled("search", "What does Ana like?", "--kinds", "memory", *words, "--json").json["hits"]
             listed = filled("list", *words, "--json").json["memories"]
             assert {hit["id"] for hit in hits} == {record["id"] for record in listed} == kept
-        assert "--min-importance is for memories" in filled("list", "--kind", "message", "--min-importance", "0.5").err
+        assert filled("list", "--kind", "message", "--min-importance", "0.5").code == 1
 
     def test_nothing_found(self, filled):
         run = filled("search", "Lisbon", "--since", "2030-01-01")
@@ -314,9 +314,10 @@ class TestStats:
         run = filled("stats")
         assert run.code == 0
         lines = dict(line.split(None, 1) for line in run.out.splitlines())
-        assert lines["messages"] == "3 in 2 sessions"
-        assert lines["vectors"] == "hashing-256, 256 numbers each"
-        assert (lines["user"], lines["memories"], lines["pending"]) == ("default", "none", "3 process")
+        assert (lines["user"], lines["messages"], lines["sessions"]) == ("default", "3", "2")
+        assert (lines["embedding"], lines["dimension"]) == ("model  hashing-256", "256")
+        assert (lines["links"], lines["pending"]) == ("0", "process 3")
+        assert "memories" not in lines
 
     def test_kinds_of_memories(self, filled):
         assert filled("remember", "Ana likes tea.", "--category", "travel log").code == 0
@@ -333,8 +334,8 @@ class TestStats:
             assert answer[field] == dict(kinds)
         assert (answer["preferences"], answer["summaries"]) == (1, 1)
         out = filled("stats").out
-        assert "1 preference, 1 session_summary, 1 travel log" in out
-        assert "1 procedural" in out
+        assert "preference 1, session_summary 1, travel log 1" in out
+        assert "procedural 1" in out
 
     def test_json(self, filled):
         answer = filled("stats", "--user", "rita", "--json").json

@@ -73,7 +73,7 @@ def test_commands_use_the_settings(settings, run):
     code, out, _ = run("search", "lease", "--json")
     assert (code, '"recipe": "vector"' in out) == (0, True)
     assert '"recipe": "facts"' in run("search", "lease", "--recipe", "facts", "--json")[1]
-    assert "promoted         1" in run("consolidate")[1]  # young memories too
+    assert "memories promoted  1" in run("consolidate")[1]  # young memories too
 
 
 def test_the_file_names_the_language_model_and_the_session(settings, run):

@@ -1,4 +1,4 @@
-"""list, episodes, show, graph, link, unlink, and the filters of search that concern memories."""
+"""list, show, graph, link, unlink, and the filters of search that concern memories."""
 
 from datetime import UTC, datetime
 
@@ -99,18 +99,18 @@ class TestSearchForMemories:
 
 class TestEpisodes:
     def test_text_and_json(self, filled):
-        assert filled("episodes").code == 1
+        assert filled("list", "--kind", "episode").code == 1
         filled("process")
-        found = filled("episodes", "--json").json["episodes"]
+        found = filled("list", "--kind", "episode", "--order", "oldest", "--json").json["episodes"]
         assert [episode["message_ids"] for episode in found] == [["m1", "m2"], ["m3"]]
-        head, _ = filled("episodes", "--limit", "1").out.splitlines()
+        head, _ = filled("list", "--kind", "episode", "--limit", "1").out.splitlines()
         assert head.startswith("2026-04-14 08:30 UTC  ")
         assert head.endswith(f"  in s2  1 message  [{found[1]['id']}]")
 
     @pytest.mark.parametrize("words", [("--since", "2026-04-01"), ("--session", "s2"), ("--limit", "1")])
     def test_filters(self, filled, words):
         filled("process")
-        (found,) = filled("episodes", *words, "--json").json["episodes"]
+        (found,) = filled("list", "--kind", "episode", *words, "--json").json["episodes"]
         assert found["session"] == "s2"
 
 

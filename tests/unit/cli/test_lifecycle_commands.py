@@ -31,7 +31,7 @@ class TestProcess:
         assert (run.code, run.err) == (0, "")
         lines = dict(line.split(None, 1) for line in run.out.splitlines())
         assert (lines["messages"], lines["episodes"]) == ("3", "2")
-        assert "waiting" not in lines
+        assert lines["waiting"] == "0"
         assert filled("stats", "--json").json["pending"].get("process", 0) == 0
         assert filled("process").out == "Nothing waits.\n"
 
@@ -99,7 +99,7 @@ class TestConsolidate:
 
     def test_and_back(self, known):
         run = known("consolidate", *self.now)
-        assert "promoted         1\n" in run.out
+        assert "memories promoted  1\n" in run.out
         id_ = run.out.splitlines()[-1].rpartition(" ")[2]
         assert known("stats", "--json").json["memories"] == {"short_term": 2, "long_term": 1}
         assert known("undo", id_).out == f"taken back  [{id_}]\n"
@@ -120,12 +120,12 @@ class TestConsolidate:
             memory.remember("The deploy target is the Lisbon cluster", id="x1", importance=0.3)
             memory.remember("The deploy target is the Lisbon cluster!", id="x2", importance=0.2)
         run = known("consolidate", "--id", "x1", "--id", "x2", "--similarity-threshold", "0.8")
-        assert "promoted         1\n" in run.out
+        assert "memories promoted  1\n" in run.out
         assert "    stands for [x2]" in run.out
         assert "x9" in known("consolidate", "--id", "x1", "--id", "x9").err
 
     def test_too_young(self, known):
-        assert "promoted         0\n" in known("consolidate").out
+        assert "memories promoted  0\n" in known("consolidate").out
 
     def test_advice(self, known):
         run = known("consolidate", "--advice")
@@ -134,7 +134,6 @@ class TestConsolidate:
         assert run.out.endswith("(3 short-term, 0 long-term)\n")
         advice = known("consolidate", "--advice", "--json")
         assert (advice.code, advice.json["should_consolidate"], advice.json["short_term_count"]) == (1, False, 3)
-        assert known("consolidate", "--advice", "--dry-run").code == 2
 
     def test_errors(self, known):
         assert "importance_threshold" in known("consolidate", "--importance-threshold", "2").err
@@ -182,7 +181,7 @@ class TestForget:
         seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
         assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
         assert known("forget", "my schedule preferences", "--json").json == seen
-        assert "--dry-run" in known("forget", "--dry-run", "--id", "p1").err
+        assert "--id" in known("forget", "--dry-run", "--id", "p1").err
 
     def test_nothing_matches(self, known):
         run = known("forget", "quantum chromodynamics")
