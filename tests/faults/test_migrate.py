@@ -415,7 +415,7 @@ class TestCommand:
         assert "moved" in lines[0]
         assert "rows equal" in lines[2]
         assert main(["migrate", "--json", "--from", str(source), "--to", str(tmp_path / "t")]) == 0
-        assert '"was_there": true' in capsys.readouterr().out
+        assert '"before": true' in capsys.readouterr().out
 
     def test_progress_ends_at_the_whole(self, source, tmp_path):
         seen = []

@@ -9,10 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
+from mnemic.cli.config import open_memory, open_runtime, record_file, require_record
 from mnemic.cli.output import (
     Answer,
     counted,
+    enumerated,
     facts,
     found,
     moment,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
+    from mnemic.transfer.migrate import MovedUser
     from mnemic.types import Stats, SyncConflict, SyncedSide, VerifyReport
 
 
@@ -190,18 +192,13 @@ def rekey(args: Namespace) -> Answer:
       pass show memory | mnemic rekey
       mnemic rekey --remove
     """
-    from mnemic.runtime import factory
-    from mnemic.runtime.config import record_key
-    from mnemic.runtime.redaction import policy_from
-    from mnemic.transfer import backup
+    from mnemic.memory import Memory
 
     require_record(args.dir)
-    encrypted = _is_encrypted(args.dir)
-    key = None if args.remove else _new_key(encrypted=encrypted)
-    present = record_key(args.dir) if encrypted else None
-    handle = factory.open_runtime(args.dir, embedder="hashing", secrets=policy_from("redact"), key=present)
-    with closing(handle) as runtime, progress_bar("page") as step:
-        backup.rekey(runtime, key, step)
+    present = _present_key(args.dir)
+    key = None if args.remove else _new_key(encrypted=present is not None)
+    with Memory(args.dir, embedder="hashing", key=present) as memory, progress_bar("page") as step:
+        memory.admin.rekey(key, progress=step)
     if key is None:
         return Answer({"encrypted": False}, ["The record is not encrypted any more."])
     advice = "From now on, set MNEMIC_KEY to the key, or store it: mnemic keys set mnemic"
@@ -209,16 +206,17 @@ def rekey(args: Namespace) -> Answer:
 
 
 def _copy_answer(report: VerifyReport, folder: str) -> Answer:
-    names = {"messages": "message", "episodes": "episode", "memories": "memory"}
-    counts = {singular: report.checks[plural] for plural, singular in names.items()}
-    document = {"folder": folder, "ok": report.ok, "checked": dict(report.checks)}
-    return Answer(document, [f"{counted(counts)} copied to {folder}, and verified."])
+    document = {"folder": folder, "ok": report.ok, "checked": report.checks}
+    return Answer(document, [f"copied to {folder} and verified: {enumerated(report.checks)}."])
 
 
-def _is_encrypted(location: str) -> bool:
+def _present_key(location: str) -> str | None:
+    """The key of an encrypted record; None for a plain one, whatever MNEMIC_KEY is to make of it."""
+    from mnemic.runtime.config import record_key
     from mnemic.stores import SqliteStore
 
-    return not is_address(location) and SqliteStore.encrypted(Path(location).expanduser())
+    encrypted = not is_address(location) and SqliteStore.encrypted(Path(location).expanduser())
+    return record_key(location) if encrypted else None
 
 
 def _new_key(*, encrypted: bool) -> str:
@@ -227,16 +225,6 @@ def _new_key(*, encrypted: bool) -> str:
 
     key = None if encrypted else environment("MNEMIC_KEY")
     return key or read_secret("The new key", repeat=True).rstrip("\r\n")
-
-
-def _keys(source: str, target: str) -> dict[str, str | None]:
-    """The keys of a migration: a plain source is read as it is, and a server takes none."""
-    from mnemic.runtime.config import record_key
-
-    return {
-        "source_key": record_key(source) if _is_encrypted(source) else None,
-        "target_key": None if is_address(target) else record_key(target),
-    }
 
 
 @command(
@@ -255,22 +243,26 @@ def migrate(args: Namespace) -> Answer:
       mnemic migrate --from ./memory --to postgresql://localhost/app
       mnemic migrate --from "postgresql://localhost/app?schema=mnemic" --to ./memory
     """
+    from mnemic.runtime.config import record_key
     from mnemic.transfer import migrate
 
+    keys = {
+        "source_key": _present_key(args.source),
+        "target_key": None if is_address(args.target) else record_key(args.target),
+    }
     with progress_bar("row") as step:
-        moves = migrate.migrate(args.source, args.target, step, **_keys(args.source, args.target))
-    documents, lines = list[dict[str, object]](), list[str]()
-    for moved in moves.users:
-        counts = {"user": moved.user, "records": moved.records, "events": moved.events}
-        documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
-        rows = counted({"record": moved.records, "event": moved.events})
-        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {'was there' if moved.before else 'moved'}")
+        moves = migrate.migrate(args.source, args.target, step, **keys)
+    lines = [f"{one_line(user.user)}: {_counts(user)}  {user.digest}" for user in moves.users]
     for finding in () if args.json else moves.findings:
         warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
-    document = {"ok": moves.ok, "users": documents, "hash": moves.digest, "findings": list(moves.findings)}
-    return Answer(document, lines, fine=moves.ok)
+    return Answer({"ok": moves.ok, "digest": moves.digest, **plain(moves)}, lines, fine=moves.ok)
+
+
+def _counts(user: MovedUser) -> str:
+    """What was moved of a user, or was in the target before."""
+    return f"{counted({'record': user.records, 'event': user.events})} {'were there' if user.before else 'moved'}"
 
 
 @command(

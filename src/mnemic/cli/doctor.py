@@ -8,12 +8,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.handles import open_memory, probe, record_file, require_record
+from mnemic.cli.config import is_missing, open_memory, record_file, require_record, shown_place
 from mnemic.cli.output import Answer, enumerated, place, table
 from mnemic.cli.parser import command, flag
 from mnemic.errors import (
@@ -29,19 +28,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.protocols import Embedder
-    from mnemic.types import Stats, VerifyReport
 
-PACKAGES = (
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "tiktoken",
-    "mnemic-minilm",
-    "py3langid",
-    "dateparser",
-    "psycopg",
-    "chromadb",
-)
+PACKAGES = "numpy onnxruntime tokenizers tiktoken mnemic-minilm py3langid dateparser psycopg chromadb".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +64,7 @@ def doctor(args: Namespace) -> Answer:
     _record(args, embedder, health)
     fine = not health.findings
     document = {"ok": fine, **health.facts, "findings": health.findings}
-    lines = table((name, enumerated(value)) for name, value in health.facts.items())
+    lines = table((name, enumerated(value)) for name, value in health.facts.items() if value)
     wrong = [f"WRONG: {finding}" for finding in health.findings] or ["Nothing is wrong."]
     return Answer(document, lines + wrong, fine=fine)
 
@@ -148,33 +136,24 @@ def _language_model(args: Namespace, health: _Health) -> None:
 def weights_of(spec: str | None) -> tuple[str, bool]:
     """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
     from mnemic.embedders.resolve import MULTILINGUAL
+    from mnemic.onnx.folder import is_folder
+    from mnemic.onnx.hub import cached_folder
     from mnemic.vectors import DEFAULT_MODELS
 
     if spec in (None, "minilm-int8"):
         default, int8 = DEFAULT_MODELS
         return _default_weights(default if spec is None else int8)
-    if spec == "multilingual":
-        return _hub_weights(MULTILINGUAL)
-    if Path(spec).expanduser().is_dir():
-        return f"the folder {spec}", False
+    name = MULTILINGUAL if spec == "multilingual" else spec.removeprefix("onnx:")
+    if is_folder(name):
+        return f"the folder {name}", False
+    if name != spec:
+        folder = cached_folder(name)
+        return _download_note() if folder is None else (f"the cache folder {folder}", False)
     if spec == "hashing":
         return "it needs none", False
-    if spec.startswith("onnx:"):
-        return _hub_weights(spec.removeprefix("onnx:"))
     if spec.startswith("sentence-transformers:"):
         return "found by the library sentence-transformers", False
     return "held by the provider", False
-
-
-def _hub_weights(name: str) -> tuple[str, bool]:
-    from mnemic.onnx.folder import is_folder
-    from mnemic.onnx.hub import cached_folder
-
-    if is_folder(name):
-        return f"the folder {name}", False
-    if (folder := cached_folder(name)) is not None:
-        return f"the cache folder {folder}", False
-    return _download_note()
 
 
 def _download_note() -> tuple[str, bool]:
@@ -205,9 +184,8 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
     from mnemic.vectors import DEFAULT_MODELS
 
     try:
-        name, exists = probe(args.dir)
-        if not exists:
-            health.facts["memory"] = f"none yet in {name}"
+        if is_missing(args.dir):
+            health.facts["memory"] = f"none yet in {shown_place(args.dir)}"
             return
         require_record(args.dir)  # an empty file must not become a record
         if args.fix:
@@ -225,8 +203,13 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
     except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
         return
-    _describe(stats, report, health)
+    health.facts.update(memory=place(stats), checked=report.checks, pending=stats.pending)
     health.findings.extend(report.findings)
+    if waiting := stats.pending.get("embed"):
+        health.findings.append(
+            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
+            "mnemic process computes them"
+        )
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(
             f"the memory holds vectors of {stats.embedding_model}, but the embedder is {embedder.id}: pass the first with "
@@ -239,25 +222,12 @@ def _fix(args: Namespace, health: _Health) -> None:
     from mnemic.runtime.config import record_key
     from mnemic.transfer import backup
 
+    target = None
     if paths.is_address(args.dir):
-        repairs = backup.mend_server(args.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
         folder = record_file(args.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        repairs = backup.mend(folder, target, key=record_key(args.dir))
-        if target.exists():
-            health.facts["backup"] = str(target)
-    health.facts["fixed"] = "; ".join(repairs)
-
-
-def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
-    health.facts["memory"] = place(stats)
-    health.facts["checked"] = dict(report.checks)
-    if stats.pending:
-        health.facts["pending"] = dict(stats.pending)
-    if waiting := stats.pending.get("embed"):
-        health.findings.append(
-            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
-            "mnemic process computes them"
-        )
+    health.facts["fixed"] = "; ".join(backup.mend(args.dir, target, key=record_key(args.dir)))
+    if target is not None and target.exists():
+        health.facts["backup"] = str(target)

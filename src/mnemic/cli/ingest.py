@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.handles import has_record, open_memory, open_runtime
+from mnemic.cli.config import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, facts, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError

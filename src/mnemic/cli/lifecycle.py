@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.ingest import warn_of_fallbacks
 from mnemic.cli.output import (
     Answer,
@@ -86,7 +85,7 @@ def forget(args: Namespace) -> Answer:
             "--everything erases all records of the user, for good: give --hard and --yes with it, and nothing else."
         )
     with open_memory(args) as memory:
-        of_some: Callable[..., Receipts | Erasure] = memory.forget
+        of_some = cast("Callable[..., Receipts | Erasure]", memory.forget)
         result = memory.admin.erase_user() if everything else of_some(hard=args.hard, **others)
         warn_of_fallbacks(memory)
         if isinstance(result, Erasure):
@@ -311,30 +310,16 @@ def end_session(args: Namespace) -> Answer:
     return Answer(document, [line], fine=receipt.outcome != "rejected")
 
 
-@command(
-    "archive expired and surplus records",
-    option("--message-days", "also archive older messages (default: keep them)", type=float, metavar="N"),
-    option(
-        "--memory-limit", "maximum number of memories; the least important are archived (default: keep all)", type=int,
-        metavar="N",
-    ),
-    option("--session-summary-days", "lifetime of new summaries (default: 7)", type=float, metavar="N"),
-)  # fmt: skip
+@command("archive expired and surplus records")
 def retire(args: Namespace) -> Answer:
-    """Archive memories whose lifetime is over and, if limits are given, old messages and surplus memories. Sources of
-    live memories are kept. mnemic restore undoes it.
+    """Archive memories whose lifetime is over and, if [retention] of the settings has limits, old messages and surplus
+    memories. Sources of live memories are kept. mnemic restore undoes it.
 
     examples:
       mnemic retire
-      mnemic retire --message-days 365
-      mnemic retire --memory-limit 5000
+      mnemic --config strict.toml retire
     """
-    from mnemic.runtime.settings import RetentionPolicy
-
-    configured = args.config.values.get("retention") or RetentionPolicy()
-    limits = {name: value for name, value in arguments(args).items() if value is not None}
-    policy = replace(configured, **limits)
-    with open_memory(args, retention=policy) as memory:
+    with open_memory(args) as memory:
         count = memory.admin.retire()
     line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."
     return Answer({"archived": count}, [line])

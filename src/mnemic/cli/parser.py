@@ -13,6 +13,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import mnemic
+from mnemic import cli
 from mnemic.cli.output import masked
 from mnemic.types import MemoryType, Reach
 
@@ -141,7 +142,7 @@ class _Parser(ArgumentParser):
 def make_parser() -> ArgumentParser:
     """The parser of ``mnemic``; the result has ``command`` (None if missing) and the options of that command."""
     style: Any = {"allow_abbrev": False, "formatter_class": RawDescriptionHelpFormatter}
-    parser = _Parser(prog="mnemic", description=OVERVIEW, epilog=ENDING, **style)
+    parser = _Parser(prog="mnemic", description=cleandoc(cli.__doc__ or ""), **style)
     parser.add_argument("--version", action="version", version=f"mnemic {mnemic.__version__}")
     _add_memory_options(parser)
     shared = _Parser(add_help=False)
@@ -159,25 +160,3 @@ def _add_memory_options(parser: ArgumentParser, **default: Any) -> None:
     group = parser.add_argument_group("memory")
     for name, settings in MEMORY_OPTIONS:
         group.add_argument(name, **{**settings, **default})
-
-
-OVERVIEW = """\
-Long-term memory in a folder, from the shell.
-
-examples:
-  mnemic add "I moved to Lisbon." --session s1   store one message
-  mnemic import chat.json                        import a conversation
-  mnemic remember "Prefers tea" --tag drinks     store one statement
-  mnemic process                                 extract episodes and memories from messages
-  mnemic search "where does she live?" -k 5      find messages and memories
-  mnemic context "where does she live?"          the same as text for a prompt
-  mnemic list --order importance                 list memories
-  mnemic correct "my dentist" "It is Dr. Bianchi."   replace what is wrong
-  mnemic forget "my schedule preferences"        forget them; mnemic restore undoes it
-  mnemic doctor --deep                           check everything
-"""
-
-ENDING = """\
-The options of the memory (--dir, --user ...) may stand before or after the command.
-exit codes: 0 success; 1 nothing found, something not imported, or findings; 2 wrong usage or an error.
-"""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.output import (
     Answer,
     counted,
@@ -36,7 +36,7 @@ from mnemic.cli.parser import (
     time_range,
 )
 from mnemic.errors import InvalidInput
-from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
+from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Status
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -312,8 +312,7 @@ def _other_end(link: Link, id: str) -> str:
     option("--type", "links of this type; repeatable", dest="types", action="append", choices=get_args(LinkType)),
 )
 def graph(args: Namespace) -> Answer:
-    """Show the memories within --depth links of one as a tree. An arrow to the right is a link from the memory above,
-    an arrow to the left a link to it.
+    """Show the memories within --depth links of one, the nearest first, each with its links to others of them.
 
     examples:
       mnemic graph mem_0f8f
@@ -322,49 +321,15 @@ def graph(args: Namespace) -> Answer:
     """
     with open_memory(args) as memory:
         result = memory.links.graph(**arguments(args))
+    lines: list[str] = []
+    for record in result.memories:
+        links = [link for link in result.links if link.source == record.id]
+        lines += [
+            _short(record),
+            *(f"    {_link_line(link, record.id, f'[{one_line(link.target)}]')}" for link in links),
+        ]
     counts = counted({"memory": len(result.memories), "link": len(result.links)})
-    return Answer(result, _tree(result, args.id), [f"{counts}."])
-
-
-def _tree(graph: Graph, root: str) -> list[str]:
-    """The graph as lines: every memory once, on a shortest path from the root; every link once.
-
-    A link to a memory elsewhere in the tree shows only its id.
-    """
-    memories = {record.id: record for record in graph.memories}
-    touching: dict[str, list[Link]] = {id_: [] for id_ in memories}
-    for link in graph.links:
-        for end in {link.source, link.target}:
-            touching[end].append(link)
-    parents = _parents(graph, touching)
-    lines, drawn = [_short(memories[root])], set[tuple[str, str, str]]()
-
-    def branch(id_: str, depth: int) -> None:
-        for link in touching[id_]:
-            key = (link.source, link.target, link.type)
-            if key in drawn:
-                continue
-            drawn.add(key)
-            other = _other_end(link, id_)
-            begins = parents.get(other) == key
-            text = _short(memories[other]) if begins else f"[{one_line(other)}]  (elsewhere in this tree)"
-            lines.append("    " * depth + _link_line(link, id_, text))
-            if begins:
-                branch(other, depth + 1)
-
-    branch(root, 1)
-    return lines
-
-
-def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, tuple[str, str, str]]:
-    """For each memory but the root, the link to its parent in the tree."""
-    parents: dict[str, tuple[str, str, str]] = {}
-    for record in graph.memories:
-        for link in touching[record.id]:
-            if graph.depths[_other_end(link, record.id)] == graph.depths[record.id] - 1:
-                parents[record.id] = (link.source, link.target, link.type)
-                break
-    return parents
+    return Answer(result, lines, [f"{counts}."])
 
 
 LINK_ENDS = (

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.output import Answer, warn
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreUnavailable

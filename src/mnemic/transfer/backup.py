@@ -10,7 +10,8 @@ from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.runtime.factory import check_encryptable, location_of
 from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.runtime import Runtime
-from mnemic.stores import SqliteStore, postgres_store
+from mnemic.stores import SqliteStore
+from mnemic.transfer.migrate import opened
 from mnemic.types import VerifyReport
 
 Progress = Callable[[int, int], None]
@@ -66,35 +67,20 @@ def restore_backup(
         return store.backup(_folder(to), progress=progress or _no_progress)
 
 
-def mend(folder: Path, target: Path, *, key: str | bytes | None = None) -> tuple[str, ...]:
-    """Back up the record of a folder, then repair what is safe; returns a line for each repair."""
-    with closing(SqliteStore(folder, key=key)) as store:
+def mend(location: str | Path, target: Path | None, *, key: str | bytes | None = None) -> tuple[str, ...]:
+    """Back up the record of a folder, then repair what is safe; returns a line for each repair.
+
+    A server has no ``target``: only derived data is changed, in one transaction.
+    """
+    with opened(location, key, make=False) as store:
         report = store.verify()
         if report.ok:
             return ("nothing to repair",)
-        if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
-            return ("nothing: the file is damaged. Restore a backup",)
-        store.backup(target, progress=_no_progress, check=False)
+        if isinstance(store, SqliteStore) and target is not None:
+            if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
+                return ("nothing: the file is damaged. Restore a backup",)
+            store.backup(target, progress=_no_progress, check=False)
         return store.repair() or ("nothing can be repaired safely",)
-
-
-def probe_server(url: str) -> tuple[str, bool]:
-    """The URL of a server without secrets, and whether there is a record.
-
-    Raises:
-        MissingExtra: the driver is not installed.
-        StoreError: the server cannot be reached.
-    """
-    return postgres_store().at(url)
-
-
-def mend_server(url: str) -> tuple[str, ...]:
-    """Repair what is safe in the record of a server, in one transaction; returns a line for each repair.
-
-    Without a backup: only derived data is changed.
-    """
-    with closing(postgres_store()(url)) as store:
-        return ("nothing to repair",) if store.verify().ok else store.repair() or ("nothing can be repaired safely",)
 
 
 def _folder(value: str | Path) -> Path:

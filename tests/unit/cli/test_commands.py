@@ -441,7 +441,7 @@ class TestProcess:
         assert (run.returncode, run.stderr) == (0, "")
 
     def test_as_a_module(self, filled, folder):
-        run = command("-m", "mnemic.cli", "--dir", str(folder), "--embedder", "hashing", "search", "Lisbon", "--json")
+        run = command("-m", "mnemic", "--dir", str(folder), "--embedder", "hashing", "search", "Lisbon", "--json")
         assert (run.returncode, run.stderr) == (0, "")
         assert json.loads(run.stdout)["hits"][0]["id"] == "m1"
 
@@ -450,7 +450,7 @@ class TestProcess:
         os.close(read)
         with os.fdopen(write, "wb") as broken:
             run = subprocess.run(
-                [sys.executable, "-m", "mnemic.cli", "--dir", str(folder), "--embedder", "hashing", "search", "Lisbon"],
+                [sys.executable, "-m", "mnemic", "--dir", str(folder), "--embedder", "hashing", "search", "Lisbon"],
                 stdout=broken, stderr=subprocess.PIPE, timeout=60, check=False,
             )  # fmt: skip
         assert run.returncode == 141
@@ -458,7 +458,7 @@ class TestProcess:
 
     def test_a_terminal_that_knows_no_such_letters(self, mnemic, write, folder):
         mnemic("import", write([{"role": "user", "name": "Zoë", "content": "Olá, 東京"}]))
-        words = ("-m", "mnemic.cli", "--dir", str(folder), "--embedder", "hashing", "search", "Olá")
+        words = ("-m", "mnemic", "--dir", str(folder), "--embedder", "hashing", "search", "Olá")
         ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
         run = command(*words, env=ascii_only)
         assert run.returncode == 0

@@ -408,7 +408,7 @@ class TestCommands:
 
     def test_stdout(self, filled, folder, tmp_path):
         filled("export", tmp_path / "all.jsonl")
-        words = [sys.executable, "-m", "mnemic.cli", "--dir", folder, "--embedder", "hashing", "export", "-"]
+        words = [sys.executable, "-m", "mnemic", "--dir", folder, "--embedder", "hashing", "export", "-"]
         run = subprocess.run(words, capture_output=True, timeout=60, check=False)
         assert (run.returncode, run.stdout) == (0, (tmp_path / "all.jsonl").read_bytes())
         assert run.stderr.endswith(b" written to stdout.\n")
