@@ -553,7 +553,7 @@ COMMANDS = [
     ["add", "--role={}", "--", "{}"], ["add", "--name={}", "--id={}", "--session={}", "--", "A line."],
     ["search", "--tag={}", "--", "{}"], ["search", "--recipe={}", "clock"], ["context", "--session={}", "--", "{}"],
     ["forget", "--reason={}", "--id={}"], ["forget", "--", "{}"], ["restore", "--", "{}"], ["show", "--", "{}"],
-    ["graph", "--", "{}"], ["log", "--", "{}"], ["link", "--reason={}", "--", "{}", "{}", "extends"],
+    ["graph", "--", "{}"], ["log", "--limit={}"], ["link", "--reason={}", "--", "{}", "{}", "extends"],
     ["unlink", "--", "{}", "{}"], ["undo", "--", "{}"], ["prefer", "--", "{}", "{}"], ["prefer", "--remove", "--", "{}"],
     ["list", "--tag={}"], ["stats", "--user={}"], ["stats", "--project={}"], ["stats", "--timezone={}"],
     ["list", "--kind=episode", "--session={}"], ["end-session", "--session={}"], ["export", "--user={}", "-"], ["import", "--", "{}"],

@@ -12,7 +12,7 @@ from mnemic.cli.config import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, facts, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
+from mnemic.types import MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Maximum number of listed rejections; ``--json`` lists all."""
 
+NO_VECTOR = "what has no vector yet is found by keyword until then: see mnemic doctor"
 AGAIN = "Import the file again to continue: nothing is stored twice."
 
 TEXT = option("text", "the text to store (default or -: read from stdin)", metavar="TEXT", nargs="?")
@@ -68,8 +69,7 @@ def _text(text: str | None) -> str:
 
 
 def _receipt_answer(receipt: Receipt) -> Answer:
-    note = "it has no vector yet and is found by keyword until then: see mnemic doctor"
-    notes = [note] if "embed" in receipt.pending else []
+    notes = [NO_VECTOR] if "embed" in receipt.pending else []
     return Answer(receipt, [receipt_line(receipt)], notes, fine=receipt.outcome != "rejected")
 
 
@@ -185,45 +185,19 @@ def import_file(args: Namespace) -> Answer:
             imports.store(runtime, args.project, parts, zone, tally, dry_run=args.dry_run, progress=step)
     except (MnemicError, KeyboardInterrupt):
         if (tally.stored or tally.duplicate) and not args.dry_run:
-            warn(f"stopped early. {_summary(tally.report(whole, dry_run=False))}. {AGAIN}")
+            warn(f"stopped early: {tally.stored} stored, {tally.duplicate} were there. {AGAIN}")
         raise
     report = tally.report(whole, dry_run=args.dry_run)
-    lines = [_summary(report, args.user)]
-    if [*parts] != [args.user]:
-        lines += _first_lines([f"{user}: {counted(counts)}" for user, counts in tally.users.items()])
-    lines += [*_first_lines(report.damaged), *_rejections(report.rejected), *_remarks(report)]
-    return Answer({**plain(report), "users": tally.users}, lines, fine=not report.damaged and not report.rejected)
-
-
-def _summary(report: ImportReport, user: str = "") -> str:
-    """One line on a file."""
-    counts = counted(report.counts) or "nothing"
-    if report.format == "mnemic":
-        what = f"would be stored for {user}; nothing was." if report.dry_run else f"stored for {user}"
-        return f"{report.file} (mnemic): {counts} {what}"
-    empty = f", {report.without_text} without text" if report.without_text else ""
-    damaged = f", {len(report.damaged)} not imported" if report.damaged else ""
-    stored = f"{report.stored} would be stored" if report.dry_run else f"{report.stored} stored"
-    return (
-        f"{report.file} ({report.format}): {counts}: {stored}, {report.duplicate} already stored, "
-        f"{len(report.rejected)} rejected{empty}{damaged}"
-    )
-
-
-def _remarks(report: ImportReport) -> list[str]:
-    """What else a person should know of an import."""
-    left_out = ", ".join(f"{what} ({count})" for what, count in report.left_out.items())
-    remarks = [
-        *report.remarks,
-        f"without a time, dated now: {report.undated}" if report.undated else "",
-        f"not text, left out: {left_out}" if left_out else "",
-        f"{report.pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor"
-        if report.pending.get("embed")
-        else "",
-        f"waiting to be processed: {waiting}. Run mnemic process" if (waiting := report.pending.get("process")) else "",
-        "nothing was stored: this was a dry run" if report.dry_run and report.format != "mnemic" else "",
+    lines = [
+        *table(facts(report, "damaged", "rejected")),
+        *_first_lines([f"{user}: {counted(counts)}" for user, counts in tally.users.items()]),
+        *_first_lines([f"not imported: {reason}" for reason in report.damaged]),
+        *_rejections(report.rejected),
     ]
-    return [f"  {line}" for line in remarks if line]
+    notes = [NO_VECTOR] if report.pending.get("embed") else []
+    notes += ["nothing was stored: this is what would be."] if args.dry_run else []
+    document = {**plain(report), "users": tally.users}
+    return Answer(document, lines, notes, fine=not report.damaged and not report.rejected)
 
 
 def _first_lines(lines: Sequence[str]) -> list[str]:

@@ -222,28 +222,22 @@ def undo(args: Namespace) -> Answer:
 
 @command(
     "show the history of the memories",
-    option("id", "the record (default: all memories)", metavar="ID", nargs="?"),
     limit(20, "maximum number of newest ones"),
     flag("--all", "messages and episodes too"),
 )
 def log(args: Namespace) -> Answer:
     """The history of all memories of one user, newest first: remembered, superseded, linked, forgotten, restored,
-    promoted. With an id: the history of that record, of any kind.
+    promoted. mnemic show ID has the history of one record.
 
     examples:
       mnemic log
       mnemic log --limit 100 --json
       mnemic log --all                               messages and episodes too
-      mnemic log mem_0f8f
     """
-    if args.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {args.limit}.")
     kinds: Sequence[Kind] = get_args(Kind) if args.all else ("memory",)
     with open_memory(args) as memory:
-        history = memory.history(args.id)[::-1] if args.id else memory.admin.log(kinds=kinds, limit=args.limit)
-    events = history[: args.limit]
-    lines = [event_line(event, named=not args.id) for event in events]
-    return found({"events": events}, lines)
+        events = memory.admin.log(kinds=kinds, limit=args.limit)
+    return found({"events": events}, [event_line(event, named=True) for event in events])
 
 
 @command(
@@ -254,7 +248,7 @@ def log(args: Namespace) -> Answer:
 )
 def prefer(args: Namespace) -> Answer:
     """Read or set preferences, of --project or else of the user. Earlier values stay in the record. VALUE is parsed as
-    JSON if possible, else it is a text. Exit code 1 if there is no such preference.
+    JSON if possible, else it is a text. What is removed is printed. Exit code 1 if there is no such preference.
 
     examples:
       mnemic prefer
@@ -266,20 +260,14 @@ def prefer(args: Namespace) -> Answer:
     if args.remove and (key is None or value is not None):
         raise InvalidInput("--remove takes a KEY and no VALUE.")
     with open_memory(args) as memory:
-        preferences = memory.preferences
         if value is not None:
-            preferences[key] = _value(value)
-        exists = key in preferences if key is not None else len(preferences) > 0
-        if args.remove and exists:
-            del preferences[str(key)]
-        values = dict(preferences)
-    if key is not None and not args.remove:
-        values = {name: value for name, value in values.items() if name == key.strip()}
-    document, rows = {"preferences": values}, [(name, plain_value(value)) for name, value in values.items()]
-    if not exists:
-        return found(document, [])
-    only_value = key is not None and value is None and not args.remove
-    return Answer(document, [text for _, text in rows] if only_value else table(rows))
+            memory.preferences[key] = _value(value)
+        values = {name: item for name, item in memory.preferences.items() if key is None or name == key.strip()}
+        if args.remove and values:
+            del memory.preferences[str(key)]
+    rows = [(name, plain_value(item)) for name, item in values.items()]
+    asked_for_one = key is not None and value is None and not args.remove
+    return found({"preferences": values}, [text for _, text in rows] if asked_for_one else table(rows))
 
 
 def _value(text: str) -> Any:

@@ -134,6 +134,8 @@ def enumerated(value: object) -> str:
     match value:
         case None | False:
             return ""
+        case True:
+            return "yes"
         case datetime():
             return moment(value)
         case float():

@@ -50,7 +50,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "restore": [("restore", two)],
         "consolidate": [("consolidate",), ("consolidate", "--advice"), ("consolidate", "--dry-run")],
         "undo": [],  # needs a cycle that did something: see the tests of consolidation
-        "log": [("log",), ("log", one), ("log", "--user", "nobody")],
+        "log": [("log",), ("log", "--user", "nobody")],
         "stats": [("stats",), ("stats", "--user", "nobody")],
         "users": [("users",)],
         "reembed": [("reembed",)],

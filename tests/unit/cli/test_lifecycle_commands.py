@@ -195,7 +195,7 @@ class TestForget:
         assert [(r["id"], r["outcome"]) for r in run.json["receipts"]] == [("p1", "forgotten"), ("nowhere", "rejected")]
         again = known("forget", "--id", "p1")
         assert (again.code, again.out) == (1, "left       [p1]  already archived\n")
-        assert "archive  reason a jest" in known("log", "p1").out
+        assert "archive  reason a jest" in known("show", "p1").out
 
     @pytest.mark.parametrize("words", [(), ("all of it", "--id", "p1")])
     def test_one_of_both(self, known, words):
@@ -237,9 +237,7 @@ class TestLog:
         assert known("log", "--limit", "-1").code == 2
 
     def test_of_one_record_of_any_kind(self, filled):
-        run = filled("log", "m1")
-        assert (run.code, run.out.split()[2:]) == (0, ["add"])
-        assert filled("log", "nowhere").code == 2
+        assert filled("show", "m1").out.endswith("  add\n")
 
     def test_nothing(self, filled):
         run = filled("log")

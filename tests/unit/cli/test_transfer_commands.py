@@ -377,7 +377,8 @@ class TestCommands:
         for words in (("--user", "bob"), ("--user", "eve", "--format", "mnemic")):
             run = filled("import", path, *words)
             assert (run.code, run.err) == (0, "")
-            assert run.out.startswith(f"{path} (mnemic): 3 messages, 2 episodes, ")
+            assert (run.rows["file"], run.rows["format"]) == (str(path), "mnemic")
+            assert run.rows["counts"].startswith("message 3, episode 2, ")
             other = tmp_path / "other.jsonl"
             filled("export", other, *words[:2], "--force")
             assert other.read_bytes() == path.read_bytes()
