@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.cli.config import open_memory, open_runtime, record_file, require_record
+from mnemic.cli.config import open_memory, open_runtime, read_secret, record_file, require_record
 from mnemic.cli.output import (
     Answer,
     counted,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from mnemic.memory import Memory
     from mnemic.transfer.migrate import MovedUser
-    from mnemic.types import Stats, SyncConflict, SyncedSide, VerifyReport
+    from mnemic.types import Stats, VerifyReport
 
 
 @command("count records")
@@ -76,7 +75,11 @@ def users(args: Namespace) -> Answer:
     """
     with open_memory(args) as memory:
         rows = [_user(memory.scoped(user=name), name) for name in _user_names(args)]
-    lines = table((one_line(user["user"]), _user_line(user)) for user in rows)
+    counts = [counted({"message": user["messages"], "memory": user["memories"]}) for user in rows]
+    lines = table(
+        (one_line(user["user"]), f"{count}, last write {moment(user['last_write'])}")
+        for user, count in zip(rows, counts, strict=True)
+    )
     return found({"users": rows}, lines, "the record has no users.")
 
 
@@ -92,11 +95,6 @@ def _user(memory: Memory, name: str) -> dict[str, Any]:
     memories = sum(count for status, count in stats.memories.items() if status != "archived")
     counts = {"messages": stats.messages, "memories": memories, "waiting": stats.pending.get("process", 0)}
     return {"user": name, **counts, "last_write": last[0].at if last else None}
-
-
-def _user_line(user: Mapping[str, Any]) -> str:
-    counts = counted({"message": user["messages"], "memory": user["memories"]})
-    return f"{counts}, last write {moment(user['last_write'])}"
 
 
 @command("compute all vectors again")
@@ -196,7 +194,9 @@ def rekey(args: Namespace) -> Answer:
 
     require_record(args.dir)
     present = _present_key(args.dir)
-    key = None if args.remove else _new_key(encrypted=present is not None)
+    key = None if args.remove else environment("MNEMIC_KEY") if present is None else None
+    if not (args.remove or key):
+        key = read_secret("The new key", repeat=True).rstrip("\r\n")
     with Memory(args.dir, embedder="hashing", key=present) as memory, progress_bar("page") as step:
         memory.admin.rekey(key, progress=step)
     if key is None:
@@ -217,14 +217,6 @@ def _present_key(location: str) -> str | None:
 
     encrypted = not is_address(location) and SqliteStore.encrypted(Path(location).expanduser())
     return record_key(location) if encrypted else None
-
-
-def _new_key(*, encrypted: bool) -> str:
-    """The key in the environment for a record that has none yet; else one that is entered."""
-    from mnemic.cli.config import read_secret
-
-    key = None if encrypted else environment("MNEMIC_KEY")
-    return key or read_secret("The new key", repeat=True).rstrip("\r\n")
 
 
 @command(
@@ -286,19 +278,14 @@ def sync(args: Namespace) -> Answer:
     key = None if is_address(args.other) else record_key(args.other)  # a server takes none
     with open_memory(args) as memory, progress_bar("record") as step:
         report = memory.admin.sync(args.other, dry_run=args.dry_run, progress=step, key=key)
-    lines = [_side_line(side) for side in report.sides]
-    lines += [line for conflict in report.conflicts for line in _conflict_lines(conflict)]
+    lines = [
+        f"{one_line(side.location)}: {side.added} added, {side.updated} updated, {side.erased} erased, "
+        f"{side.unchanged} unchanged"
+        for side in report.sides
+    ]
+    for conflict in report.conflicts:
+        lines.append(f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}")
+        lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
+        if conflict.other != conflict.kept:
+            lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
     return Answer(report, lines, ["nothing was changed: this is what would be done."] if args.dry_run else [])
-
-
-def _side_line(side: SyncedSide) -> str:
-    counts = f"{side.added} added, {side.updated} updated, {side.erased} erased, {side.unchanged} unchanged"
-    return f"{one_line(side.location)}: {counts}"
-
-
-def _conflict_lines(conflict: SyncConflict) -> list[str]:
-    lines = [f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}"]
-    lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
-    if conflict.other != conflict.kept:
-        lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
-    return lines

@@ -221,19 +221,17 @@ def read_secret(what: str, *, repeat: bool = False) -> str:
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
             entered = getpass.getpass(f"{what} (not shown): ")
-            if repeat and getpass.getpass("Once more: ") != entered:
-                raise ConfigurationError("The two differ. Nothing was changed: try again.")
+            again = getpass.getpass("Once more: ") if repeat else entered
+    except getpass.GetPassWarning:
+        why = "This terminal cannot hide the input. Nothing was stored: pipe the key in."
+    except EOFError:
+        why = "No key was entered. Nothing was stored."
+    else:
+        if entered == again:
             return entered
-        except getpass.GetPassWarning:
-            shown = True
-        except EOFError:
-            shown = False
-    raise ConfigurationError(
-        "This terminal cannot hide the input. Nothing was stored: pipe the key in."
-        if shown
-        else "No key was entered. Nothing was stored."
-    )
+        why = "The two differ. Nothing was changed: try again."
+    raise ConfigurationError(why)

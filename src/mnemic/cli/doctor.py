@@ -36,7 +36,7 @@ PACKAGES = "numpy onnxruntime tokenizers tiktoken mnemic-minilm py3langid datepa
 class _Health:
     """Facts and findings."""
 
-    facts: dict[str, object] = field(default_factory=dict[str, object])
+    facts: dict[str, object]
     findings: list[str] = field(default_factory=list[str])
 
 
@@ -56,10 +56,8 @@ def doctor(args: Namespace) -> Answer:
                                   written next to the folder first (for a server, run pg_dump); texts, lineage and links
                                   are never changed
     """
-    health = _Health()
-    _versions(health)
+    health = _Health(_installation())
     embedder = _embedder(args, health)
-    _tokenizer(health)
     _language_model(args, health)
     _record(args, embedder, health)
     fine = not health.findings
@@ -69,30 +67,21 @@ def doctor(args: Namespace) -> Answer:
     return Answer(document, lines + wrong, fine=fine)
 
 
-def _versions(health: _Health) -> None:
+def _installation() -> dict[str, object]:
+    """The versions of what is installed, and how tokens are counted."""
     import apsw
 
-    health.facts["mnemic"] = mnemic.__version__
-    health.facts["python"] = f"{platform.python_version()} ({sys.platform}, {platform.machine()})"
-    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
-    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})"
-    health.facts["packages"] = {name: version for name in PACKAGES if (version := _version(name))}
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _tokenizer(health: _Health) -> None:
     from mnemic.text.tokens import approximate_tokens, token_counter
 
+    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
     exact = token_counter(None) is not approximate_tokens
-    health.facts["tokenizer"] = (
-        "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is installed)"
-    )
+    return {
+        "mnemic": mnemic.__version__,
+        "python": f"{platform.python_version()} ({sys.platform}, {platform.machine()})",
+        "sqlite": f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})",
+        "packages": {package.name: package.version for package in metadata.distributions() if package.name in PACKAGES},
+        "tokenizer": "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is installed)",
+    }
 
 
 def _embedder(args: Namespace, health: _Health) -> Embedder | None:

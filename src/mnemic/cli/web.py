@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mnemic.cli.config import open_memory
 from mnemic.cli.output import Answer, warn
 from mnemic.cli.parser import command, flag, option
-from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreUnavailable
+from mnemic.errors import ConfigurationError, MissingExtra
 from mnemic.services.files import atomic_write
 
 if TYPE_CHECKING:
@@ -99,9 +99,6 @@ def report(args: Namespace) -> Answer:
         raise MissingExtra("The explorer", "web") from error
     with open_memory(args) as memory:
         page = rendered(memory)
-    try:
-        with atomic_write(args.file) as file:
-            file.write(page)
-    except StoreUnavailable as error:
-        raise InvalidInput(f"{args.file} cannot be written: {error}") from error
+    with atomic_write(args.file) as file:
+        file.write(page)
     return Answer({"file": args.file, "bytes": len(page.encode())}, [args.file])

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest.messages import join_parts, role_of
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
-from mnemic.text.values import MAX_NAME, json_type
+from mnemic.text.values import MAX_NAME, json_type, to_micros
 from mnemic.types import MemoryType, Message
 from mnemic.validation import MAX_CONTENT, json_object
 
@@ -26,6 +26,7 @@ _MILLISECONDS = 100_000_000_000
 """Larger numbers are milliseconds since 1970, smaller ones seconds."""
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
 """Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
+_DAY = timedelta(days=1)
 _UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
@@ -93,15 +94,20 @@ class Fields:
         value = self.values.get(field)
         numbered = isinstance(value, (int, float)) and not isinstance(value, bool)
         text = str(value) if numbered else self.text(field, needed=False)
+        if text is None:
+            return None
         try:
-            if numbered or (text and _EPOCH.fullmatch(text.strip())):
-                seconds = float(text or "")
-                return datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
-            return None if text is None else datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
-        except (ValueError, OverflowError, OSError) as error:
+            if numbered or _EPOCH.fullmatch(text.strip()):
+                seconds = float(text)
+                moment = datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
+            else:
+                moment = datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
+            _ = to_micros(moment - _DAY), to_micros(moment + _DAY)  # no record can hold others in every zone
+        except (ValueError, OverflowError, OSError, InvalidInput) as error:
             raise self.fault(
                 field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00, or seconds since 1970"
             ) from error
+        return moment
 
     def inside(self, field: str) -> Fields:
         """The object in a field."""

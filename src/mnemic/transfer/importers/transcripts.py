@@ -6,19 +6,16 @@ model are kept; tool calls and results, thinking, side conversations, and text i
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, derived_id, fields_of, maybe_json, read_one
 from mnemic.types import Message
 
 LONGEST_LINE = 4 * 1024 * 1024
@@ -89,10 +86,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
         number += whole
         if not begins or (not whole and len(part) == LONGEST_LINE):
             continue  # part of an overlong line
-        try:
-            value: object = json.loads(part)
-        except (ValueError, RecursionError):
-            continue
+        value = maybe_json(part)
         if isinstance(value, dict):
             yield number, cast("Line", value)
 
@@ -118,15 +112,11 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
     text = (_strip_agent_blocks(text) if role == "user" else text).strip()
     if not text or (role == "user" and text.startswith(_NOT_SAID)):
         return
-    own_id = next(
-        (
-            v
-            for v in (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
-            if isinstance(v, str) and v
-        ),
-        None,
-    )
-    name, sent_at = own_id or _derived_id(session, number, str(role), text), _moment(line.values.get("timestamp"))
+    own_ids = (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
+    own_id = next((value for value in own_ids if isinstance(value, str) and value), None)
+    name, sent_at = own_id or derived_id("line", session, str(number), str(role), text), None
+    with suppress(InvalidInput):  # a turn without a valid time is one
+        sent_at = line.moment("timestamp")
     for start in range(0, len(text), MAX_CONTENT):
         piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
         if piece.strip():
@@ -173,19 +163,3 @@ def _text(body: Fields) -> str:
     numbered = enumerate(cast("list[object]", content))
     parts = [fields_of(part, f"{body.path}.content[{number}]") for number, part in numbered]
     return "\n".join(part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS)
-
-
-def _moment(value: object) -> datetime | None:
-    """A time; None if it is invalid or out of range in UTC."""
-    try:
-        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if parsed is not None:  # without an offset it may be up to a day off
-            _ = parsed.astimezone(UTC) if parsed.tzinfo else (parsed - timedelta(days=1), parsed + timedelta(days=1))
-    except (ValueError, OverflowError):
-        return None
-    return parsed
-
-
-def _derived_id(session: str, number: int, role: str, text: str) -> str:
-    source = json.dumps([session, number, role, text]).encode()
-    return f"line_{hashlib.blake2b(source, digest_size=12).hexdigest()}"
