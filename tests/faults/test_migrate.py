@@ -30,7 +30,7 @@ from mnemic.cli import main
 from mnemic.errors import ConfigurationError
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
-from mnemic.transfer.migrate import migrate
+from mnemic.transfer.records import migrate
 from mnemic.types import MemoryRecord
 
 from .devices import Devices, limits, lives, own_clocks

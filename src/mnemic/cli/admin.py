@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.transfer.migrate import MovedUser
+    from mnemic.transfer.records import MovedUser
     from mnemic.types import Stats, VerifyReport
 
 
@@ -170,11 +170,11 @@ def restore_backup(args: Namespace) -> Answer:
       mnemic --dir ./memory restore-backup ~/backups/memory-2026-11-22
     """
     from mnemic.runtime.config import record_key
-    from mnemic.transfer import backup
+    from mnemic.transfer import records
 
     record_file(args.dir)  # refuses RAM
     with progress_bar("page") as step:
-        report = backup.restore_backup(args.folder, args.dir, step, key=record_key(args.folder))
+        report = records.restore_backup(args.folder, args.dir, step, key=record_key(args.folder))
     return _copy_answer(report, args.dir)
 
 
@@ -236,14 +236,14 @@ def migrate(args: Namespace) -> Answer:
       mnemic migrate --from "postgresql://localhost/app?schema=mnemic" --to ./memory
     """
     from mnemic.runtime.config import record_key
-    from mnemic.transfer import migrate
+    from mnemic.transfer import records
 
     keys = {
         "source_key": _present_key(args.source),
         "target_key": None if is_address(args.target) else record_key(args.target),
     }
     with progress_bar("row") as step:
-        moves = migrate.migrate(args.source, args.target, step, **keys)
+        moves = records.migrate(args.source, args.target, step, **keys)
     lines = [f"{one_line(user.user)}: {_counts(user)}  {user.digest}" for user in moves.users]
     for finding in () if args.json else moves.findings:
         warn(finding)

@@ -209,7 +209,7 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
 def _fix(args: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
     from mnemic.runtime.config import record_key
-    from mnemic.transfer import backup
+    from mnemic.transfer import records
 
     target = None
     if paths.is_address(args.dir):
@@ -217,6 +217,6 @@ def _fix(args: Namespace, health: _Health) -> None:
     else:
         folder = record_file(args.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-    health.facts["fixed"] = "; ".join(backup.mend(args.dir, target, key=record_key(args.dir)))
+    health.facts["fixed"] = "; ".join(records.mend(args.dir, target, key=record_key(args.dir)))
     if target is not None and target.exists():
         health.facts["backup"] = str(target)

@@ -26,7 +26,7 @@ from mnemic.stores.sql.trails import RecordState, content_and_title
 from mnemic.text.values import from_micros
 from mnemic.transfer.export import encryption_key
 from mnemic.transfer.join import Constraints, join, join_links, withdrawn
-from mnemic.transfer.migrate import is_same, opened
+from mnemic.transfer.records import is_same, opened
 from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport, TextVectors
 
 if TYPE_CHECKING:
