@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -28,7 +29,6 @@ from mnemic.errors import InvalidInput, MnemicError
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
 from mnemic.transfer.importers import transcripts
-from mnemic.types import Message
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -206,6 +206,8 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
 
     stdout stays empty: agents interpret it as instructions.
     """
+    from mnemic.transfer.imports import add_valid
+
     began, payload = time.monotonic(), _payload()
     path = _word(payload, "transcript_path")
     if path is None:
@@ -217,28 +219,17 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
         newest = max((position for position, message in enumerate(messages) if message.id in stored_ids), default=-1)
         new = messages[newest + 1 :]  # missing messages before it were stored and erased since
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
-        counts = [_store(memory, batch) for batch in batches]
+        outcomes = Counter(receipt.outcome for batch in batches for receipt in add_valid(memory.add, batch))
         summary = memory.sessions.summarise() if ended else None
         if ended:
             _process(memory, began + END_SHARE * args.timeout - time.monotonic())
-    stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
-    if refused:
+    stored = outcomes["stored"]
+    if refused := outcomes["rejected"]:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")
     document: dict[str, Any] = {"session": session, "stored": stored, "known": len(messages) - len(new)}
     if ended:
         document["summary"] = summary and summary.id
     return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
-
-
-def _store(memory: Memory, messages: Sequence[Message]) -> tuple[int, int]:
-    """Store messages, except those that cannot be; returns the numbers of new and of refused ones."""
-    try:
-        return sum(receipt.outcome == "stored" for receipt in memory.add(messages)), 0
-    except InvalidInput:
-        if len(messages) == 1:
-            return 0, 1
-    counts = [_store(memory, [message]) for message in messages]
-    return sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
 
 
 def _post_commit(args: Namespace) -> Answer:

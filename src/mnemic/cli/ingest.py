@@ -56,16 +56,13 @@ def _text(text: str | None) -> str:
     Raises:
         InvalidInput: there is neither, or stdin is not text.
     """
+    from mnemic.transfer.importers.sources import text_of
+
     if text is not None and text != "-":
         return text
     if text is None and sys.stdin.isatty():
         raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
-    try:
-        piped = sys.stdin.read().rstrip("\r\n")
-        piped.encode()  # in the C locale, invalid UTF-8 is read as surrogates
-        return piped
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error
+    return text_of("-").rstrip("\n")
 
 
 def _receipt_answer(receipt: Receipt) -> Answer:

@@ -32,7 +32,6 @@ from mnemic.text.values import shown, to_json
 from mnemic.transfer.importers.sources import text_of_file
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
-from mnemic.types.literals import PREFERENCE as KEY
 from mnemic.types.literals import TRANSITIONS
 
 if TYPE_CHECKING:
@@ -386,13 +385,6 @@ def _line(number: int, text: str) -> Line:
         checked = {name: coerce(name, hints[name], value) for name, value in values.items()}
         names = {field.name for field in fields(record_type)}
         value: Record | Link = record_type(**{name: item for name, item in checked.items() if name in names})
-        if (
-            isinstance(value, MemoryRecord)
-            and value.category == "preference"
-            and value.key is None
-            and KEY in value.metadata
-        ):
-            value = replace(value, key=str(value.metadata[KEY]))  # of a version that kept it in the metadata alone
         if not isinstance(value, Link):
             check_record(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:

@@ -279,20 +279,20 @@ def _receipts(
         receipts = (
             [_expected(runtime, scope, message, zone, texts) for message in batch]
             if dry_run
-            else _added(runtime, scope, batch, zone)
+            else add_valid(lambda some: add.add(runtime, scope, some, None, zone), batch)
         )
         for message, receipt in zip(batch, receipts, strict=True):
             yield "message", receipt, message.content
 
 
-def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinfo) -> Sequence[Receipt]:
+def add_valid(add: Callable[[Sequence[Message]], Sequence[Receipt]], batch: Sequence[Message]) -> Sequence[Receipt]:
     """Store messages in one transaction; where one is not valid, each by itself, so that the others are stored."""
     try:
-        return add.add(runtime, scope, batch, None, zone)
+        return add(batch)
     except InvalidInput as error:
         if len(batch) == 1:
             return [Receipt(id=str(batch[0].id), outcome="rejected", reason=str(error))]
-        return [receipt for message in batch for receipt in _added(runtime, scope, [message], zone)]
+        return [receipt for message in batch for receipt in add_valid(add, [message])]
 
 
 def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, texts: dict[str, str | None]) -> Receipt:
