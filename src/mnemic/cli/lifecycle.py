@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from mnemic.types import Receipts
 
 
+NOTHING_MATCHES = "nothing matches; nothing went."
+
+
 @command(
     "replace what is wrong by what is true",
     option("wrong", "what is wrong: a description, or the id of a record", metavar="WRONG"),
@@ -97,16 +100,8 @@ def forget(args: Namespace) -> Answer:
     word = "would go" if args.dry_run else "forgotten"
     kept_lines = [_kept_line(receipt) for receipt in result if not receipt.changed]
     lines = [f"{word:<9}  [{one_line(id_)}]  {text}" for id_, text in texts.items()] + kept_lines
-    note = _forget_note(len(forgotten), len(kept_lines), dry_run=args.dry_run)
+    note = f"{len(forgotten)} {word}, {len(kept_lines)} left." if lines else NOTHING_MATCHES
     return Answer({"receipts": [*result]}, lines, [note], fine=bool(forgotten))
-
-
-def _forget_note(forgotten: int, kept: int, *, dry_run: bool) -> str:
-    if not forgotten and not kept:
-        return "nothing matches; nothing went."
-    if dry_run:
-        return f"{forgotten} would go, {kept} would stay; nothing was changed."
-    return f"{forgotten} forgotten, {kept} left{'; mnemic restore ID brings one back' if forgotten else ''}."
 
 
 def _erased(erasure: Erasure) -> Answer:
@@ -119,7 +114,7 @@ def _erased(erasure: Erasure) -> Answer:
         *(f"not there  [{one_line(id_)}]" for id_ in erasure.missing),
     ]
     rows = sum(erasure.counts.values())
-    note = f"{rows} rows erased." if rows else "nothing matches; nothing went."
+    note = f"{rows} rows erased." if rows else NOTHING_MATCHES
     document = {"clean": erasure.clean, "erasure": erasure}
     return Answer(document, lines, [note], fine=erasure.clean and bool(erasure.counts))
 

@@ -14,8 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from datetime import datetime
+from dataclasses import fields, replace
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -28,7 +27,7 @@ from mnemic.runtime.redaction import redact_record, refuse_secrets, unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, write_lines
-from mnemic.text.values import shown, to_json
+from mnemic.text.values import jsonable, shown, to_json
 from mnemic.transfer.importers.sources import text_of_file
 from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
@@ -142,7 +141,7 @@ def _lines(runtime: Runtime, user: str, user_id: int | None, *, vectors: bool) -
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             lines += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
         _sort_sources(lines)
-        lines += [{"kind": "link", **_as_json(link)} for link in runtime.store.relations.all_links(user)]
+        lines += [{"kind": "link", **_fields_of(link)} for link in runtime.store.relations.all_links(user)]
     header["counts"] = _counts(str(line["kind"]) for line in lines)
     return [header, *lines]
 
@@ -180,7 +179,7 @@ class _LineBuilder:
         match value:
             case Message():
                 extra = {"project": stored.project, "status": stored.status, "settled": stored.episode == 0}
-                extra["emotion"] = _jsonable(self._emotions.get(doc))
+                extra["emotion"] = jsonable(self._emotions.get(doc))
             case Episode():
                 extra = {"earlier": self._earlier(value), "refine": value.id in self._refine}
             case MemoryRecord():
@@ -192,10 +191,10 @@ class _LineBuilder:
                 extra["everywhere"] = self._forgotten_everywhere(value)
         extra |= self._quarantine(str(value.id))
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
-        line = {"kind": stored.kind, **_as_json(value), **extra, **vectors}
+        line = {"kind": stored.kind, **_fields_of(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
-        return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
+        return {name: item for name, item in line.items() if item not in (None, (), []) and item is not False}
 
     def _forgotten_everywhere(self, value: MemoryRecord) -> bool:
         if value.status != "archived" or not value.source_ids:
@@ -221,12 +220,8 @@ class _LineBuilder:
         return tuple(texts.get(version) or value.content for version in range(1, value.version))
 
 
-def _as_json(value: Record | Link) -> dict[str, object]:
-    return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
-
-
-def _jsonable(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else asdict(value) if isinstance(value, Emotion) else value
+def _fields_of(value: Record | Link) -> dict[str, object]:
+    return cast("dict[str, object]", jsonable(value))
 
 
 def _topological_order(records: Mapping[int, Stored]) -> list[int]:

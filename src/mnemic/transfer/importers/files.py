@@ -116,37 +116,29 @@ def detect(data: object) -> str:
 
 def _format_of(value: object) -> str | None:
     """The format whose fields an object has."""
-    keys = set(mapping(value))
-    return next((name for name, marks in _MARKS if any(mark <= keys for mark in marks)), None)
+    keys = mapping(value).keys()
+    return next((name for name, marks in _MARKS.items() if any({*mark.split()} <= keys for mark in marks)), None)
 
 
-_MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
-    ("chatgpt", ({"mapping"},)),
-    ("claude", ({"chat_messages"},)),
-    ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"}, {"type", "payload"})),
-    ("telegram", ({"date_unixtime"}, {"chats"})),
-    ("slack", ({"ts", "text"}, {"channels", "users"})),
-    (
-        "letta",
-        (
-            {"agents", "blocks"},
-            {"agent_type", "core_memory"},
-            {"id", "message_type"},
-            {"text", "embedding_config"},
-            {"text", "archive_id"},
-        ),
-    ),
-    ("chroma", ({"ids", "documents"},)),
-    ("basic-memory", ({"file", "note"},)),
-    ("zep", ({"uuid", "fact"}, {"uuid", "role", "content"})),
-    ("memory-graph", ({"entityType", "observations"}, {"relationType"})),
-    ("locomo", ({"conversation"}, {"speaker_a", "speaker_b"})),
-    ("langgraph", ({"namespace", "key", "value"}, {"prefix", "key", "value"})),
-    ("mem0", ({"id", "memory"}, {"id", "payload"}, {"memory_id", "new_memory"})),
-    ("langchain", ({"lc"}, {"type", "data"})),
-    ("llama-index", ({"store"}, {"role", "blocks"}, {"role", "additional_kwargs"})),
-    ("messages", ({"role", "content"}, {"role"}, {"content"})),
-)
+_MARKS: Mapping[str, Sequence[str]] = {
+    "chatgpt": ["mapping"],
+    "claude": ["chat_messages"],
+    "claude-code": ["sessionId", "leafUuid", "type snapshot", "type payload"],
+    "telegram": ["date_unixtime", "chats"],
+    "slack": ["ts text", "channels users"],
+    "letta": ["agents blocks", "agent_type core_memory", "id message_type", "text embedding_config", "text archive_id"],
+    "chroma": ["ids documents"],
+    "basic-memory": ["file note"],
+    "zep": ["uuid fact", "uuid role content"],
+    "memory-graph": ["entityType observations", "relationType"],
+    "locomo": ["conversation", "speaker_a speaker_b"],
+    "langgraph": ["namespace key value", "prefix key value"],
+    "mem0": ["id memory", "id payload", "memory_id new_memory"],
+    "langchain": ["lc", "type data"],
+    "llama-index": ["store", "role blocks", "role additional_kwargs"],
+    "messages": ["role", "content"],
+}
+"""The fields by which an object of a format is recognised, the first format before the others."""
 
 
 def _unwrap(data: object) -> object:
