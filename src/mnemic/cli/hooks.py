@@ -6,7 +6,6 @@ A hook never interrupts its caller: errors go to stderr, the exit code is 0, and
 from __future__ import annotations
 
 import io
-import json
 import os
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from mnemic.errors import InvalidInput, MnemicError
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
 from mnemic.transfer.importers import transcripts
+from mnemic.transfer.importers.fields import from_json, mapping
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -88,15 +88,10 @@ def hook(args: Namespace) -> Answer:
     thread.join(max(0.0, min(args.timeout, threading.TIMEOUT_MAX)))
     if thread.is_alive():
         warn(f"{args.moment} took longer than {args.timeout:g} seconds and was stopped; stored messages are kept.")
-        _exit_now()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # the running thread may block an orderly exit; acknowledged writes are on disk
     return answers[0]
-
-
-def _exit_now() -> None:
-    """Exit immediately: a running thread may block an orderly exit. Acknowledged writes are on disk."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
 
 
 def _answer(args: Namespace) -> Answer:
@@ -126,11 +121,10 @@ def _payload() -> Payload:
     if not text:
         return {}
     try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        warn(f"the input on stdin is not JSON ({error}); continuing without it")
+        return mapping(from_json(text, "The input on stdin"))
+    except InvalidInput as error:
+        warn(f"{error} Continuing without it.")
         return {}
-    return cast("Payload", value) if isinstance(value, dict) else {}
 
 
 def _read(parts: list[bytes]) -> None:

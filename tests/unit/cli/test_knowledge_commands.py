@@ -80,7 +80,7 @@ class TestSearchForMemories:
         assert {hit["kind"] for hit in found} == {"memory", "message"}
         run = known("search", "which port", "--kinds", "dream")
         assert run.code == 2
-        assert "'dream' is not a kind" in run.err
+        assert "dream" in run.err
 
     def test_the_two_clocks(self, known):
         words = ("search", "which port has the API?", "--kinds", "memory", "--tag", "api", "--json")

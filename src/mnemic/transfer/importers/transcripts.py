@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, array, derived_id, fields_of, maybe_json, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, derived_id, fields_of, mapping, maybe_json, read_one
 from mnemic.types import Message
+from mnemic.validation import MAX_CONTENT
 
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes; longer lines contain images or whole files, and are skipped."""
-
-MAX_CONTENT = 1_000_000
-"""Maximum characters of a message; longer texts become several messages."""
 
 _ROLES = ("user", "assistant")
 _TURNS = (*_ROLES, "message", "response_item")
@@ -43,8 +41,6 @@ _NOT_SAID = (
     "This session is being continued from a previous conversation", "# AGENTS.md instructions for ",
 )  # fmt: skip
 
-Line = Mapping[str, object]
-
 
 def messages(path: Path, session: str) -> Iterator[Message]:
     """The messages of a transcript, in order. Invalid lines, such as incomplete ones, are skipped.
@@ -58,9 +54,10 @@ def messages(path: Path, session: str) -> Iterator[Message]:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InvalidInput(f"{path} is not a file.")
         with path.open("rb") as file:
-            for number, line in _lines(file):
+            for number, line in enumerate(file, start=1):
+                values = mapping(maybe_json(line) if len(line) <= LONGEST_LINE else None)
                 with suppress(InvalidInput):
-                    yield from _messages(Fields(line, f"line {number}"), number, session)
+                    yield from _messages(Fields(values, f"line {number}"), number, session)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -76,19 +73,6 @@ def _turn(line: Fields, *, number: int, session: str | None) -> Sequence[Message
     if turn:
         _ = line.moment("timestamp")  # refuses one that is none
     return turn
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
-    """The objects of a file with their line numbers."""
-    number, whole = 0, True
-    while part := file.readline(LONGEST_LINE):
-        begins, whole = whole, part.endswith(b"\n")
-        number += whole
-        if not begins or (not whole and len(part) == LONGEST_LINE):
-            continue  # part of an overlong line
-        value = maybe_json(part)
-        if isinstance(value, dict):
-            yield number, cast("Line", value)
 
 
 def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
