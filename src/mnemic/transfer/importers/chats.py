@@ -12,6 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import cast
 
+from mnemic.ingest.messages import role_of
 from mnemic.transfer.importers.fields import (
     ACCOUNT,
     Damage,
@@ -20,7 +21,7 @@ from mnemic.transfer.importers.fields import (
     fields_of,
     mapping,
     maybe_json,
-    message_of,
+    noted,
     objects,
     partition,
     read_each,
@@ -132,9 +133,9 @@ def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> Me
         left_out |= marks
     if not text and (not left_out or role == "system"):
         return None
-    return message_of(
-        role, text, item.moment("create_time"), left_out, id=item.text("id", needed=False),
-        session=session, about={TITLE: title},
+    return Message(
+        role=role_of(role), content=text, sent_at=item.moment("create_time"), id=item.text("id", needed=False),
+        session=session, metadata=noted({TITLE: title}, left_out),
     )  # fmt: skip
 
 
@@ -210,9 +211,9 @@ def _claude_message(item: Fields, session: str | None, about: Mapping[str, objec
         for file in (objects(item.values[field], f"{item.path}.{field}") if item.values.get(field) else ())
         if (name := file.values.get("file_name"))
     ]
-    return message_of(
-        item.word("sender"), _with_files(text, files), item.moment("created_at"), kinds, id=item.text("uuid", needed=False),
-        session=session, about=about,
+    return Message(
+        role=role_of(item.word("sender")), content=_with_files(text, files), sent_at=item.moment("created_at"),
+        id=item.text("uuid", needed=False), session=session, metadata=noted(about, kinds),
     )  # fmt: skip
 
 
@@ -243,9 +244,9 @@ def _telegram_message(item: Fields, chat: object, session: str | None) -> Iterat
     media = {name for name in _TELEGRAM_MEDIA if item.values.get(name)}
     sent_at = item.moment("date_unixtime") or item.moment("date")
     id_ = item.values.get("id")
-    yield message_of(
-        "user", _telegram_text(item), sent_at, media, session=session, name=item.text("from", needed=False),
-        id=None if chat is None or id_ is None else f"telegram:{chat}:{id_}",
+    yield Message(
+        role="user", content=_telegram_text(item), sent_at=sent_at, name=item.text("from", needed=False), session=session,
+        id=None if chat is None or id_ is None else f"telegram:{chat}:{id_}", metadata=noted({}, media),
     )  # fmt: skip
 
 
@@ -298,14 +299,10 @@ def _slack_message(item: Fields, *, channel: str, users: Mapping[str, str]) -> I
     name = named or users.get(author or "", author or "")
     files = [str(file["name"]) for file in map(mapping, array(item.values.get("files"))) if file.get("name")]
     bot = item.values.get("bot_id") or subtype == "bot_message"
-    yield message_of(
-        "assistant" if bot else "user",
-        _with_files(text, files),
-        item.moment("ts"),
-        id=f"slack:{channel}:{item.word('ts')}",
-        session=channel,
-        name=name or None,
-    )
+    yield Message(
+        role="assistant" if bot else "user", content=_with_files(text, files), sent_at=item.moment("ts"),
+        id=f"slack:{channel}:{item.word('ts')}", session=channel, name=name or None,
+    )  # fmt: skip
 
 
 def slack_users(data: object) -> tuple[dict[str, str], list[Damage]]:

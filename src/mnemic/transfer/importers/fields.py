@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.ingest.messages import join_parts, role_of
+from mnemic.ingest.messages import join_parts
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
 from mnemic.text.values import MAX_NAME, json_type, to_micros
-from mnemic.types import MemoryType, Message
+from mnemic.types import MemoryType
 from mnemic.validation import MAX_CONTENT, json_object
 
 LEFT_OUT = "left_out"
@@ -214,28 +214,10 @@ class ParsedMemory:
     until: datetime | None = None
 
 
-def message_of(
-    role: str,
-    content: str,
-    sent_at: datetime | None,
-    left_out: Iterable[str] = (),
-    *,
-    id: str | None,
-    session: str | None,
-    name: str | None = None,
-    about: Mapping[str, object] | None = None,
-) -> Message:
-    """A message; its metadata says what is known ``about`` it, and which parts are left out."""
-    metadata = {**(about or {}), LEFT_OUT: sorted(left_out)}
-    return Message(
-        role=role_of(role),
-        content=content,
-        name=name,
-        sent_at=sent_at,
-        id=id,
-        session=session,
-        metadata={field: value for field, value in metadata.items() if value},
-    )
+def noted(about: Mapping[str, object], left_out: Iterable[str]) -> dict[str, object]:
+    """The metadata of a message: what is known about it, and which of its parts are left out."""
+    metadata = {**about, LEFT_OUT: sorted(left_out)}
+    return {field: value for field, value in metadata.items() if value}
 
 
 T = TypeVar("T")

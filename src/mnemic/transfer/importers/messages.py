@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from mnemic.ingest.messages import NOT_TEXT, message_fields
+from mnemic.ingest.messages import NOT_TEXT, message_fields, role_of
 from mnemic.text.english import MONTHS
 from mnemic.transfer.importers.fields import (
     CHAT_STORE_KEY,
@@ -18,8 +18,8 @@ from mnemic.transfer.importers.fields import (
     fields_of,
     mapping,
     may_name_user,
-    message_of,
     names_in,
+    noted,
     read_each,
     read_one,
 )
@@ -49,10 +49,10 @@ def _message(
     named: Fields, role: str, content: str, sent_at: datetime | None, left_out: Sequence[str], session: str | None
 ) -> Message:
     """A message with the id and the name of an object, and in its metadata what may name its user."""
-    id_, name = named.text("id", needed=False), named.text("name", needed=False)
-    return message_of(
-        role, content, sent_at, left_out, id=id_, name=name, session=session, about=names_in(named.values)
-    )
+    return Message(
+        role=role_of(role), content=content, name=named.text("name", needed=False), sent_at=sent_at,
+        id=named.text("id", needed=False), session=session, metadata=noted(names_in(named.values), left_out),
+    )  # fmt: skip
 
 
 def langchain(data: object, session: str | None) -> Iterator[Message | Damage]:

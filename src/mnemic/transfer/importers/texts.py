@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import LEFT_OUT, USER_FIELDS, Damage, Fields, read_each, snake_case
+from mnemic.transfer.importers.fields import USER_FIELDS, Damage, Fields, noted, read_each, snake_case
 from mnemic.types import Message
 
 
@@ -84,7 +84,7 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
         yield Message(
             role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, ""), session=session,
             sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
-            metadata={LEFT_OUT: ["media"]} if media else {},
+            metadata=noted({}, ["media"] if media else []),
         )  # fmt: skip
 
 
