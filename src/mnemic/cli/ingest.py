@@ -169,10 +169,11 @@ def import_file(args: Namespace) -> Answer:
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
+    from mnemic.transfer.importers import users
 
     key, zone = record_key(args.dir), factory.time_zone(args.timezone)
     reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
-    whole, parts = imports.by_user(reading, user=args.user, field=args.user_from, only=args.only)
+    whole, parts = users.by_user(reading, user=args.user, field=args.user_from, only=args.only)
     if not (whole.export or whole.records or whole.damaged):
         warn(f"{args.file} contains nothing to import.")
         return Answer(None, fine=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from importlib.metadata import entry_points
-from itertools import chain, count, islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -23,6 +23,7 @@ from mnemic.text.values import now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, memories, sources, users
 from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory, mapping, maybe_json
+from mnemic.transfer.importers.users import Reading
 from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
 
 if TYPE_CHECKING:
@@ -44,37 +45,6 @@ NAMED = 10
 
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a file holds: messages, memories or an export.
-
-    Attributes:
-        file: its path.
-        format: an ``ImportFormat``, never ``auto``, or the name of an installed importer.
-        records: memories, the oldest first, and messages.
-        damaged: the parts that cannot be read.
-        remarks: how dates and columns were read, and what is left out.
-        export: the text of an export.
-    """
-
-    file: str
-    format: str
-    records: Sequence[users.Record] = ()
-    damaged: Sequence[Damage] = ()
-    remarks: Sequence[str] = ()
-    export: str = ""
-
-    @property
-    def memories(self) -> list[ParsedMemory]:
-        """Those of a store of memories."""
-        return [record for record in self.records if isinstance(record, ParsedMemory)]
-
-    @property
-    def messages(self) -> list[Message]:
-        """Those of a history."""
-        return [record for record in self.records if isinstance(record, Message)]
 
 
 @dataclass(slots=True)
@@ -204,30 +174,6 @@ def _is_export(content: str) -> bool:
     return {"mnemic", "counts"} <= mapping(maybe_json(content.partition("\n")[0])).keys()
 
 
-def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:
-    """What is taken of a file, and the part of each user; see ``users.by_user``.
-
-    Raises:
-        InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
-    """
-    if reading.export:
-        if field is not None or only is not None:
-            raise InvalidInput(
-                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
-                "that it is for."
-            )
-        return reading, {user: reading}
-    mine, nobodys, others = users.by_user(reading.records, user=user, field=field, only=only)
-    left_out = [f"{others} of other users left out"] if others else []
-    whole = replace(
-        reading,
-        records=[*chain.from_iterable(mine.values())],
-        damaged=[*reading.damaged, *nobodys],
-        remarks=[*reading.remarks, *left_out],
-    )
-    return whole, {owner: replace(reading, records=records) for owner, records in mine.items()}
-
-
 def store(
     runtime: Runtime,
     project: str | None,
@@ -324,7 +270,7 @@ def import_file(
         path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
     )
     only = None if user_from in (None, users.NOBODY) else scope.user
-    reading, parts = by_user(reading, user=scope.user, field=user_from, only=only)
+    reading, parts = users.by_user(reading, user=scope.user, field=user_from, only=only)
     tally = Tally()
     store(runtime, scope.project, parts, zone, tally, dry_run=dry_run, progress=progress)
     return tally.report(reading, dry_run=dry_run)

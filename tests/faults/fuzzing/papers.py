@@ -126,10 +126,10 @@ class Importer:
             if name not in files.MESSAGE_FORMATS:
                 assert items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
-            owned, nobodys, _ = users.by_user(found, user="ana", field=users.NOBODY, only=None)
-            assert not nobodys
-            assert sum(map(len, owned.values())) == len(found)
-            total += self._remembered(owned.get("ana", []))
+            whole, parts = users.by_user(users.Reading("", name, found), user="ana", field=users.NOBODY, only=None)
+            assert not whole.damaged
+            assert len(whole.records) == sum(len(part.records) for part in parts.values()) == len(found)
+            total += self._remembered(parts["ana"].memories if parts else [])
         return total
 
     def _remembered(self, found: list[Any]) -> int:
