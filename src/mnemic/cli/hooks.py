@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mnemic import cli
 from mnemic.cli.config import has_record, open_memory
@@ -243,11 +243,8 @@ def _post_commit(args: Namespace) -> Answer:
 
 def _commits(payload: Payload) -> bool:
     """Whether the agent's command was a commit; git runs this hook only for commits."""
-    tool_input = payload.get("tool_input")
-    if not isinstance(tool_input, dict):
-        return True
-    command = str(cast("Payload", tool_input).get("command", ""))
-    return "git" in command and "commit" in command
+    command = mapping(payload.get("tool_input")).get("command")
+    return command is None or all(word in str(command) for word in ("git", "commit"))
 
 
 def _last_commit(folder: Path) -> dict[str, Any] | None:

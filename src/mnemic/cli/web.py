@@ -70,15 +70,12 @@ def _listening(port: int) -> socket.socket:
     Raises:
         ConfigurationError: the port is taken, or there is none of that number.
     """
-    listener = socket.socket()
     try:
-        listener.bind(("127.0.0.1", port))
+        return socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
-        listener.close()
         raise ConfigurationError(
             f"Port {port} cannot be used: {error}. Leave out --port to take a free one."
         ) from error
-    return listener
 
 
 @command(

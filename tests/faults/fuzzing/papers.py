@@ -18,7 +18,7 @@ from mnemic.runtime.projects import front_matter
 from mnemic.runtime.scopes import scope
 from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.transfer import imports
-from mnemic.transfer.importers import files, memories, users
+from mnemic.transfer.importers import files, users
 
 TOKEN = "tok3n-of-ana"
 """Stands as user or password in addresses of repositories; no id may hold it."""
@@ -136,7 +136,7 @@ class Importer:
         mine = self.memory.scoped(user=next(self._users))
         engine, first, second = runtime_of(mine), imports.Tally({"": Counter()}), imports.Tally({"": Counter()})
         for tally in (first, second):
-            receipts = memories.store(engine, mine.scope, found, mine.admin.settings.timezone)
+            receipts = imports.store_memories(engine, mine.scope, found, mine.admin.settings.timezone)
             for one, receipt in zip(found, receipts, strict=True):
                 tally.count("", "memory", receipt, one.content)
         assert first.counts.total() == len(found) == first.stored + first.duplicate + len(first.rejected)

@@ -109,8 +109,7 @@ def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | Non
     def read(node: Fields) -> Iterator[Message]:
         if node.values.get("message") is None and not node.values.get("parent"):
             return  # the root
-        message = _chatgpt_message(node.inside("message"), session, title)
-        yield from () if message is None else (message,)
+        yield from _chatgpt_message(node.inside("message"), session, title)
 
     return read_one(nodes.values.get(key), read, f"{nodes.path}.{key}")
 
@@ -118,13 +117,13 @@ def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | Non
 _CHATGPT_HIDDEN = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
 
 
-def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> Message | None:
-    """A message; None where nothing was shown."""
+def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> Iterator[Message]:
+    """A message; none where nothing was shown."""
     role = item.inside("author").word("role")
     content = item.inside("content")
     kind = content.text("content_type", needed=False) or "text"
     if item.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
-        return None
+        return
     text, left_out = _chatgpt_text(content, kind)
     if role == "assistant" and (item.text("recipient", needed=False) or "all") != "all":
         text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
@@ -132,8 +131,8 @@ def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> Me
         text, marks = _without_marks(text)
         left_out |= marks
     if not text and (not left_out or role == "system"):
-        return None
-    return Message(
+        return
+    yield Message(
         role=role_of(role), content=text, sent_at=item.moment("create_time"), id=item.text("id", needed=False),
         session=session, metadata=noted({TITLE: title}, left_out),
     )  # fmt: skip
