@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
-from mnemic.transfer.importers import chats, memory_systems, messages, notes, texts, transcripts
+from mnemic.transfer.importers import chats, memory_systems, messages, texts, transcripts
 from mnemic.transfer.importers.fields import (
     Damage,
     Fields,
@@ -289,6 +289,6 @@ MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]
     "zep": memory_systems.zep,
     "letta": memory_systems.letta,
     "chroma": memory_systems.chroma,
-    "basic-memory": notes.memories,
+    "basic-memory": memory_systems.basic_memory,
 }
 """Formats with memories, and the function that parses an item."""
