@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -75,12 +76,12 @@ def users(args: Namespace) -> Answer:
     """
     with open_memory(args) as memory:
         rows = [_user(memory.scoped(user=name), name) for name in _user_names(args)]
-    counts = [counted({"message": user["messages"], "memory": user["memories"]}) for user in rows]
-    lines = table(
-        (one_line(user["user"]), f"{count}, last write {moment(user['last_write'])}")
-        for user, count in zip(rows, counts, strict=True)
-    )
+    lines = table((one_line(user["user"]), _user_line(**user)) for user in rows)
     return found({"users": rows}, lines, "the record has no users.")
+
+
+def _user_line(*, messages: int, memories: int, last_write: datetime | None, **_: object) -> str:
+    return f"{counted({'message': messages, 'memory': memories})}, last write {moment(last_write)}"
 
 
 def _user_names(args: Namespace) -> list[str]:
@@ -194,9 +195,10 @@ def rekey(args: Namespace) -> Answer:
 
     require_record(args.dir)
     present = _present_key(args.dir)
-    key = None if args.remove else environment("MNEMIC_KEY") if present is None else None
-    if not (args.remove or key):
-        key = read_secret("The new key", repeat=True).rstrip("\r\n")
+    key = None
+    if not args.remove:
+        given = environment("MNEMIC_KEY") if present is None else None
+        key = given or read_secret("The new key", repeat=True).rstrip("\r\n")
     with Memory(args.dir, embedder="hashing", key=present) as memory, progress_bar("page") as step:
         memory.admin.rekey(key, progress=step)
     if key is None:

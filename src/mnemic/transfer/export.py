@@ -36,7 +36,7 @@ from mnemic.text.terms import clean
 from mnemic.text.values import check_name, jsonable, now, shown, to_json, to_micros
 from mnemic.transfer.importers.sources import text_of_file
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
-from mnemic.types.literals import TRANSITIONS
+from mnemic.types.literals import PREFERENCE, TRANSITIONS
 from mnemic.validation import MAX_CONTENT, json_object
 
 if TYPE_CHECKING:
@@ -403,6 +403,9 @@ def _line(number: int, text: str) -> Line:
         checked = {name: _coerce(name, hints[name], value) for name, value in values.items()}
         names = {field.name for field in fields(record_type)}
         value: Record | Link = record_type(**{name: item for name, item in checked.items() if name in names})
+        if isinstance(value, MemoryRecord) and value.category == PREFERENCE and value.key is None:
+            key = value.metadata.get(PREFERENCE)  # of a version that kept it in the metadata alone
+            value = replace(value, key=None if key is None else str(key))
         if not isinstance(value, Link):
             _check_record(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:

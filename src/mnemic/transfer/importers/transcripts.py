@@ -6,6 +6,8 @@ model are kept; tool calls and results, thinking, side conversations, and text i
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import stat
 from collections.abc import Iterator, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, array, derived_id, fields_of, mapping, maybe_json, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, mapping, maybe_json, read_one
 from mnemic.types import Message
 from mnemic.validation import MAX_CONTENT
 
@@ -98,7 +100,8 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
         return
     own_ids = (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
     own_id = next((value for value in own_ids if isinstance(value, str) and value), None)
-    name, sent_at = own_id or derived_id("line", session, str(number), str(role), text), None
+    source = json.dumps([session, number, role, text]).encode()
+    name, sent_at = own_id or f"line_{hashlib.blake2b(source, digest_size=12).hexdigest()}", None
     with suppress(InvalidInput):  # a turn without a valid time is one
         sent_at = line.moment("timestamp")
     for start in range(0, len(text), MAX_CONTENT):
