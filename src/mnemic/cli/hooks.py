@@ -98,10 +98,8 @@ def _answer(args: Namespace) -> Answer:
     """The answer of a hook, or its error: it must not stop the agent."""
     try:
         return _MOMENTS[args.moment](args)
-    except MnemicError as error:
-        what = str(error)
     except Exception as error:  # noqa: BLE001 - an error must not stop the agent
-        what = f"{type(error).__name__}: {error}"
+        what = str(error) if isinstance(error, MnemicError) else f"{type(error).__name__}: {error}"
     warn(f"{args.moment}: {what}")
     return Answer({"error": what})
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.config import has_record, open_memory, open_runtime
-from mnemic.cli.output import Answer, counted, facts, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.output import Answer, counted, facts, found, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.types import MemoryType, Message, Receipt, Receipts, Source
@@ -175,8 +175,8 @@ def import_file(args: Namespace) -> Answer:
     reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
     whole, parts = users.by_user(reading, user=args.user, field=args.user_from, only=args.only)
     if not (whole.export or whole.records or whole.damaged):
-        warn(f"{args.file} contains nothing to import.")
-        return Answer(None, fine=False)
+        document = plain(imports.Tally().report(whole, dry_run=args.dry_run))
+        return found(document, [], f"{args.file} contains nothing to import.")
     tally, in_memory = imports.Tally(), not parts or (args.dry_run and not has_record(args.dir))
     try:
         with closing(open_runtime(args, in_memory=in_memory)) as runtime, progress_bar("record") as step:

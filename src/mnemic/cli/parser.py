@@ -91,29 +91,23 @@ def limit(default: int | None, what: str) -> Option:
     return option("--limit", f"{what} (default: {shown})", type=int, default=default, metavar="N")
 
 
-def time_range(what: str) -> tuple[Option, Option]:
-    """The options ``--since`` and ``--until``."""
-    return (
-        time_option("--since", f"{what} at this time or later: 2026-03-01T18:00"),
-        time_option("--until", f"{what} before this time"),
-    )
-
-
 EXPIRED = flag("--include-expired", "also memories that are no longer valid or were superseded")
-REACH = option(
-    "--reach", "the reach of a search around --project and --session (default: project+global)",
-    choices=get_args(Reach), default="project+global",
-)  # fmt: skip
 MEMORY_FILTERS = (
     option("--type", "memories of this type; repeatable", dest="types", action="append", choices=get_args(MemoryType)),
     option("--tag", "memories with this tag; repeatable: any of them", dest="tags", action="append", metavar="TAG"),
     option("--category", "memories of this category", metavar="WORD"),
     option("--min-importance", "memories at least this important, 0 to 1", type=float, metavar="N"),
 )
-VALID_TIMES = (
+FILTERS = (
+    time_option("--since", "said at this time or later: 2026-03-01T18:00"),
+    time_option("--until", "said before this time"),
     time_option("--at", "memories true at that time (default: now)"),
     time_option("--known-at", "the state of knowledge at that time"),
-)
+    option(
+        "--reach", "the reach of a search around --project and --session (default: project+global)",
+        choices=get_args(Reach), default="project+global",
+    ),
+)  # fmt: skip
 MEMORY_OPTIONS = (
     option("--dir", "the memory folder (default: $MNEMIC_DIR, else ./memory)"),
     option("--config", "settings as TOML (default: mnemic.toml in the folder, if it exists)", metavar="FILE"),

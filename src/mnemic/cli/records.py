@@ -22,18 +22,7 @@ from mnemic.cli.output import (
     short,
     table,
 )
-from mnemic.cli.parser import (
-    EXPIRED,
-    MEMORY_FILTERS,
-    REACH,
-    VALID_TIMES,
-    arguments,
-    command,
-    flag,
-    limit,
-    option,
-    time_range,
-)
+from mnemic.cli.parser import EXPIRED, FILTERS, MEMORY_FILTERS, arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
 from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Status
 
@@ -61,9 +50,7 @@ SEARCH_OPTIONS = (
     option("--min-relevance", "minimum relevance of a hit, 0 to 1", type=float, metavar="N"),
     option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
     *MEMORY_FILTERS,
-    *time_range("said"),
-    *VALID_TIMES,
-    REACH,
+    *FILTERS,
 )  # fmt: skip
 
 
@@ -129,9 +116,7 @@ def context(args: Namespace) -> Answer:
     "what agents did for similar requests",
     option("request", "what is to be done, in words", metavar="REQUEST"),
     option("-k", "maximum number of procedures (default: 3)", type=int, default=3, metavar="N"),
-    *time_range("said"),
-    *VALID_TIMES,
-    REACH,
+    *FILTERS,
 )
 def procedures(args: Namespace) -> Answer:
     """Print which tools agents used for requests like this one, in order, and how often that worked. Exit code 1 if
@@ -158,10 +143,8 @@ def procedures(args: Namespace) -> Answer:
     option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
     *MEMORY_FILTERS,
     option("--status", "default: all but archived", action="append", choices=get_args(Status)),
-    *time_range("said"),
-    *VALID_TIMES,
+    *FILTERS,
     EXPIRED,
-    REACH,
     name="list",
 )
 def list_records(args: Namespace) -> Answer:

@@ -93,6 +93,7 @@ class TestImport:
         run = mnemic("import", write([]))
         assert (run.code, run.out) == (1, "")
         assert "contains nothing to import" in run.err
+        assert mnemic("import", write([]), "--json").json["stored"] == 0
         assert not folder.exists()
 
     def test_lines(self, chat, mnemic, write):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, mapping, maybe_json, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, mapping, maybe_json, objects, read_one
 from mnemic.types import Message
 from mnemic.validation import MAX_CONTENT
 
@@ -147,6 +147,5 @@ def _text(body: Fields) -> str:
     content = body.values.get("content")
     if not isinstance(content, list):
         return body.text("content", needed=not body.values.get("tool_calls")) or ""
-    numbered = enumerate(cast("list[object]", content))
-    parts = [fields_of(part, f"{body.path}.content[{number}]") for number, part in numbered]
+    parts = objects(cast("list[object]", content), f"{body.path}.content")
     return "\n".join(part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS)
