@@ -48,23 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments after ``mnemic``; default: those of this process.
     """
-    parser = make_parser()
+    parser, words = make_parser(), sys.argv[1:] if argv is None else argv
     try:
         args = parser.parse_args(argv)
     except SystemExit as end:  # argparse exits after --help and wrong usage
-        return FINE if _is_hook(argv) else end.code if isinstance(end.code, int) else FAILED
+        if next((word for word in words if word in COMMANDS), None) == "hook":
+            return FINE  # agents interpret the exit code of wrong usage as an order to stop
+        return end.code if isinstance(end.code, int) else FAILED
     if args.command is None:
         parser.print_help(sys.stderr)
         return FAILED
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run_guarded(args)
-
-
-def _is_hook(argv: Sequence[str] | None) -> bool:
-    """Whether the command is ``hook``: agents interpret the exit code of wrong usage as an order to stop."""
-    words = sys.argv[1:] if argv is None else argv
-    return next((word for word in words if word in COMMANDS), None) == "hook"
 
 
 def _run_guarded(args: Namespace) -> int:

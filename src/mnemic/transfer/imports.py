@@ -137,7 +137,8 @@ def read(
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
     parsed = sources.export_of(file, format)
     content = sources.text_of(file, key) if parsed is None else ""
-    if parsed is None and (format == MNEMIC or (format == "auto" and _is_export(content))):
+    is_export = {"mnemic", "counts"} <= mapping(maybe_json(content.partition("\n")[0])).keys()
+    if parsed is None and (format == MNEMIC or (format == "auto" and is_export)):
         return Reading(file, MNEMIC, export=content)
     name = "stdin" if file == "-" else file
     try:
@@ -181,11 +182,6 @@ def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
     except Exception as error:  # a package of somebody else may raise anything
         message = f"The importer {format!r} ({importer.value}) failed on {file}: {error}. {NOTHING}"
         raise InvalidInput(message) from error
-
-
-def _is_export(content: str) -> bool:
-    """Whether a text begins with the header of an export."""
-    return {"mnemic", "counts"} <= mapping(maybe_json(content.partition("\n")[0])).keys()
 
 
 def store(

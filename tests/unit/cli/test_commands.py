@@ -82,7 +82,7 @@ class TestImport:
         (tmp_path / "latin.json").write_bytes(b'[{"role":"user","content":"ol\xe1"}]')
         run = mnemic("import", tmp_path / "latin.json")
         assert run.code == 2
-        assert "is not UTF-8" in run.err
+        assert run.err.startswith(f"mnemic: {tmp_path / 'latin.json'} is not UTF-8 (")
         assert "not JSON" in mnemic("import", write("Dear Ana,", "letter.txt")).err
 
     def test_a_byte_order_mark_is_no_text(self, chat, mnemic, tmp_path):

@@ -70,10 +70,13 @@ def text_of_file(path: str | Path, key: str | bytes | None = None) -> str:
         WrongKey: it is encrypted under another key.
     """
     file = Path(path).expanduser()
+    if is_encrypted(file):
+        return "".join(read_lines(file, key))
     try:
-        return "".join(read_lines(file, key)) if is_encrypted(file) else _decoded(file.read_bytes(), str(path))
+        content = file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: an invalid file name
         raise InvalidInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return _decoded(content, str(path))
 
 
 def _decoded(content: bytes, name: str) -> str:
