@@ -63,7 +63,7 @@ async def friday(folder: Path) -> None:
 
 def start_of_a_session(folder: Path) -> None:
     """What the hook hands to the agent, before anything is asked."""
-    command = [sys.executable, "-m", "mnemic.cli", "--dir", str(folder / "memory"), "--project", "my-site"]
+    command = [sys.executable, "-m", "mnemic", "--dir", str(folder / "memory"), "--project", "my-site"]
     event = json.dumps({"hook_event_name": "SessionStart", "source": "startup", "cwd": str(folder)})
     told = subprocess.run(
         [*command, "hook", "session-start"], input=event, capture_output=True, text=True, encoding="utf-8", check=True

@@ -34,7 +34,7 @@ from typing import Any
 
 from mnemic import EmbedderUnavailable, Hit, Memory, Message, MnemicError, OnnxEmbedder
 from mnemic.cli.doctor import weights_of
-from mnemic.transfer.importers import detect, parse, read_messages
+from mnemic.transfer import imports
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE / "conversation.json"
@@ -76,14 +76,14 @@ class Script:
 
 def load(path: Path) -> Script:
     """The script in a file: LoCoMo brings its questions along, other files have a questions.json beside them."""
-    data: Any = parse(path.read_text(encoding="utf-8-sig"))
-    if detect(data) == "locomo":
-        samples = data if isinstance(data, list) else [data]
-        talks = [[dated(m) for m in read_messages(sample)] for sample in samples]
-        names = [str(messages[0].session).partition(":")[0] for messages in talks]
-        questions = of_each_category(samples[0].get("qa", ()), names[0], talks[0])
-        return Script(names[0], talks[0], questions, dict(zip(names[1:], talks[1:], strict=True)))
-    messages = [dated(m) for m in read_messages(data, session=path.stem)]
+    reading = imports.read(path, strict=True)
+    messages = [dated(message) for message in reading.messages]
+    if reading.format == "locomo":
+        talks = {name: [*turns] for name, turns in groupby(messages, key=lambda m: str(m.session).partition(":")[0])}
+        user, data = next(iter(talks)), json.loads(path.read_text(encoding="utf-8-sig"))
+        sample = data[0] if isinstance(data, list) else data
+        turns = talks.pop(user)
+        return Script(user, turns, of_each_category(sample.get("qa", ()), user, turns), talks)
     ids = {m.id for m in messages}
     asked = json.loads((path.parent / "questions.json").read_text(encoding="utf-8"))
     questions = [Question(q["question"], q["answer"], tuple(q["gold"])) for q in asked]

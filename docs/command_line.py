@@ -16,11 +16,11 @@ NOTE = "<!-- Written by docs/command_line.py from the parser. Change that, then 
 
 def section(name: str, command: Command) -> Iterator[str]:
     """The usage, description and own options of a command."""
-    own = [one for options in command.options for one in (options if isinstance(options, list) else [options])]
-    yield from (f"## `mnemic {name}`", "", "```text", " ".join([f"mnemic {name}", *map(_usage, own)]), "```", "")
+    usage = " ".join([f"mnemic {name}", *map(_usage, command.options)])
+    yield from (f"## `mnemic {name}`", "", "```text", usage, "```", "")
     yield from _description(command.run.__doc__ or command.summary)
-    if own:
-        yield from (*table(own), "")
+    if command.options:
+        yield from (*table(command.options), "")
 
 
 def table(options: Sequence[Option]) -> Iterator[str]:

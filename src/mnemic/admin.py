@@ -20,7 +20,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.text.markup import without_recalled
 from mnemic.text.values import from_micros, local, periods, shown, to_micros
-from mnemic.transfer import backup, export, imports, sync
+from mnemic.transfer import export, imports, records, sync
 from mnemic.types import (
     Emotion,
     Erasure,
@@ -316,7 +316,7 @@ class Admin:
             StoreError: the copy cannot be written.
             ConfigurationError: the record is kept by a database server, which has its own backup tools.
         """
-        return backup.backup(self._runtime, folder, validation.callback("progress", progress))
+        return records.backup(self._runtime, folder, validation.callback("progress", progress))
 
     def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
@@ -333,7 +333,7 @@ class Admin:
             InvalidInput: the record has no key that could be removed.
             StoreUnavailable: another handle or process has the record open, or the folder cannot be written.
         """
-        backup.rekey(self._runtime, new_key, validation.callback("progress", progress))
+        records.rekey(self._runtime, new_key, validation.callback("progress", progress))
 
     def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
         """Write all records of this user, at every level, to a JSONL file that ``import_from`` reads.

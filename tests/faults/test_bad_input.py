@@ -553,11 +553,11 @@ COMMANDS = [
     ["add", "--role={}", "--", "{}"], ["add", "--name={}", "--id={}", "--session={}", "--", "A line."],
     ["search", "--tag={}", "--", "{}"], ["search", "--recipe={}", "clock"], ["context", "--session={}", "--", "{}"],
     ["forget", "--reason={}", "--id={}"], ["forget", "--", "{}"], ["restore", "--", "{}"], ["show", "--", "{}"],
-    ["graph", "--", "{}"], ["log", "--", "{}"], ["link", "--reason={}", "--", "{}", "{}", "extends"],
+    ["graph", "--", "{}"], ["log", "--limit={}"], ["link", "--reason={}", "--", "{}", "{}", "extends"],
     ["unlink", "--", "{}", "{}"], ["undo", "--", "{}"], ["prefer", "--", "{}", "{}"], ["prefer", "--remove", "--", "{}"],
     ["list", "--tag={}"], ["stats", "--user={}"], ["stats", "--project={}"], ["stats", "--timezone={}"],
-    ["episodes", "--session={}"], ["end-session", "--session={}"], ["export", "--user={}", "-"], ["import", "--", "{}"],
-    ["users", "--dir={}"], ["search", "-k={}", "x"], ["list", "--limit={}"], ["retire", "--message-days={}"],
+    ["list", "--kind=episode", "--session={}"], ["end-session", "--session={}"], ["export", "--user={}", "-"], ["import", "--", "{}"],
+    ["users", "--dir={}"], ["search", "-k={}", "x"], ["list", "--limit={}"], ["list", "--offset={}"],
     ["search", "--since={}", "x"], ["remember", "--importance={}", "x"], ["consolidate", "--min-age-hours={}"],
 ]  # fmt: skip
 SHELL = [

@@ -23,7 +23,7 @@ from mnemic import (
     StoreUnavailable,
 )
 from mnemic.services.processes import FileLock
-from mnemic.transfer import backup
+from mnemic.transfer import records
 
 from .failpoints import answer_of, chosen, files
 
@@ -167,7 +167,7 @@ def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
     answer_of(work)
     (left,) = tmp_path.glob("copy.*.part")
     before = {path.name: path.read_bytes() for path in left.iterdir()}
-    for refused in (lambda: opened(left), lambda: backup.restore_backup(left, tmp_path / "new")):
+    for refused in (lambda: opened(left), lambda: records.restore_backup(left, tmp_path / "new")):
         with pytest.raises((StoreUnavailable, InvalidInput), match=r"unfinished copy|no backup"):
             refused()
     with pytest.raises(StoreUnavailable, match="unfinished copy"):
@@ -241,14 +241,14 @@ def test_a_backup_becomes_a_memory_again(tmp_path, folder):
     with opened(folder) as memory:
         memory.admin.backup(tmp_path / "copy")
     shutil.rmtree(folder)
-    assert backup.restore_backup(tmp_path / "copy", folder).ok
+    assert records.restore_backup(tmp_path / "copy", folder).ok
     with opened(folder) as memory:
         assert len(memory.messages()) == 50
         assert memory.admin.verify().ok
     with pytest.raises(InvalidInput, match="overwrites nothing"):
-        backup.restore_backup(tmp_path / "copy", folder)
+        records.restore_backup(tmp_path / "copy", folder)
     with pytest.raises(InvalidInput, match="no backup"):
-        backup.restore_backup(tmp_path / "nothing", tmp_path / "new")
+        records.restore_backup(tmp_path / "nothing", tmp_path / "new")
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "nothing").exists()
 

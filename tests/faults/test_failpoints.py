@@ -14,7 +14,7 @@ from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
 from mnemic.testing.language_models import ScriptedModel
-from mnemic.transfer.migrate import migrate
+from mnemic.transfer.records import migrate
 
 from .failpoints import MODES, statements, trial
 

@@ -30,7 +30,7 @@ from mnemic.cli import main
 from mnemic.errors import ConfigurationError
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
-from mnemic.transfer.migrate import migrate
+from mnemic.transfer.records import migrate
 from mnemic.types import MemoryRecord
 
 from .devices import Devices, limits, lives, own_clocks
@@ -415,7 +415,7 @@ class TestCommand:
         assert "moved" in lines[0]
         assert "rows equal" in lines[2]
         assert main(["migrate", "--json", "--from", str(source), "--to", str(tmp_path / "t")]) == 0
-        assert '"was_there": true' in capsys.readouterr().out
+        assert '"before": true' in capsys.readouterr().out
 
     def test_progress_ends_at_the_whole(self, source, tmp_path):
         seen = []

@@ -19,7 +19,7 @@ from mnemic import AsyncMemory, ConfigurationError, Conflict, HashingEmbedder, I
 from mnemic.cli import main
 from mnemic.stores.sql import changes
 from mnemic.stores.sql.sync import SyncedRows
-from mnemic.transfer.migrate import migrate
+from mnemic.transfer.records import migrate
 from mnemic.types import Consolidate, Promotion
 
 from .devices import Devices, limits, lives, own_clocks

@@ -446,7 +446,7 @@ def _telling(file):
 
 @pytest.mark.encrypted
 def test_a_migration_takes_a_key_for_each_side(tmp_path):
-    from mnemic.transfer.migrate import migrate
+    from mnemic.transfer.records import migrate
 
     before = filled(tmp_path / "plain", None)
     assert migrate(tmp_path / "plain", tmp_path / "new", target_key=KEY).ok

@@ -8,8 +8,9 @@ import tomllib
 from pathlib import Path
 
 import mnemic
-from mnemic.cli import make_parser
-from mnemic.cli.hooks import INSTRUCTIONS, MOMENTS
+from mnemic.cli import main
+from mnemic.cli.hooks import MOMENTS
+from mnemic.cli.parser import make_parser
 from mnemic_mcp.options import parsed
 
 ROOT = Path(__file__).parents[3]
@@ -45,7 +46,7 @@ def test_its_server_and_its_hooks_are_commands_that_there_are():
         assert make_parser().parse_args(words).moment in MOMENTS
 
 
-def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions():
+def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions(capsys):
     page = (ROOT / "docs" / "start" / "mcp.md").read_text(encoding="utf-8")
     shown = [
         json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"SessionStart"' in block
@@ -54,7 +55,8 @@ def test_the_page_shows_the_same_hooks_and_the_skill_the_same_instructions():
     skill = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
     head, _, text = skill.removeprefix("---\n").partition("\n---\n\n")
     assert [line.partition(":")[0] for line in head.splitlines()] == ["name", "description"]
-    assert text == INSTRUCTIONS
+    assert main(["hook", "instructions"]) == 0
+    assert text == capsys.readouterr().out
 
 
 def test_the_entry_of_the_registry_names_the_package_and_its_options():

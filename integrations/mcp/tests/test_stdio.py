@@ -357,7 +357,7 @@ async def test_what_a_hook_stored_the_server_serves(monkeypatch, tmp_path):
     said = tmp_path / "transcript.jsonl"
     said.write_text('{"role": "user", "content": "The parser lives in the attic."}\n', encoding="utf-8")
     told = json.dumps({"transcript_path": str(said), "cwd": str(tmp_path), "session_id": "s1"})
-    words = [sys.executable, "-m", "mnemic.cli", "hook", "pre-compact", "--embedder", "hashing"]
+    words = [sys.executable, "-m", "mnemic", "hook", "pre-compact", "--embedder", "hashing"]
     done = subprocess.run(words, input=told, capture_output=True, text=True, check=True)
     assert (tmp_path / "shared" / "mnemic.db").exists(), done.stderr
     arguments = ["-m", "mnemic_mcp", "--embedder", "hashing"]

@@ -1,7 +1,20 @@
-"""The ``mnemic`` command.
+"""Long-term memory in a folder, from the shell.
 
-Exit codes: 0 success; 1 nothing found, something not imported, or findings of ``doctor``; 2 wrong usage or an error
-explained on stderr; 130 interrupted; 141 broken pipe.
+examples:
+  mnemic add "I moved to Lisbon." --session s1   store one message
+  mnemic import chat.json                        import a conversation
+  mnemic remember "Prefers tea" --tag drinks     store one statement
+  mnemic process                                 extract episodes and memories from messages
+  mnemic search "where does she live?" -k 5      find messages and memories
+  mnemic context "where does she live?"          the same as text for a prompt
+  mnemic list --order importance                 list memories
+  mnemic correct "my dentist" "It is Dr. Bianchi."   replace what is wrong
+  mnemic forget "my schedule preferences"        forget them; mnemic restore undoes it
+  mnemic doctor --deep                           check everything
+
+The options of the memory (--dir, --user ...) may stand before or after the command. Exit codes: 0 success; 1 nothing
+found, something not imported, or findings of doctor; 2 wrong usage or an error explained on stderr; 130 interrupted;
+141 broken pipe.
 """
 
 from __future__ import annotations
@@ -23,16 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-for _module in (
-    "ingest",
-    "records",
-    "lifecycle",
-    "admin",
-    "doctor",
-    "config",
-    "hooks",
-    "web",
-):  # in the order of the help
+for _module in "ingest records lifecycle admin doctor hooks web".split():  # in the order of the help
     import_module(f"mnemic.cli.{_module}")
 
 FINE, NOT_FINE, FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
@@ -44,23 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: the arguments after ``mnemic``; default: those of this process.
     """
-    parser = make_parser()
+    parser, words = make_parser(), sys.argv[1:] if argv is None else argv
     try:
         args = parser.parse_args(argv)
     except SystemExit as end:  # argparse exits after --help and wrong usage
-        return FINE if _is_hook(argv) else end.code if isinstance(end.code, int) else FAILED
+        if next((word for word in words if word in COMMANDS), None) == "hook":
+            return FINE  # agents interpret the exit code of wrong usage as an order to stop
+        return end.code if isinstance(end.code, int) else FAILED
     if args.command is None:
         parser.print_help(sys.stderr)
         return FAILED
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run_guarded(args)
-
-
-def _is_hook(argv: Sequence[str] | None) -> bool:
-    """Whether the command is ``hook``: agents interpret the exit code of wrong usage as an order to stop."""
-    words = sys.argv[1:] if argv is None else argv
-    return next((word for word in words if word in COMMANDS), None) == "hook"
 
 
 def _run_guarded(args: Namespace) -> int:

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
 from contextlib import closing
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
-from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, short, size, stdout, table, warn
+from mnemic.cli.config import open_memory, open_runtime, read_secret, record_file, require_record
+from mnemic.cli.output import (
+    Answer,
+    counted,
+    enumerated,
+    facts,
+    found,
+    moment,
+    one_line,
+    place,
+    plain,
+    progress_bar,
+    short,
+    stdout,
+    table,
+    warn,
+)
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
 from mnemic.paths import environment, is_address, path_of
@@ -19,7 +34,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.types import Stats, SyncConflict, SyncedSide, VerifyReport
+    from mnemic.transfer.records import MovedUser
+    from mnemic.types import Stats, VerifyReport
 
 
 @command("count records")
@@ -32,22 +48,9 @@ def stats(args: Namespace) -> Answer:
     with open_memory(args) as memory:
         counts = memory.stats()
     _suggest_users(args, counts)
-    model = f"{counts.embedding_model}, {counts.dimension} numbers each" if counts.embedding_model else "none yet"
-    rows: list[tuple[str, object]] = [
-        ("memory", f"{counts.location} (schema {counts.schema_version}, {size(counts.bytes_on_disk)})"),
-        ("user", args.user),
-        ("messages", f"{counts.messages} in {counts.sessions} sessions"),
-        ("episodes", counts.episodes),
-        ("memories", _counts(counts.memories)),
-        ("types", _counts(counts.types)),
-        ("categories", _counts(counts.categories)),
-        ("links", counts.links),
-        ("projects", counts.projects),
-        ("pending", _counts(counts.pending)),
-        ("vectors", model),
-    ]
     named = {"user": args.user, "preferences": counts.preferences, "summaries": counts.summaries}
-    return Answer({**named, **plain(counts)}, table(rows))
+    rows = facts(counts, "location", "schema_version", "bytes_on_disk", "llm")
+    return Answer({**named, **plain(counts)}, table([("user", args.user), ("memory", place(counts)), *rows]))
 
 
 def _suggest_users(args: Namespace, stats: Stats) -> None:
@@ -58,10 +61,6 @@ def _suggest_users(args: Namespace, stats: Stats) -> None:
     if args.user not in names and (others := len(names)):
         has = "user has" if others == 1 else "users have"
         warn(f"the user {one_line(args.user)} has no records; {others} other {has} some: mnemic users.")
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {one_line(name)}" for name, count in counts.items()) or "none"
 
 
 @command("list the users of the record")
@@ -76,8 +75,12 @@ def users(args: Namespace) -> Answer:
     """
     with open_memory(args) as memory:
         rows = [_user(memory.scoped(user=name), name) for name in _user_names(args)]
-    lines = table((one_line(user["user"]), _user_line(user)) for user in rows)
-    return Answer({"users": rows}, lines, [] if rows else ["the record has no users."], fine=bool(rows))
+    lines = table((one_line(user["user"]), _user_line(**user)) for user in rows)
+    return found({"users": rows}, lines, "the record has no users.")
+
+
+def _user_line(*, messages: int, memories: int, last_write: datetime | None, **_: object) -> str:
+    return f"{counted({'message': messages, 'memory': memories})}, last write {moment(last_write)}"
 
 
 def _user_names(args: Namespace) -> list[str]:
@@ -92,11 +95,6 @@ def _user(memory: Memory, name: str) -> dict[str, Any]:
     memories = sum(count for status, count in stats.memories.items() if status != "archived")
     counts = {"messages": stats.messages, "memories": memories, "waiting": stats.pending.get("process", 0)}
     return {"user": name, **counts, "last_write": last[0].at if last else None}
-
-
-def _user_line(user: Mapping[str, Any]) -> str:
-    counts = counted({"message": user["messages"], "memory": user["memories"]})
-    return f"{counts}, last write {moment(user['last_write'])}"
 
 
 @command("compute all vectors again")
@@ -172,11 +170,11 @@ def restore_backup(args: Namespace) -> Answer:
       mnemic --dir ./memory restore-backup ~/backups/memory-2026-11-22
     """
     from mnemic.runtime.config import record_key
-    from mnemic.transfer import backup
+    from mnemic.transfer import records
 
     record_file(args.dir)  # refuses RAM
     with progress_bar("page") as step:
-        report = backup.restore_backup(args.folder, args.dir, step, key=record_key(args.folder))
+        report = records.restore_backup(args.folder, args.dir, step, key=record_key(args.folder))
     return _copy_answer(report, args.dir)
 
 
@@ -192,18 +190,16 @@ def rekey(args: Namespace) -> Answer:
       pass show memory | mnemic rekey
       mnemic rekey --remove
     """
-    from mnemic.runtime import factory
-    from mnemic.runtime.config import record_key
-    from mnemic.safety.secrets.policy import policy_from
-    from mnemic.transfer import backup
+    from mnemic.memory import Memory
 
     require_record(args.dir)
-    encrypted = _is_encrypted(args.dir)
-    key = None if args.remove else _new_key(encrypted=encrypted)
-    present = record_key(args.dir) if encrypted else None
-    handle = factory.open_runtime(args.dir, embedder="hashing", secrets=policy_from("redact"), key=present)
-    with closing(handle) as runtime, progress_bar("page") as step:
-        backup.rekey(runtime, key, step)
+    present = _present_key(args.dir)
+    key = None
+    if not args.remove:
+        given = environment("MNEMIC_KEY") if present is None else None
+        key = given or read_secret("The new key", repeat=True).rstrip("\r\n")
+    with Memory(args.dir, embedder="hashing", key=present) as memory, progress_bar("page") as step:
+        memory.admin.rekey(key, progress=step)
     if key is None:
         return Answer({"encrypted": False}, ["The record is not encrypted any more."])
     advice = "From now on, set MNEMIC_KEY to the key, or store it: mnemic keys set mnemic"
@@ -211,34 +207,17 @@ def rekey(args: Namespace) -> Answer:
 
 
 def _copy_answer(report: VerifyReport, folder: str) -> Answer:
-    names = {"messages": "message", "episodes": "episode", "memories": "memory"}
-    counts = {singular: report.checks[plural] for plural, singular in names.items()}
-    document = {"folder": folder, "ok": report.ok, "checked": dict(report.checks)}
-    return Answer(document, [f"{counted(counts)} copied to {folder}, and verified."])
+    document = {"folder": folder, "ok": report.ok, "checked": report.checks}
+    return Answer(document, [f"copied to {folder} and verified: {enumerated(report.checks)}."])
 
 
-def _is_encrypted(location: str) -> bool:
+def _present_key(location: str) -> str | None:
+    """The key of an encrypted record; None for a plain one, whatever MNEMIC_KEY is to make of it."""
+    from mnemic.runtime.config import record_key
     from mnemic.stores import SqliteStore
 
-    return not is_address(location) and SqliteStore.encrypted(path_of(location))
-
-
-def _new_key(*, encrypted: bool) -> str:
-    """The key in the environment for a record that has none yet; else one that is entered."""
-    from mnemic.cli.config import read_secret
-
-    key = None if encrypted else environment("MNEMIC_KEY")
-    return key or read_secret("The new key", repeat=True).rstrip("\r\n")
-
-
-def _keys(source: str, target: str) -> dict[str, str | None]:
-    """The keys of a migration: a plain source is read as it is, and a server takes none."""
-    from mnemic.runtime.config import record_key
-
-    return {
-        "source_key": record_key(source) if _is_encrypted(source) else None,
-        "target_key": None if is_address(target) else record_key(target),
-    }
+    encrypted = not is_address(location) and SqliteStore.encrypted(path_of(location))
+    return record_key(location) if encrypted else None
 
 
 @command(
@@ -257,22 +236,26 @@ def migrate(args: Namespace) -> Answer:
       mnemic migrate --from ./memory --to postgresql://localhost/app
       mnemic migrate --from "postgresql://localhost/app?schema=mnemic" --to ./memory
     """
-    from mnemic.transfer import migrate
+    from mnemic.runtime.config import record_key
+    from mnemic.transfer import records
 
+    keys = {
+        "source_key": _present_key(args.source),
+        "target_key": None if is_address(args.target) else record_key(args.target),
+    }
     with progress_bar("row") as step:
-        moves = migrate.migrate(args.source, args.target, step, **_keys(args.source, args.target))
-    documents, lines = list[dict[str, object]](), list[str]()
-    for moved in moves.users:
-        counts = {"user": moved.user, "records": moved.records, "events": moved.events}
-        documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
-        rows = counted({"record": moved.records, "event": moved.events})
-        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {'was there' if moved.before else 'moved'}")
+        moves = records.migrate(args.source, args.target, step, **keys)
+    lines = [f"{one_line(user.user)}: {_counts(user)}  {user.digest}" for user in moves.users]
     for finding in () if args.json else moves.findings:
         warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
-    document = {"ok": moves.ok, "users": documents, "hash": moves.digest, "findings": list(moves.findings)}
-    return Answer(document, lines, fine=moves.ok)
+    return Answer({"ok": moves.ok, "digest": moves.digest, **plain(moves)}, lines, fine=moves.ok)
+
+
+def _counts(user: MovedUser) -> str:
+    """What was moved of a user, or was in the target before."""
+    return f"{counted({'record': user.records, 'event': user.events})} {'were there' if user.before else 'moved'}"
 
 
 @command(
@@ -296,19 +279,14 @@ def sync(args: Namespace) -> Answer:
     key = None if is_address(args.other) else record_key(args.other)  # a server takes none
     with open_memory(args) as memory, progress_bar("record") as step:
         report = memory.admin.sync(args.other, dry_run=args.dry_run, progress=step, key=key)
-    lines = [_side_line(side) for side in report.sides]
-    lines += [line for conflict in report.conflicts for line in _conflict_lines(conflict)]
+    lines = [
+        f"{one_line(side.location)}: {side.added} added, {side.updated} updated, {side.erased} erased, "
+        f"{side.unchanged} unchanged"
+        for side in report.sides
+    ]
+    for conflict in report.conflicts:
+        lines.append(f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}")
+        lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
+        if conflict.other != conflict.kept:
+            lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
     return Answer(report, lines, ["nothing was changed: this is what would be done."] if args.dry_run else [])
-
-
-def _side_line(side: SyncedSide) -> str:
-    counts = f"{side.added} added, {side.updated} updated, {side.erased} erased, {side.unchanged} unchanged"
-    return f"{one_line(side.location)}: {counts}"
-
-
-def _conflict_lines(conflict: SyncConflict) -> list[str]:
-    lines = [f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}"]
-    lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
-    if conflict.other != conflict.kept:
-        lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
-    return lines

@@ -1,4 +1,4 @@
-"""The settings of a command, and the commands ``config`` and ``keys``.
+"""The settings of a command and the memory that they name, and the commands ``config`` and ``keys``.
 
 Settings come from options, ``mnemic.toml`` and the environment; keys are in the keyring of the operating system.
 """
@@ -8,16 +8,21 @@ from __future__ import annotations
 import getpass
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic import paths
 from mnemic.cli.output import Answer, plain_value, table, warn
 from mnemic.cli.parser import command, option
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, StoreUnavailable
+from mnemic.paths import is_address, path_of
+from mnemic.runtime.projects import Project, chosen_project
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from mnemic.memory import Memory
+    from mnemic.runtime.runtime import Runtime
 
 HOOKS = "~/.mnemic"
 """The folder of hooks, which is that of ``mnemic-mcp``."""
@@ -42,7 +47,7 @@ def resolve(args: Namespace) -> None:
     settings = read_config(args.config, args.dir)
     origin = "environment" if paths.environment("MNEMIC_DIR") else "default"
     args.sources = [
-        Setting("dir", _without_password(args.dir), "argument" if options["dir"] is not None else origin),
+        Setting("dir", shown_place(args.dir), "argument" if options["dir"] is not None else origin),
         Setting("config", str(settings.path) if settings.path else None, "argument" if args.config else "default"),
         Setting("user", args.user, "default" if options["user"] is None else "argument"),
         Setting("project", args.project, "default" if args.project is None else "argument"),
@@ -59,15 +64,114 @@ def resolve(args: Namespace) -> None:
         warn(f"the session is {args.session}")
 
 
-def _without_password(location: str) -> str:
+# The memory
+
+
+def record_file(folder: str) -> Path:
+    """The path of the record file of a folder, whether or not it exists.
+
+    Raises:
+        ConfigurationError: the folder is ``:memory:`` or a server.
+    """
+    from mnemic.stores.sqlite.store import FILE_NAME
+
+    if folder == ":memory:":
+        raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
+    if is_address(folder):  # not quoted: it may contain a password
+        raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
+    return path_of(folder) / FILE_NAME
+
+
+def shown_place(location: str) -> str:
     """A folder as it is, an address without its password."""
-    if not paths.is_address(location):
+    if not is_address(location):
         return location
     try:
         from mnemic.stores.postgres.connection import address_of
     except ImportError:  # without the extra
         return "postgresql://..."
     return address_of(location).name
+
+
+def has_record(location: str) -> bool:
+    """Whether there is a memory, in a file that is not empty; creates nothing.
+
+    Raises:
+        ConfigurationError: the place is ``:memory:``.
+        StoreError: the server cannot be reached, or the folder cannot be accessed.
+        MissingExtra: the driver of the server is not installed.
+    """
+    from mnemic.stores import SqliteStore, postgres_store
+
+    return postgres_store().at(location)[1] if is_address(location) else SqliteStore.at(record_file(location).parent)
+
+
+def is_missing(location: str) -> bool:
+    """Whether there is neither a memory nor an empty file of one; see `has_record`."""
+    return not has_record(location) and (is_address(location) or not record_file(location).exists())
+
+
+def require_record(location: str) -> None:
+    """Check that the memory exists; see `has_record`.
+
+    Raises:
+        StoreUnavailable: there is none.
+    """
+    begin = "create one with mnemic add, mnemic remember or mnemic import."
+    if is_missing(location):
+        where = "URL" if is_address(location) else "folder"
+        place = shown_place(location)
+        raise StoreUnavailable(f"There is no memory in {place}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")
+    if has_record(location):
+        return
+    file = record_file(location)
+    if not file.with_name(f"{file.name}-wal").exists():  # with a log the record is damaged
+        raise StoreUnavailable(f"There is no memory in {location}: {file.name} is empty. Restore a backup, or {begin}")
+
+
+def open_memory(args: Namespace, *, make: bool = False) -> Memory:
+    """Open the memory of the options.
+
+    Args:
+        args: the parsed command line, with its settings.
+        make: create a missing memory; reading commands never do.
+
+    Raises:
+        StoreUnavailable: there is no memory, and ``make`` is not set.
+    """
+    from mnemic.memory import Memory
+    from mnemic.runtime.config import record_key
+
+    if not make:
+        require_record(args.dir)
+    elif not is_address(args.dir):
+        record_file(args.dir)  # raises for a memory in RAM
+    settings = args.config.arguments(timezone=args.timezone, embedder=args.embedder)
+    settings |= {"session": args.session, "llm": args.llm}  # without one, where a command needs none
+    return Memory(args.dir, user=args.user, project=_project(args.project), key=record_key(args.dir), **settings)
+
+
+def open_runtime(args: Namespace, *, in_memory: bool = False) -> Runtime:
+    """Open the record of the options for all its users, or an empty one in RAM; created if missing."""
+    from mnemic.runtime import factory
+    from mnemic.runtime.config import record_key
+    from mnemic.safety.secrets.policy import policy_from
+
+    secrets = policy_from(args.config.values.get("secrets", "redact"))
+    if in_memory:
+        return factory.open_runtime(factory.IN_MEMORY, embedder="hashing", secrets=secrets)
+    return factory.open_runtime(args.dir, embedder=args.embedder, secrets=secrets, key=record_key(args.dir))
+
+
+def _project(name: str | None) -> Project | str | None:
+    """The project of the option."""
+    chosen = chosen_project(name)
+    if name == "auto" and chosen is None:
+        warn(f"{Path.cwd()} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
+    return chosen
+
+
+# Commands
 
 
 @command("show the settings and where they come from")
@@ -117,19 +221,17 @@ def read_secret(what: str, *, repeat: bool = False) -> str:
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
             entered = getpass.getpass(f"{what} (not shown): ")
-            if repeat and getpass.getpass("Once more: ") != entered:
-                raise ConfigurationError("The two differ. Nothing was changed: try again.")
+            again = getpass.getpass("Once more: ") if repeat else entered
+    except getpass.GetPassWarning:
+        why = "This terminal cannot hide the input. Nothing was stored: pipe the key in."
+    except EOFError:
+        why = "No key was entered. Nothing was stored."
+    else:
+        if entered == again:
             return entered
-        except getpass.GetPassWarning:
-            shown = True
-        except EOFError:
-            shown = False
-    raise ConfigurationError(
-        "This terminal cannot hide the input. Nothing was stored: pipe the key in."
-        if shown
-        else "No key was entered. Nothing was stored."
-    )
+        why = "The two differ. Nothing was changed: try again."
+    raise ConfigurationError(why)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.handles import open_memory, probe, record_file, require_record
-from mnemic.cli.output import Answer, enumerated, size, table
+from mnemic.cli.config import is_missing, open_memory, record_file, require_record, shown_place
+from mnemic.cli.output import Answer, enumerated, place, table
 from mnemic.cli.parser import command, flag
 from mnemic.errors import (
     ConfigurationError,
@@ -28,26 +28,15 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.protocols import Embedder
-    from mnemic.types import Stats, VerifyReport
 
-PACKAGES = (
-    "numpy",
-    "onnxruntime",
-    "tokenizers",
-    "tiktoken",
-    "mnemic-minilm",
-    "py3langid",
-    "dateparser",
-    "psycopg",
-    "chromadb",
-)
+PACKAGES = "numpy onnxruntime tokenizers tiktoken mnemic-minilm py3langid dateparser psycopg chromadb".split()
 
 
 @dataclass(frozen=True, slots=True)
 class _Health:
     """Facts and findings."""
 
-    facts: dict[str, object] = field(default_factory=dict[str, object])
+    facts: dict[str, object]
     findings: list[str] = field(default_factory=list[str])
 
 
@@ -67,43 +56,32 @@ def doctor(args: Namespace) -> Answer:
                                   written next to the folder first (for a server, run pg_dump); texts, lineage and links
                                   are never changed
     """
-    health = _Health()
-    _versions(health)
+    health = _Health(_installation())
     embedder = _embedder(args, health)
-    _tokenizer(health)
     _language_model(args, health)
     _record(args, embedder, health)
     fine = not health.findings
     document = {"ok": fine, **health.facts, "findings": health.findings}
-    lines = table((name, enumerated(value)) for name, value in health.facts.items())
+    lines = table((name, enumerated(value)) for name, value in health.facts.items() if value)
     wrong = [f"WRONG: {finding}" for finding in health.findings] or ["Nothing is wrong."]
     return Answer(document, lines + wrong, fine=fine)
 
 
-def _versions(health: _Health) -> None:
+def _installation() -> dict[str, object]:
+    """The versions of what is installed, and how tokens are counted."""
     import apsw
 
-    health.facts["mnemic"] = mnemic.__version__
-    health.facts["python"] = f"{platform.python_version()} ({sys.platform}, {platform.machine()})"
-    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
-    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})"
-    health.facts["packages"] = {name: version for name in PACKAGES if (version := _version(name))}
-
-
-def _version(distribution: str) -> str | None:
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def _tokenizer(health: _Health) -> None:
     from mnemic.text.tokens import approximate_tokens, token_counter
 
+    cipher = ", which encrypts" if hasattr(apsw, "mc_version") else ""
     exact = token_counter(None) is not approximate_tokens
-    health.facts["tokenizer"] = (
-        "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is installed)"
-    )
+    return {
+        "mnemic": mnemic.__version__,
+        "python": f"{platform.python_version()} ({sys.platform}, {platform.machine()})",
+        "sqlite": f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()}{cipher})",
+        "packages": {package.name: package.version for package in metadata.distributions() if package.name in PACKAGES},
+        "tokenizer": "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is installed)",
+    }
 
 
 def _embedder(args: Namespace, health: _Health) -> Embedder | None:
@@ -147,32 +125,23 @@ def _language_model(args: Namespace, health: _Health) -> None:
 def weights_of(spec: str | None) -> tuple[str, bool]:
     """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
     from mnemic.embedders.resolve import MULTILINGUAL
+    from mnemic.onnx.files import cached_folder, is_folder
     from mnemic.vectors import DEFAULT_MODELS
 
     if spec in (None, "minilm-int8"):
         default, int8 = DEFAULT_MODELS
         return _default_weights(default if spec is None else int8)
-    if spec == "multilingual":
-        return _hub_weights(MULTILINGUAL)
-    if paths.path_of(spec).is_dir():
-        return f"the folder {spec}", False
+    name = MULTILINGUAL if spec == "multilingual" else spec.removeprefix("onnx:")
+    if is_folder(name):
+        return f"the folder {name}", False
+    if name != spec:
+        folder = cached_folder(name)
+        return _download_note() if folder is None else (f"the cache folder {folder}", False)
     if spec == "hashing":
         return "it needs none", False
-    if spec.startswith("onnx:"):
-        return _hub_weights(spec.removeprefix("onnx:"))
     if spec.startswith("sentence-transformers:"):
         return "found by the library sentence-transformers", False
     return "held by the provider", False
-
-
-def _hub_weights(name: str) -> tuple[str, bool]:
-    from mnemic.onnx.files import cached_folder, is_folder
-
-    if is_folder(name):
-        return f"the folder {name}", False
-    if (folder := cached_folder(name)) is not None:
-        return f"the cache folder {folder}", False
-    return _download_note()
 
 
 def _download_note() -> tuple[str, bool]:
@@ -203,9 +172,8 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
     from mnemic.vectors import DEFAULT_MODELS
 
     try:
-        name, exists = probe(args.dir)
-        if not exists:
-            health.facts["memory"] = f"none yet in {name}"
+        if is_missing(args.dir):
+            health.facts["memory"] = f"none yet in {shown_place(args.dir)}"
             return
         require_record(args.dir)  # an empty file must not become a record
         if args.fix:
@@ -223,8 +191,13 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
     except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
         return
-    _describe(stats, report, health)
+    health.facts.update(memory=place(stats), checked=report.checks, pending=stats.pending)
     health.findings.extend(report.findings)
+    if waiting := stats.pending.get("embed"):
+        health.findings.append(
+            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
+            "mnemic process computes them"
+        )
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(
             f"the memory holds vectors of {stats.embedding_model}, but the embedder is {embedder.id}: pass the first with "
@@ -235,27 +208,14 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
 def _fix(args: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
     from mnemic.runtime.config import record_key
-    from mnemic.transfer import backup
+    from mnemic.transfer import records
 
+    target = None
     if paths.is_address(args.dir):
-        repairs = backup.mend_server(args.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
         folder = record_file(args.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        repairs = backup.mend(folder, target, key=record_key(args.dir))
-        if target.exists():
-            health.facts["backup"] = str(target)
-    health.facts["fixed"] = "; ".join(repairs)
-
-
-def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
-    health.facts["memory"] = f"{stats.location} (schema {stats.schema_version}, {size(stats.bytes_on_disk)})"
-    health.facts["checked"] = dict(report.checks)
-    if stats.pending:
-        health.facts["pending"] = dict(stats.pending)
-    if waiting := stats.pending.get("embed"):
-        health.findings.append(
-            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
-            "mnemic process computes them"
-        )
+    health.facts["fixed"] = "; ".join(records.mend(args.dir, target, key=record_key(args.dir)))
+    if target is not None and target.exists():
+        health.facts["backup"] = str(target)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.handles import has_record, open_memory, open_runtime
-from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
-from mnemic.cli.parser import command, flag, limit, option, time_option
+from mnemic.cli.config import has_record, open_memory, open_runtime
+from mnemic.cli.output import Answer, counted, facts, found, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import ImportReport, MemoryType, Message, ProcessReport, Receipt, Receipts, Source
+from mnemic.types import MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-    from mnemic.transfer.imports import Reading, Tally
 
 SHOWN = 20
 """Maximum number of listed rejections; ``--json`` lists all."""
 
+NO_VECTOR = "what has no vector yet is found by keyword until then: see mnemic doctor"
 AGAIN = "Import the file again to continue: nothing is stored twice."
 
 TEXT = option("text", "the text to store (default or -: read from stdin)", metavar="TEXT", nargs="?")
@@ -48,7 +47,7 @@ def add(args: Namespace) -> Answer:
     """
     content = _text(args.text)
     with open_memory(args, make=True) as memory:
-        return _receipt_answer(memory.add(content, role=args.role, name=args.name, sent_at=args.sent_at, id=args.id)[0])
+        return _receipt_answer(memory.add(content, **arguments(args, "text"))[0])
 
 
 def _text(text: str | None) -> str:
@@ -57,21 +56,17 @@ def _text(text: str | None) -> str:
     Raises:
         InvalidInput: there is neither, or stdin is not text.
     """
+    from mnemic.transfer.importers.sources import text_of
+
     if text is not None and text != "-":
         return text
     if text is None and sys.stdin.isatty():
         raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
-    try:
-        piped = sys.stdin.read().rstrip("\r\n")
-        piped.encode()  # in the C locale, invalid UTF-8 is read as surrogates
-        return piped
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error
+    return text_of("-").rstrip("\n")
 
 
 def _receipt_answer(receipt: Receipt) -> Answer:
-    note = "it has no vector yet and is found by keyword until then: see mnemic doctor"
-    notes = [note] if "embed" in receipt.pending else []
+    notes = [NO_VECTOR] if "embed" in receipt.pending else []
     return Answer(receipt, [receipt_line(receipt)], notes, fine=receipt.outcome != "rejected")
 
 
@@ -171,95 +166,36 @@ def import_file(args: Namespace) -> Answer:
       mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
       mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
     """
+    from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
     from mnemic.transfer import imports
+    from mnemic.transfer.importers import users
 
-    key = record_key(args.dir)
+    key, zone = record_key(args.dir), factory.time_zone(args.timezone)
     reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
-    whole, parts = imports.by_user(reading, user=args.user, field=args.user_from, only=args.only)
-    return _import_answer(args, whole, parts)
-
-
-def _import_answer(args: Namespace, whole: Reading, parts: Mapping[str, Reading]) -> Answer:
-    """Store the part of each user, or count what would become of it.
-
-    Args:
-        args: the options.
-        whole: what the file holds.
-        parts: the same by user.
-    """
-    from mnemic.transfer import imports
-    from mnemic.transfer.importers.files import MEMORY_FORMATS
-
-    if not (whole.export or whole.messages or whole.memories or whole.damaged):
-        warn(f"{args.file} contains no {'memories' if whole.format in MEMORY_FORMATS else 'messages'}.")
-        return Answer(None, fine=False)
-    tallies = {user: imports.Tally() for user in parts}
+    whole, parts = users.by_user(reading, user=args.user, field=args.user_from, only=args.only)
+    if not (whole.export or whole.records or whole.damaged):
+        document = plain(imports.Tally().report(whole, dry_run=args.dry_run))
+        return found(document, [], f"{args.file} contains nothing to import.")
+    tally, in_memory = imports.Tally(), not parts or (args.dry_run and not has_record(args.dir))
     try:
-        _store(args, parts, tallies)
+        with closing(open_runtime(args, in_memory=in_memory)) as runtime, progress_bar("record") as step:
+            imports.store(runtime, args.project, parts, zone, tally, dry_run=args.dry_run, progress=step)
     except (MnemicError, KeyboardInterrupt):
-        stored = any(tally.stored or tally.duplicate for tally in tallies.values())
-        if stored and not args.dry_run:
-            warn(f"stopped early. {_summary(imports.sum_of(tallies.values()).report(whole, dry_run=False))}. {AGAIN}")
+        if (tally.stored or tally.duplicate) and not args.dry_run:
+            warn(f"stopped early: {tally.stored} stored, {tally.duplicate} were there. {AGAIN}")
         raise
-    report = imports.sum_of(tallies.values()).report(whole, dry_run=args.dry_run)
-    lines = [_summary(report, args.user)]
-    if [*parts] != [args.user]:
-        lines += _first_lines([f"{user}: {counted(tally.counts)}" for user, tally in tallies.items()])
-    lines += [*_first_lines(report.damaged), *_rejections(report.rejected), *_remarks(report)]
-    document = {**plain(report), "users": {user: plain(tally) for user, tally in tallies.items()}}
-    return Answer(document, lines, fine=not report.damaged and not report.rejected)
-
-
-def _store(args: Namespace, parts: Mapping[str, Reading], tallies: Mapping[str, Tally]) -> None:
-    from mnemic.runtime import factory, scopes
-    from mnemic.safety.secrets.policy import redact_scope
-    from mnemic.transfer import imports
-
-    if not parts:
-        return
-
-    def step(_: int, records: int) -> None:
-        bar(next(counter), total or records)  # an export says itself how many it has
-
-    total = sum(len(part.messages) + len(part.memories) for part in parts.values())
-    zone, counter = factory.time_zone(args.timezone), itertools.count(1)
-    location = ":memory:" if args.dry_run and not has_record(args.dir) else None
-    with closing(open_runtime(args, location=location)) as runtime, progress_bar("record") as bar:
-        for user, part in parts.items():
-            scope = redact_scope(runtime.secrets, scopes.scope(user, args.project))
-            imports.store(runtime, scope, part, zone, tallies[user], dry_run=args.dry_run, progress=step)
-
-
-def _summary(report: ImportReport, user: str = "") -> str:
-    """One line on a file."""
-    counts = counted(report.counts) or "nothing"
-    if report.format == "mnemic":
-        what = f"would be stored for {user}; nothing was." if report.dry_run else f"stored for {user}"
-        return f"{report.file} (mnemic): {counts} {what}"
-    empty = f", {report.without_text} without text" if report.without_text else ""
-    damaged = f", {len(report.damaged)} not imported" if report.damaged else ""
-    stored = f"{report.stored} would be stored" if report.dry_run else f"{report.stored} stored"
-    return (
-        f"{report.file} ({report.format}): {counts}: {stored}, {report.duplicate} already stored, "
-        f"{len(report.rejected)} rejected{empty}{damaged}"
-    )
-
-
-def _remarks(report: ImportReport) -> list[str]:
-    """What else a person should know of an import."""
-    left_out = ", ".join(f"{what} ({count})" for what, count in report.left_out.items())
-    remarks = [
-        *report.remarks,
-        f"without a time, dated now: {report.undated}" if report.undated else "",
-        f"not text, left out: {left_out}" if left_out else "",
-        f"{report.pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor"
-        if report.pending.get("embed")
-        else "",
-        f"waiting to be processed: {waiting}. Run mnemic process" if (waiting := report.pending.get("process")) else "",
-        "nothing was stored: this was a dry run" if report.dry_run and report.format != "mnemic" else "",
+    report = tally.report(whole, dry_run=args.dry_run)
+    lines = [
+        *table(facts(report, "damaged", "rejected")),
+        *_first_lines([f"{user}: {counted(counts)}" for user, counts in tally.users.items()]),
+        *_first_lines([f"not imported: {reason}" for reason in report.damaged]),
+        *_rejections(report.rejected),
     ]
-    return [f"  {line}" for line in remarks if line]
+    notes = [NO_VECTOR] if report.pending.get("embed") else []
+    notes += ["nothing was stored: this is what would be."] if args.dry_run else []
+    document = {**plain(report), "users": tally.users}
+    return Answer(document, lines, notes, fine=not report.damaged and not report.rejected)
 
 
 def _first_lines(lines: Sequence[str]) -> list[str]:
@@ -281,14 +217,17 @@ def _rejections(receipts: Sequence[Receipt]) -> list[str]:
     option("--key", "its attribute, such as meetings.time: supersedes the earlier value", metavar="NAME"),
     option("--type", "default: semantic", choices=get_args(MemoryType), default="semantic"),
     option("--category", "preference, architecture_decision, bug_fix ...", metavar="WORD"),
-    option("--tag", "repeatable", action="append", metavar="TAG", default=[]),
+    option("--tag", "repeatable", dest="tags", action="append", metavar="TAG", default=[]),
     option("--importance", "0 to 1; pins the importance", type=float, metavar="N"),
-    option("--source-id", "a record it is derived from; repeatable", action="append", metavar="ID", default=[]),
+    option(
+        "--source-id", "a record it is derived from; repeatable", dest="source_ids", action="append", metavar="ID",
+        default=[],
+    ),
     time_option("--valid-at", "start of its validity (default: now)"),
     time_option("--delete-after", "end of its lifetime (default: never)"),
     option("--source", "its origin (default: direct_user)", choices=get_args(Source), default="direct_user"),
     option("--id", "an id of your choice"),
-)
+)  # fmt: skip
 def remember(args: Namespace) -> Answer:
     """Store one statement as a memory. Without TEXT, or with -, it is read from stdin. It supersedes an earlier
     statement with the same --key, which ends and is kept. Exit code 1 if it is rejected.
@@ -300,12 +239,7 @@ def remember(args: Namespace) -> Answer:
     """
     content = _text(args.text)
     with open_memory(args, make=True) as memory:
-        receipt = memory.remember(
-            content, key=args.key, type=args.type, category=args.category, tags=args.tag,
-            importance=args.importance, source_ids=args.source_id, valid_at=args.valid_at,
-            delete_after=args.delete_after, source=args.source, id=args.id,
-        )  # fmt: skip
-    return _receipt_answer(receipt)
+        return _receipt_answer(memory.remember(content, **arguments(args, "text")))
 
 
 @command(
@@ -325,7 +259,10 @@ def process(args: Namespace) -> Answer:
         memory.admin.flush(process=False)  # embed records that are still pending
         report = memory.process(limit=args.limit, progress=step)
         warn_of_fallbacks(memory)
-    return Answer(report, _process_lines(report))
+    if report.messages or report.enriched:
+        return Answer(report, table(facts(report)))
+    line = f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."
+    return Answer(report, [line])
 
 
 def warn_of_fallbacks(memory: Memory) -> None:
@@ -335,21 +272,3 @@ def warn_of_fallbacks(memory: Memory) -> None:
     if llm and count:
         why = f" {llm.error}" if llm.error else ""
         warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
-
-
-def _process_lines(report: ProcessReport) -> list[str]:
-    if not report.messages and not report.enriched:
-        return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
-    rows: list[tuple[str, object]] = [
-        ("messages", report.messages),
-        ("episodes", report.episodes),
-        ("memories", f"{report.memories}, {report.updated} of them in the place of an earlier one"),
-        ("contradictions", report.contradictions),
-        ("known before", report.known),
-        ("enriched", report.enriched),
-        ("left to rules", report.fallbacks),
-        ("waiting", report.waiting),
-        ("seconds", f"{report.seconds:.1f}"),
-    ]
-    always = ("messages", "episodes", "memories", "seconds")
-    return table((name, value) for name, value in rows if value or name in always)

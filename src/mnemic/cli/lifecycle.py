@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.ingest import warn_of_fallbacks
-from mnemic.cli.output import Answer, counted, event_line, one_line, plain_value, receipt_line, short, table, warn
-from mnemic.cli.parser import command, flag, limit, option
+from mnemic.cli.output import (
+    Answer,
+    counted,
+    event_line,
+    facts,
+    found,
+    one_line,
+    plain_value,
+    receipt_line,
+    short,
+    table,
+    warn,
+)
+from mnemic.cli.parser import arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
-from mnemic.types import ConsolidationReport, Kind, Receipt
+from mnemic.types import ConsolidationReport, Erasure, Kind, Receipt
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
+    from mnemic.types import Receipts
+
+
+NOTHING_MATCHES = "nothing matches; nothing went."
 
 
 @command(
@@ -38,7 +53,7 @@ def correct(args: Namespace) -> Answer:
       mnemic correct mem_0f8f "The flight leaves at 9:15."
     """
     with open_memory(args) as memory:
-        first, *near = memory.correct(args.wrong, args.statement, dry_run=args.dry_run)
+        first, *near = memory.correct(**arguments(args))
         warn_of_fallbacks(memory)
     line = receipt_line(first) if first.id else one_line(first.reason)
     return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.changed)
@@ -47,7 +62,7 @@ def correct(args: Namespace) -> Answer:
 @command(
     "forget or erase records",
     option("description", "a description of what to forget", metavar="DESCRIPTION", nargs="?"),
-    option("--id", "this record; repeatable", action="append", metavar="ID"),
+    option("--id", "this record; repeatable", dest="ids", action="append", metavar="ID"),
     option("--reason", "stored in the history of the records", default="", metavar="TEXT"),
     flag("--dry-run", "preview the effect of a description"),
     flag("--hard", "erase for good, with everything derived from it; cannot be undone"),
@@ -67,48 +82,29 @@ def forget(args: Namespace) -> Answer:
       mnemic forget --hard --id m17                  erase it and everything derived from it, for good
       mnemic forget --hard --everything --yes        erase all records of the user
     """
-    if args.dry_run and (args.everything or args.id is not None):
-        raise InvalidInput("--dry-run shows what a description takes; --id and --everything take what they name.")
-    if (args.hard or args.everything) and not args.dry_run:
-        return _erase(args)
-    if (args.description is None) == (args.id is None):
-        raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
-    with open_memory(args) as memory:
-        if args.dry_run:
-            receipts = memory.forget(args.description, hard=args.hard, dry_run=True)
-        else:
-            receipts = memory.forget(args.description, ids=args.id, reason=args.reason)
-        forgotten = [receipt.id for receipt in receipts if receipt.changed]
-        texts = _texts(memory, forgotten)
-        if args.id is None:  # without what was forgotten of them before
-            texts |= {receipt.id: one_line(receipt.reason) for receipt in receipts if receipt.changed}
-        warn_of_fallbacks(memory)
-    word = "would go" if args.dry_run else "forgotten"
-    kept_lines = [_kept_line(receipt) for receipt in receipts if not receipt.changed]
-    lines = [f"{word:<9}  [{one_line(id_)}]  {texts[id_]}" for id_ in forgotten] + kept_lines
-    note = _forget_note(len(forgotten), len(kept_lines), dry_run=args.dry_run)
-    return Answer({"receipts": [*receipts]}, lines, [note], fine=bool(forgotten))
-
-
-def _forget_note(forgotten: int, kept: int, *, dry_run: bool) -> str:
-    if not forgotten and not kept:
-        return "nothing matches; nothing went."
-    if dry_run:
-        return f"{forgotten} would go, {kept} would stay; nothing was changed."
-    return f"{forgotten} forgotten, {kept} left{'; mnemic restore ID brings one back' if forgotten else ''}."
-
-
-def _erase(args: Namespace) -> Answer:
-    """Erase the records of a description or ids, or everything."""
-    if sum((args.description is not None, args.id is not None, args.everything)) != 1:
-        raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
-    if args.everything and not (args.hard and args.yes):
-        raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
-    with open_memory(args) as memory:
-        erasure = (
-            memory.admin.erase_user() if args.everything else memory.forget(args.description, ids=args.id, hard=True)
+    everything, others = args.everything, arguments(args, "everything", "hard", "yes")
+    if everything and (any(others.values()) or not (args.hard and args.yes)):
+        raise InvalidInput(
+            "--everything erases all records of the user, for good: give --hard and --yes with it, and nothing else."
         )
+    with open_memory(args) as memory:
+        of_some = cast("Callable[..., Receipts | Erasure]", memory.forget)
+        result = memory.admin.erase_user() if everything else of_some(hard=args.hard, **others)
         warn_of_fallbacks(memory)
+        if isinstance(result, Erasure):
+            return _erased(result)
+        forgotten = [receipt for receipt in result if receipt.changed]
+        texts = _texts(memory, [receipt.id for receipt in forgotten])
+    if args.ids is None:  # without what was forgotten of them before
+        texts = {receipt.id: one_line(receipt.reason) for receipt in forgotten}
+    word = "would go" if args.dry_run else "forgotten"
+    kept_lines = [_kept_line(receipt) for receipt in result if not receipt.changed]
+    lines = [f"{word:<9}  [{one_line(id_)}]  {text}" for id_, text in texts.items()] + kept_lines
+    note = f"{len(forgotten)} {word}, {len(kept_lines)} left." if lines else NOTHING_MATCHES
+    return Answer({"receipts": [*result]}, lines, [note], fine=bool(forgotten))
+
+
+def _erased(erasure: Erasure) -> Answer:
     if not erasure.clean:
         warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
     lines = [
@@ -118,7 +114,7 @@ def _erase(args: Namespace) -> Answer:
         *(f"not there  [{one_line(id_)}]" for id_ in erasure.missing),
     ]
     rows = sum(erasure.counts.values())
-    note = f"{rows} rows erased." if rows else "nothing matches; nothing went."
+    note = f"{rows} rows erased." if rows else NOTHING_MATCHES
     document = {"clean": erasure.clean, "erasure": erasure}
     return Answer(document, lines, [note], fine=erasure.clean and bool(erasure.counts))
 
@@ -155,11 +151,11 @@ def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
 
 @command(
     "promote important memories, merge equivalent ones",
-    [
-        flag("--dry-run", "preview without changes"),
-        flag("--advice", "only report whether there is enough to do"),
-    ],
-    option("--id", "merge only these memories, whatever their age; repeatable", action="append", metavar="ID"),
+    flag("--dry-run", "preview without changes"),
+    flag("--advice", "only report whether there is enough to do"),
+    option(
+        "--id", "merge only these memories, whatever their age; repeatable", dest="ids", action="append", metavar="ID"
+    ),
     option(
         "--importance-threshold", "minimum importance of long-term memories (default: 0.6)", type=float, metavar="N"
     ),
@@ -183,26 +179,14 @@ def consolidate(args: Namespace) -> Answer:
             counts = f"{advice.short_term_count} short-term, {advice.long_term_count} long-term"
             line = f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})"
             return Answer(advice, [line], fine=advice.should_consolidate)
-        report = memory.consolidate(
-            ids=args.id, importance_threshold=args.importance_threshold, similarity_threshold=args.similarity_threshold,
-            min_age_hours=args.min_age_hours, dry_run=args.dry_run,
-        )  # fmt: skip
+        report = memory.consolidate(**arguments(args, "advice"))
         warn_of_fallbacks(memory)
         texts = _texts(memory, [cluster.promoted_id for cluster in report.cluster_summaries])
     return Answer(report, _consolidation_lines(report, texts))
 
 
 def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) -> list[str]:
-    lines = table(
-        [
-            ("promoted", report.memories_promoted),
-            ("archived", report.memories_archived),
-            ("groups", report.clusters_formed),
-            ("left short-term", report.memories_skipped),
-            ("contradictions", report.contradictions),
-            ("seconds", f"{report.duration_seconds:.1f}"),
-        ]
-    )
+    lines = table(facts(report, "id", "cluster_summaries", "dry_run"))
     for cluster in report.cluster_summaries:
         lines.append(f"[{one_line(cluster.promoted_id)}]  {texts[cluster.promoted_id]}")
         others = [id_ for id_ in cluster.source_ids if id_ != cluster.promoted_id]
@@ -233,28 +217,22 @@ def undo(args: Namespace) -> Answer:
 
 @command(
     "show the history of the memories",
-    option("id", "the record (default: all memories)", metavar="ID", nargs="?"),
     limit(20, "maximum number of newest ones"),
     flag("--all", "messages and episodes too"),
 )
 def log(args: Namespace) -> Answer:
     """The history of all memories of one user, newest first: remembered, superseded, linked, forgotten, restored,
-    promoted. With an id: the history of that record, of any kind.
+    promoted. mnemic show ID has the history of one record.
 
     examples:
       mnemic log
       mnemic log --limit 100 --json
       mnemic log --all                               messages and episodes too
-      mnemic log mem_0f8f
     """
-    if args.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {args.limit}.")
     kinds: Sequence[Kind] = get_args(Kind) if args.all else ("memory",)
     with open_memory(args) as memory:
-        history = memory.history(args.id)[::-1] if args.id else memory.admin.log(kinds=kinds, limit=args.limit)
-    events = history[: args.limit]
-    lines = [event_line(event, named=not args.id) for event in events]
-    return Answer({"events": events}, lines, [] if events else ["nothing found."], fine=bool(events))
+        events = memory.admin.log(kinds=kinds, limit=args.limit)
+    return found({"events": events}, [event_line(event, named=True) for event in events])
 
 
 @command(
@@ -265,7 +243,7 @@ def log(args: Namespace) -> Answer:
 )
 def prefer(args: Namespace) -> Answer:
     """Read or set preferences, of --project or else of the user. Earlier values stay in the record. VALUE is parsed as
-    JSON if possible, else it is a text. Exit code 1 if there is no such preference.
+    JSON if possible, else it is a text. What is removed is printed. Exit code 1 if there is no such preference.
 
     examples:
       mnemic prefer
@@ -277,20 +255,14 @@ def prefer(args: Namespace) -> Answer:
     if args.remove and (key is None or value is not None):
         raise InvalidInput("--remove takes a KEY and no VALUE.")
     with open_memory(args) as memory:
-        preferences = memory.preferences
         if value is not None:
-            preferences[key] = _value(value)
-        exists = key in preferences if key is not None else len(preferences) > 0
-        if args.remove and exists:
-            del preferences[str(key)]
-        values = dict(preferences)
-    if key is not None and not args.remove:
-        values = {name: value for name, value in values.items() if name == key.strip()}
-    document, rows = {"preferences": values}, [(name, plain_value(value)) for name, value in values.items()]
-    if not exists:
-        return Answer(document, notes=["nothing found."], fine=False)
-    only_value = key is not None and value is None and not args.remove
-    return Answer(document, [text for _, text in rows] if only_value else table(rows))
+            memory.preferences[key] = _value(value)
+        values = {name: item for name, item in memory.preferences.items() if key is None or name == key.strip()}
+        if args.remove and values:
+            del memory.preferences[str(key)]
+    rows = [(name, plain_value(item)) for name, item in values.items()]
+    asked_for_one = key is not None and value is None and not args.remove
+    return found({"preferences": values}, [text for _, text in rows] if asked_for_one else table(rows))
 
 
 def _value(text: str) -> Any:
@@ -316,35 +288,21 @@ def end_session(args: Namespace) -> Answer:
         text = memory.get(receipt.id).content if receipt is not None else ""
     document = {"receipt": receipt, "summary": text or None}
     if receipt is None:
-        return Answer(document, notes=[f"there are no messages in {args.session!r}."], fine=False)
+        return found(document, [], f"there are no messages in {args.session!r}.")
     line = f"{receipt.outcome}  [{one_line(receipt.id)}]  {one_line(text)}"
     return Answer(document, [line], fine=receipt.outcome != "rejected")
 
 
-@command(
-    "archive expired and surplus records",
-    option("--message-days", "also archive older messages (default: keep them)", type=float, metavar="N"),
-    option(
-        "--memory-limit", "maximum number of memories; the least important are archived (default: keep all)", type=int,
-        metavar="N",
-    ),
-    option("--session-summary-days", "lifetime of new summaries (default: 7)", type=float, metavar="N"),
-)  # fmt: skip
+@command("archive expired and surplus records")
 def retire(args: Namespace) -> Answer:
-    """Archive memories whose lifetime is over and, if limits are given, old messages and surplus memories. Sources of
-    live memories are kept. mnemic restore undoes it.
+    """Archive memories whose lifetime is over and, if [retention] of the settings has limits, old messages and surplus
+    memories. Sources of live memories are kept. mnemic restore undoes it.
 
     examples:
       mnemic retire
-      mnemic retire --message-days 365
-      mnemic retire --memory-limit 5000
+      mnemic --config strict.toml retire
     """
-    from mnemic.runtime.settings import RetentionPolicy
-
-    configured = args.config.values.get("retention") or RetentionPolicy()
-    limits = {name: getattr(args, name) for name in ("message_days", "memory_limit", "session_summary_days")}
-    policy = replace(configured, **{name: value for name, value in limits.items() if value is not None})
-    with open_memory(args, retention=policy) as memory:
+    with open_memory(args) as memory:
         count = memory.admin.retire()
     line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."
     return Answer({"archived": count}, [line])

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 
 from mnemic.text.markup import speaker_label
 from mnemic.text.values import error_excerpt, jsonable
-from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt
+from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Stats
 
 LONGEST = 100
 """Maximum characters of a text on one line."""
@@ -38,6 +38,11 @@ class Answer:
     lines: Sequence[str] = ()
     notes: Sequence[str] = ()
     fine: bool = True
+
+
+def found(document: object, lines: Sequence[str], empty: str = "nothing found.") -> Answer:
+    """A result of several lines; without any, the exit code is 1 and ``empty`` is said."""
+    return Answer(document, lines, [] if lines else [empty], fine=bool(lines))
 
 
 def _encodable(text: str, encoding: str | None) -> str:
@@ -113,13 +118,34 @@ def table(rows: Iterable[tuple[str, object]]) -> list[str]:
     return [f"{name:<{width}}  {value}" for name, value in pairs]
 
 
+def facts(value: object, *without: str) -> list[tuple[str, object]]:
+    """The fields of a dataclass as rows of a table, all but some and those that are empty."""
+    rows = [(name.replace("_", " "), enumerated(getattr(value, name))) for name in plain(value) if name not in without]
+    return [(name, text) for name, text in rows if text]
+
+
+def place(stats: Stats) -> str:
+    """Where a record is, and how large it is."""
+    return f"{stats.location} (schema {stats.schema_version}, {size(stats.bytes_on_disk)})"
+
+
 def enumerated(value: object) -> str:
-    """A value of JSON in words: the items of a list, or ``name value`` for those of an object."""
-    if isinstance(value, list):
-        return ", ".join(map(str, cast("list[object]", value)))
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
-    return one_line(str(value))
+    """A value in words: the items of a list, or ``name value`` for those of an object; empty for None and False."""
+    match value:
+        case None | False:
+            return ""
+        case True:
+            return "yes"
+        case datetime():
+            return moment(value)
+        case float():
+            return f"{value:.2f}"
+        case list() | tuple():
+            return ", ".join(map(str, cast("Sequence[object]", value)))
+        case Mapping():
+            return ", ".join(f"{name} {item}" for name, item in cast("Mapping[str, object]", value).items())
+        case _:
+            return one_line(str(value))
 
 
 def counted(counts: Mapping[str, int]) -> str:

@@ -13,6 +13,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import mnemic
+from mnemic import cli
 from mnemic.cli.output import masked
 from mnemic.types import MemoryType, Reach
 
@@ -30,18 +31,18 @@ Option = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its function, the line that lists it, and its options. A list of options excludes each other."""
+    """A command: its function, the line that lists it, and its own options."""
 
     run: Run
     summary: str
-    options: Sequence[Option | list[Option]]
+    options: Sequence[Option]
 
 
 COMMANDS: dict[str, Command] = {}
 """Every command by name, in the order of the help."""
 
 
-def command(summary: str, *options: Option | list[Option], name: str | None = None) -> Callable[[Run], Run]:
+def command(summary: str, *options: Option, name: str | None = None) -> Callable[[Run], Run]:
     """Declare a command: the decorated function runs it and names it, and its docstring is the help."""
 
     def declare(run: Run) -> Run:
@@ -49,6 +50,14 @@ def command(summary: str, *options: Option | list[Option], name: str | None = No
         return run
 
     return declare
+
+
+def arguments(args: Namespace, *without: str) -> dict[str, Any]:
+    """The values of a command's own options, all but some: they are named as the arguments of the method that it calls."""
+    names = (
+        settings.get("dest") or name.lstrip("-").replace("-", "_") for name, settings in COMMANDS[args.command].options
+    )
+    return {name: getattr(args, name) for name in names if name not in without}
 
 
 def option(name: str, help: str, **settings: Any) -> Option:
@@ -82,29 +91,23 @@ def limit(default: int | None, what: str) -> Option:
     return option("--limit", f"{what} (default: {shown})", type=int, default=default, metavar="N")
 
 
-def time_range(what: str) -> tuple[Option, Option]:
-    """The options ``--since`` and ``--until``."""
-    return (
-        time_option("--since", f"{what} at this time or later: 2026-03-01T18:00"),
-        time_option("--until", f"{what} before this time"),
-    )
-
-
 EXPIRED = flag("--include-expired", "also memories that are no longer valid or were superseded")
-REACH = option(
-    "--reach", "the reach of a search around --project and --session (default: project+global)",
-    choices=get_args(Reach), default="project+global",
-)  # fmt: skip
 MEMORY_FILTERS = (
-    option("--type", "memories of this type; repeatable", action="append", choices=get_args(MemoryType)),
-    option("--tag", "memories with this tag; repeatable: any of them", action="append", metavar="TAG"),
+    option("--type", "memories of this type; repeatable", dest="types", action="append", choices=get_args(MemoryType)),
+    option("--tag", "memories with this tag; repeatable: any of them", dest="tags", action="append", metavar="TAG"),
     option("--category", "memories of this category", metavar="WORD"),
     option("--min-importance", "memories at least this important, 0 to 1", type=float, metavar="N"),
 )
-VALID_TIMES = (
+FILTERS = (
+    time_option("--since", "said at this time or later: 2026-03-01T18:00"),
+    time_option("--until", "said before this time"),
     time_option("--at", "memories true at that time (default: now)"),
     time_option("--known-at", "the state of knowledge at that time"),
-)
+    option(
+        "--reach", "the reach of a search around --project and --session (default: project+global)",
+        choices=get_args(Reach), default="project+global",
+    ),
+)  # fmt: skip
 MEMORY_OPTIONS = (
     option("--dir", "the memory folder (default: $MNEMIC_DIR, else ./memory)"),
     option("--config", "settings as TOML (default: mnemic.toml in the folder, if it exists)", metavar="FILE"),
@@ -133,7 +136,7 @@ class _Parser(ArgumentParser):
 def make_parser() -> ArgumentParser:
     """The parser of ``mnemic``; the result has ``command`` (None if missing) and the options of that command."""
     style: Any = {"allow_abbrev": False, "formatter_class": RawDescriptionHelpFormatter}
-    parser = _Parser(prog="mnemic", description=OVERVIEW, epilog=ENDING, **style)
+    parser = _Parser(prog="mnemic", description=cleandoc(cli.__doc__ or ""), **style)
     parser.add_argument("--version", action="version", version=f"mnemic {mnemic.__version__}")
     _add_memory_options(parser)
     shared = _Parser(add_help=False)
@@ -142,10 +145,8 @@ def make_parser() -> ArgumentParser:
     for name, declared in COMMANDS.items():
         about = cleandoc(declared.run.__doc__ or declared.summary)
         subparser = subparsers.add_parser(name, help=declared.summary, description=about, parents=[shared], **style)
-        for entry in declared.options:
-            group = subparser.add_mutually_exclusive_group() if isinstance(entry, list) else subparser
-            for flag_, settings in entry if isinstance(entry, list) else [entry]:
-                group.add_argument(flag_, **settings)
+        for flag_, settings in declared.options:
+            subparser.add_argument(flag_, **settings)
     return parser
 
 
@@ -153,25 +154,3 @@ def _add_memory_options(parser: ArgumentParser, **default: Any) -> None:
     group = parser.add_argument_group("memory")
     for name, settings in MEMORY_OPTIONS:
         group.add_argument(name, **{**settings, **default})
-
-
-OVERVIEW = """\
-Long-term memory in a folder, from the shell.
-
-examples:
-  mnemic add "I moved to Lisbon." --session s1   store one message
-  mnemic import chat.json                        import a conversation
-  mnemic remember "Prefers tea" --tag drinks     store one statement
-  mnemic process                                 extract episodes and memories from messages
-  mnemic search "where does she live?" -k 5      find messages and memories
-  mnemic context "where does she live?"          the same as text for a prompt
-  mnemic list --order importance                 list memories
-  mnemic correct "my dentist" "It is Dr. Bianchi."   replace what is wrong
-  mnemic forget "my schedule preferences"        forget them; mnemic restore undoes it
-  mnemic doctor --deep                           check everything
-"""
-
-ENDING = """\
-The options of the memory (--dir, --user ...) may stand before or after the command.
-exit codes: 0 success; 1 nothing found, something not imported, or findings; 2 wrong usage or an error.
-"""

@@ -1,32 +1,30 @@
-"""The commands ``search``, ``context``, ``procedures``, ``list``, ``episodes``, ``show``, ``graph``, ``link``, ``unlink``."""
+"""The commands ``search``, ``context``, ``procedures``, ``list``, ``show``, ``graph``, ``link``, ``unlink``."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.output import (
     Answer,
     counted,
-    enumerated,
     event_line,
     explained,
+    facts,
+    found,
     heading,
     hit_lines,
     indented,
-    moment,
     one_line,
     plain,
     procedure_lines,
     short,
     table,
 )
-from mnemic.cli.parser import EXPIRED, MEMORY_FILTERS, REACH, VALID_TIMES, command, flag, limit, option, time_range
+from mnemic.cli.parser import EXPIRED, FILTERS, MEMORY_FILTERS, arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
-from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
+from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Status
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,16 +35,11 @@ Record = Message | Episode | MemoryRecord
 
 
 def _kinds(text: str) -> Sequence[str]:
-    kinds = tuple(word.strip() for word in text.split(","))
-    if unknown := [word for word in kinds if word not in get_args(Kind)]:
-        raise ArgumentTypeError(f"{unknown[0]!r} is not a kind; there are {', '.join(get_args(Kind))}")
-    return kinds
+    return [word.strip() for word in text.split(",")]
 
 
 SEARCH_OPTIONS = (
-    option(
-        "--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME",
-    ),
+    option("--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME"),
     option(
         "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
         metavar="KINDS", default=("message", "memory"),
@@ -57,9 +50,7 @@ SEARCH_OPTIONS = (
     option("--min-relevance", "minimum relevance of a hit, 0 to 1", type=float, metavar="N"),
     option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
     *MEMORY_FILTERS,
-    *time_range("said"),
-    *VALID_TIMES,
-    REACH,
+    *FILTERS,
 )  # fmt: skip
 
 
@@ -89,10 +80,7 @@ def search(args: Namespace) -> Answer:
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
     with open_memory(args) as memory:
-        result = memory.search(
-            args.query, k=args.k, min_evidence=args.min_evidence, include_expired=args.include_expired,
-            **_search_options(args),
-        )  # fmt: skip
+        result = memory.search(session=args.session, **arguments(args, "explain"))
     lines: list[str] = []
     for rank, hit in enumerate(result, start=1):
         lines += [*hit_lines(rank, hit), *(explained(hit) if args.explain else ())]
@@ -115,10 +103,10 @@ def context(args: Namespace) -> Answer:
       mnemic context > memory.txt
     """
     with open_memory(args) as memory:
-        result = memory.get_memory_context(args.query, max_tokens=args.max_tokens, **_search_options(args))
+        result = memory.get_memory_context(session=args.session, **arguments(args))
     document = {"query": args.query, **plain(result)}
     if not result:
-        return Answer(document, notes=["nothing found."], fine=False)
+        return found(document, [])
     rest = ", more was found than fits" if result.truncated else ""
     note = f"{result.token_count} tokens from {len(result.hits)} records{rest}; evidence: {result.evidence}."
     return Answer(document, [result.text], [note])
@@ -128,9 +116,7 @@ def context(args: Namespace) -> Answer:
     "what agents did for similar requests",
     option("request", "what is to be done, in words", metavar="REQUEST"),
     option("-k", "maximum number of procedures (default: 3)", type=int, default=3, metavar="N"),
-    *time_range("said"),
-    *VALID_TIMES,
-    REACH,
+    *FILTERS,
 )
 def procedures(args: Namespace) -> Answer:
     """Print which tools agents used for requests like this one, in order, and how often that worked. Exit code 1 if
@@ -140,37 +126,13 @@ def procedures(args: Namespace) -> Answer:
       mnemic procedures "book a flight to Oslo"
       mnemic procedures "deploy the api" --since 2026-01-01 --json
     """
-    names = ("k", "since", "until", "at", "known_at", "reach", "session")
     with open_memory(args) as memory:
-        result = memory.procedures(args.request, **{name: getattr(args, name) for name in names})
+        result = memory.procedures(session=args.session, **arguments(args))
     lines = [line for rank, procedure in enumerate(result, start=1) for line in procedure_lines(rank, procedure)]
-    document = {"request": args.request, "procedures": [*map(plain, result)]}
-    return Answer(document, lines, [] if result else ["nothing found."], fine=bool(result))
+    return found({"request": args.request, "procedures": [*map(plain, result)]}, lines)
 
 
-def _search_options(args: Namespace) -> dict[str, Any]:
-    names = (
-        "recipe",
-        "kinds",
-        "min_relevance",
-        "emotion_weight",
-        "since",
-        "until",
-        "at",
-        "known_at",
-        "reach",
-        "session",
-    )
-    return {"mood": args.mood, **_memory_filters(args), **{name: getattr(args, name) for name in names}}
-
-
-def _memory_filters(args: Namespace) -> dict[str, Any]:
-    return {
-        "types": args.type, "tags": args.tag, "category": args.category, "min_importance": args.min_importance,
-    }  # fmt: skip
-
-
-# list, episodes
+# list
 
 
 @command(
@@ -181,10 +143,8 @@ def _memory_filters(args: Namespace) -> dict[str, Any]:
     option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
     *MEMORY_FILTERS,
     option("--status", "default: all but archived", action="append", choices=get_args(Status)),
-    *time_range("said"),
-    *VALID_TIMES,
+    *FILTERS,
     EXPIRED,
-    REACH,
     name="list",
 )
 def list_records(args: Namespace) -> Answer:
@@ -198,56 +158,28 @@ def list_records(args: Namespace) -> Answer:
       mnemic list --include-expired                  also memories that are no longer valid or were superseded
       mnemic list --status archived                  forgotten and merged memories
     """
+    name = "memories" if args.kind == "memory" else f"{args.kind}s"
     with open_memory(args) as memory:
-        if args.kind != "memory":
-            return _list_answer(memory, f"{args.kind}s", _messages_or_episodes(memory, args))
-        memories = memory.list(
-            order=args.order, limit=args.limit, offset=args.offset, reach=args.reach, status=args.status,
-            since=args.since, until=args.until, at=args.at, known_at=args.known_at,
-            include_expired=args.include_expired, **_memory_filters(args),
-        )  # fmt: skip
-        return _list_answer(memory, "memories", memories)
+        records = memory.list(**arguments(args, "kind")) if args.kind == "memory" else _by_time(memory, args)
+        lines = [line for record in records for line in (heading(record), indented(record.content))]
+        return found({name: records}, lines, "" if records else _empty_reason(memory, name))
 
 
-def _messages_or_episodes(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
-    """Messages or episodes in chronological order.
+def _by_time(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
+    """Messages or episodes in order of time.
 
     Raises:
-        InvalidInput: an option applies to memories only.
+        InvalidInput: they have no importance, or a number is negative.
     """
-    names = ("type", "tag", "category", "min_importance", "status", "at", "known_at", "include_expired")
-    wrong = [name for name in names if getattr(args, name)]
-    if wrong or args.order == "importance":
-        name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
-        raise InvalidInput(f"{name} is for memories; leave --kind {args.kind} out, or leave it out.")
+    if args.order == "importance":
+        raise InvalidInput("--order importance is for memories.")
     if min(args.offset, args.limit) < 0:
         raise InvalidInput("--limit and --offset are whole numbers from 0.")
     read = memory.messages if args.kind == "message" else memory.episodes
     first, end, newest = args.offset, args.offset + args.limit, args.order == "newest"
-    records = read(  # a limit keeps the latest
-        session=args.session, since=args.since, until=args.until, reach=args.reach, limit=end if newest else None
-    )
+    filters = arguments(args, "kind", "order", "limit", "offset")
+    records = read(session=args.session, limit=end if newest else None, **filters)  # a limit keeps the latest
     return (records[::-1] if newest else records)[first:end]
-
-
-@command("list episodes, in order", limit(20, "maximum number of latest ones"), *time_range("started"), REACH)
-def episodes(args: Namespace) -> Answer:
-    """List the episodes of messages, by start. Exit code 1 if there are none.
-
-    examples:
-      mnemic episodes
-      mnemic episodes --since 2026-03-01 --limit 5
-    """
-    with open_memory(args) as memory:
-        result = memory.episodes(
-            session=args.session, since=args.since, until=args.until, reach=args.reach, limit=args.limit
-        )
-        return _list_answer(memory, "episodes", result)
-
-
-def _list_answer(memory: Memory, name: str, records: Sequence[Record]) -> Answer:
-    lines = [line for record in records for line in (heading(record), indented(record.content))]
-    return Answer({name: records}, lines, [] if records else [_empty_reason(memory, name)], fine=bool(records))
 
 
 def _empty_reason(memory: Memory, name: str) -> str:
@@ -262,6 +194,10 @@ def _empty_reason(memory: Memory, name: str) -> str:
 
 
 # show
+
+
+SHOWN_ELSEWHERE = ("id", "content", "title", "source_ids", "message_ids")
+"""Fields of a record that ``show`` does not repeat in its table."""
 
 
 @command("show one record with its sources and links", option("id", "the record", metavar="ID"))
@@ -284,7 +220,7 @@ def show(args: Namespace) -> Answer:
         "made_into": [_brief(other) for other in derived], "links": links, "history": history,
     }  # fmt: skip
     lines = [
-        *(heading(record), indented(record.content), "", *table(_facts(record))),
+        *(heading(record), indented(record.content), "", *table(facts(record, *SHOWN_ELSEWHERE))),
         *_section("made from", [_short(source) for source in sources]),
         *_section("made from it", [_short(other) for other in derived]),
         *_section("links", [_link_line(link, args.id, _short(linked[_other_end(link, args.id)])) for link in links]),
@@ -326,19 +262,6 @@ def _kind(record: Record) -> str:
     return {Message: "message", Episode: "episode", MemoryRecord: "memory"}[type(record)]
 
 
-def _facts(record: Record) -> list[tuple[str, object]]:
-    """The non-empty fields, except those shown elsewhere."""
-    fields = {name: _fact(getattr(record, name), value) for name, value in plain(record).items()}
-    elsewhere = ("id", "content", "title", "source_ids", "message_ids")
-    return [(name, value) for name, value in fields.items() if value and name not in elsewhere]
-
-
-def _fact(value: object, as_json: object) -> str:
-    if isinstance(value, datetime):
-        return moment(value)
-    return "" if as_json in (None, False) else enumerated(as_json)
-
-
 def _section(title: str, lines: Sequence[str]) -> list[str]:
     return ["", f"{title}:", *(f"  {line}" for line in lines)] if lines else []
 
@@ -365,11 +288,10 @@ def _other_end(link: Link, id: str) -> str:
     "show the memories linked with one",
     option("id", "the memory to start at", metavar="ID"),
     option("--depth", "how many links to follow, 0 to 10 (default: 2)", type=int, default=2, metavar="N"),
-    option("--type", "links of this type; repeatable", action="append", choices=get_args(LinkType)),
+    option("--type", "links of this type; repeatable", dest="types", action="append", choices=get_args(LinkType)),
 )
 def graph(args: Namespace) -> Answer:
-    """Show the memories within --depth links of one as a tree. An arrow to the right is a link from the memory above,
-    an arrow to the left a link to it.
+    """Show the memories within --depth links of one, the nearest first, each with its links to others of them.
 
     examples:
       mnemic graph mem_0f8f
@@ -377,50 +299,16 @@ def graph(args: Namespace) -> Answer:
       mnemic graph mem_0f8f --json
     """
     with open_memory(args) as memory:
-        result = memory.links.graph(args.id, depth=args.depth, types=args.type)
+        result = memory.links.graph(**arguments(args))
+    lines: list[str] = []
+    for record in result.memories:
+        links = [link for link in result.links if link.source == record.id]
+        lines += [
+            _short(record),
+            *(f"    {_link_line(link, record.id, f'[{one_line(link.target)}]')}" for link in links),
+        ]
     counts = counted({"memory": len(result.memories), "link": len(result.links)})
-    return Answer(result, _tree(result, args.id), [f"{counts}."])
-
-
-def _tree(graph: Graph, root: str) -> list[str]:
-    """The graph as lines: every memory once, on a shortest path from the root; every link once.
-
-    A link to a memory elsewhere in the tree shows only its id.
-    """
-    memories = {record.id: record for record in graph.memories}
-    touching: dict[str, list[Link]] = {id_: [] for id_ in memories}
-    for link in graph.links:
-        for end in {link.source, link.target}:
-            touching[end].append(link)
-    parents = _parents(graph, touching)
-    lines, drawn = [_short(memories[root])], set[tuple[str, str, str]]()
-
-    def branch(id_: str, depth: int) -> None:
-        for link in touching[id_]:
-            key = (link.source, link.target, link.type)
-            if key in drawn:
-                continue
-            drawn.add(key)
-            other = _other_end(link, id_)
-            begins = parents.get(other) == key
-            text = _short(memories[other]) if begins else f"[{one_line(other)}]  (elsewhere in this tree)"
-            lines.append("    " * depth + _link_line(link, id_, text))
-            if begins:
-                branch(other, depth + 1)
-
-    branch(root, 1)
-    return lines
-
-
-def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, tuple[str, str, str]]:
-    """For each memory but the root, the link to its parent in the tree."""
-    parents: dict[str, tuple[str, str, str]] = {}
-    for record in graph.memories:
-        for link in touching[record.id]:
-            if graph.depths[_other_end(link, record.id)] == graph.depths[record.id] - 1:
-                parents[record.id] = (link.source, link.target, link.type)
-                break
-    return parents
+    return Answer(result, lines, [f"{counts}."])
 
 
 LINK_ENDS = (
@@ -444,7 +332,7 @@ def link(args: Namespace) -> Answer:
       mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
     """
     with open_memory(args) as memory:
-        receipt = memory.links.add(args.source, args.target, args.type, strength=args.strength, reason=args.reason)
+        receipt = memory.links.add(**arguments(args))
     word = "linked" if receipt.outcome == "stored" else receipt.reason
     return Answer(receipt, [f"{word}  [{one_line(args.source)}] {args.type} -> [{one_line(args.target)}]"])
 
@@ -458,7 +346,7 @@ def unlink(args: Namespace) -> Answer:
       mnemic unlink mem_0f8f mem_77aa --type contradicts
     """
     with open_memory(args) as memory:
-        receipt = memory.links.remove(args.source, args.target, args.type)
+        receipt = memory.links.remove(**arguments(args))
     if receipt.outcome != "stored":
         return Answer(receipt, notes=[f"{receipt.reason}."], fine=False)
     return Answer(receipt, [f"unlinked  [{one_line(args.source)}] from [{one_line(args.target)}]"])

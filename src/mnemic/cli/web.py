@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mnemic.cli.handles import open_memory
+from mnemic.cli.config import open_memory
 from mnemic.cli.output import Answer, say, say_json, stdout, warn
 from mnemic.cli.parser import command, flag, option
-from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra, StoreUnavailable
+from mnemic.errors import ConfigurationError, MissingExtra
 from mnemic.services.files import atomic_write
 
 if TYPE_CHECKING:
@@ -75,16 +75,12 @@ def _listening(port: int) -> socket.socket:
     Raises:
         ConfigurationError: the port is taken, or there is none of that number.
     """
-    listener = socket.socket()
     try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen()
+        return socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
-        listener.close()
         raise ConfigurationError(
             f"Port {port} cannot be used: {error}. Leave out --port to take a free one."
         ) from error
-    return listener
 
 
 @command(
@@ -105,9 +101,6 @@ def report(args: Namespace) -> Answer:
         raise MissingExtra("The explorer", "web") from error
     with open_memory(args) as memory:
         page = rendered(memory)
-    try:
-        with atomic_write(args.file) as file:
-            file.write(page)
-    except StoreUnavailable as error:
-        raise InvalidInput(f"{args.file} cannot be written: {error}") from error
+    with atomic_write(args.file) as file:
+        file.write(page)
     return Answer({"file": args.file, "bytes": len(page.encode())}, [args.file])

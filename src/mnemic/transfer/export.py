@@ -9,31 +9,37 @@ from __future__ import annotations
 
 import base64
 import heapq
+import io
 import json
 import os
-from collections import Counter
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_type_hints
+from types import UnionType
+from typing import IO, TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.paths import path_of
+from mnemic.runtime import scopes
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.secrets.policy import redact_record, refuse_secrets
+from mnemic.safety.trust import least_trust
 from mnemic.services.files import atomic_path, atomic_write
-from mnemic.stores import SqliteStore, is_encrypted, read_lines, write_lines
-from mnemic.text.values import shown, to_json
-from mnemic.transfer.validation import Line, Record, check, check_record, coerce, key_of, line_error, source_ids
+from mnemic.stores import SqliteStore, write_lines
+from mnemic.text.terms import clean
+from mnemic.text.values import check_name, jsonable, now, shown, to_json, to_micros
+from mnemic.transfer.importers.sources import text_of_file
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
-from mnemic.types.literals import PREFERENCE as KEY
-from mnemic.types.literals import TRANSITIONS
+from mnemic.types.literals import PREFERENCE, TRANSITIONS
+from mnemic.validation import MAX_CONTENT, json_object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +53,8 @@ ATTEMPTS = 10
 BATCH = 256
 
 Progress = Callable[[int, int], None]
+
+Record = Message | Episode | MemoryRecord
 
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
@@ -63,6 +71,21 @@ _EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 """Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before;
 ``everywhere``: forgotten in its messages as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One parsed line: its value, its additional fields, and its number in the file."""
+
+    number: int
+    kind: str
+    value: Record | Link
+    extra: Mapping[str, Any]
+
+
+def _line_error(number: int, what: str) -> InvalidInput:
+    """The error for an invalid line."""
+    return InvalidInput(f"Line {number} {what}. Nothing was stored.")
 
 
 # Export
@@ -143,7 +166,7 @@ def _lines(runtime: Runtime, user: str, user_id: int | None, *, vectors: bool) -
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             lines += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
         _sort_sources(lines)
-        lines += [{"kind": "link", **_as_json(link)} for link in runtime.store.relations.all_links(user)]
+        lines += [{"kind": "link", **_fields_of(link)} for link in runtime.store.relations.all_links(user)]
     header["counts"] = _counts(str(line["kind"]) for line in lines)
     return [header, *lines]
 
@@ -181,7 +204,7 @@ class _LineBuilder:
         match value:
             case Message():
                 extra = {"project": stored.project, "status": stored.status, "settled": stored.episode == 0}
-                extra["emotion"] = _jsonable(self._emotions.get(doc))
+                extra["emotion"] = jsonable(self._emotions.get(doc))
             case Episode():
                 extra = {"earlier": self._earlier(value), "refine": value.id in self._refine}
             case MemoryRecord():
@@ -193,10 +216,10 @@ class _LineBuilder:
                 extra["everywhere"] = self._forgotten_everywhere(value)
         extra |= self._quarantine(str(value.id))
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
-        line = {"kind": stored.kind, **_as_json(value), **extra, **vectors}
+        line = {"kind": stored.kind, **_fields_of(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
-        return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
+        return {name: item for name, item in line.items() if item not in (None, (), []) and item is not False}
 
     def _forgotten_everywhere(self, value: MemoryRecord) -> bool:
         if value.status != "archived" or not value.source_ids:
@@ -222,18 +245,14 @@ class _LineBuilder:
         return tuple(texts.get(version) or value.content for version in range(1, value.version))
 
 
-def _as_json(value: Record | Link) -> dict[str, object]:
-    return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
-
-
-def _jsonable(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else asdict(value) if isinstance(value, Emotion) else value
+def _fields_of(value: Record | Link) -> dict[str, object]:
+    return cast("dict[str, object]", jsonable(value))
 
 
 def _topological_order(records: Mapping[int, Stored]) -> list[int]:
     """Docs in ascending order, except that sources come before the records derived from them."""
     docs = {str(stored.value.id): doc for doc, stored in records.items()}
-    sources = {doc: {docs[id_] for id_ in source_ids(s.value) if id_ in docs} for doc, s in records.items()}
+    sources = {doc: {docs[id_] for id_ in _source_ids(s.value) if id_ in docs} for doc, s in records.items()}
     sorter = TopologicalSorter(sources)
     sorter.prepare()
     free, order = list[int](), list[int]()
@@ -326,7 +345,7 @@ def _read(file: str | Path | IO[str], key: str | bytes | None) -> tuple[Mapping[
         raise InvalidInput(
             f"The header counts {shown(header.get('counts'), 200)}, but the file has {counts}: it is truncated or changed."
         )
-    check(lines)
+    _check(lines)
     return header, lines
 
 
@@ -351,25 +370,13 @@ def _redact(policy: SecretPolicy, line: Line) -> Line:
 
 
 def _texts(file: str | Path | IO[str], key: str | bytes | None) -> Iterator[str]:
-    if not isinstance(file, (str, Path)):
-        if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
-            raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
-        for line in file:
-            if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
-            yield line
-        return
-    path = path_of(file)
-    if is_encrypted(path):
-        yield from read_lines(path, key)
-        return
-    try:
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            yield from lines
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Pass a file written by mnemic export.") from error
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
+    lines = io.StringIO(text_of_file(file, key)) if isinstance(file, (str, Path)) else file
+    if not isinstance(lines, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
+        raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
+    for line in lines:
+        if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
+        yield line
 
 
 def _object(number: int, text: str) -> dict[str, Any]:
@@ -379,9 +386,9 @@ def _object(number: int, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise line_error(number, f"is not JSON: {error}") from error
+        raise _line_error(number, f"is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise line_error(number, "is not an object")
+        raise _line_error(number, "is not an object")
     return cast("dict[str, Any]", value)
 
 
@@ -389,26 +396,22 @@ def _line(number: int, text: str) -> Line:
     values = _object(number, text)
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise line_error(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
+        raise _line_error(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
     record_type: Any = _KINDS[kind]
     extra, hints = _EXTRA_FIELDS[kind], _hints(kind)
     if unknown := sorted(set(values) - set(hints)):
-        raise line_error(number, f"has a field {shown(unknown[0])} that a {kind} has not")
+        raise _line_error(number, f"has a field {shown(unknown[0])} that a {kind} has not")
     try:
-        checked = {name: coerce(name, hints[name], value) for name, value in values.items()}
+        checked = {name: _coerce(name, hints[name], value) for name, value in values.items()}
         names = {field.name for field in fields(record_type)}
         value: Record | Link = record_type(**{name: item for name, item in checked.items() if name in names})
-        if (
-            isinstance(value, MemoryRecord)
-            and value.category == "preference"
-            and value.key is None
-            and KEY in value.metadata
-        ):
-            value = replace(value, key=str(value.metadata[KEY]))  # of a version that kept it in the metadata alone
+        if isinstance(value, MemoryRecord) and value.category == PREFERENCE and value.key is None:
+            key = value.metadata.get(PREFERENCE)  # of a version that kept it in the metadata alone
+            value = replace(value, key=None if key is None else str(key))
         if not isinstance(value, Link):
-            check_record(value, cast("str | None", checked.get("project")))
+            _check_record(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:
-        raise line_error(number, f"is no {kind}: {error}") from error
+        raise _line_error(number, f"is no {kind}: {error}") from error
     return Line(number, kind, value, {name: checked.get(name) for name in extra})
 
 
@@ -451,7 +454,7 @@ def _vectors(line: Line) -> dict[str, NDArray[np.float32] | None]:
         return {"vector": vector}
     parts = _unpacked(line, "passages")
     if len(parts) % len(vector):
-        raise line_error(line.number, "holds passages of another dimension than its vector")
+        raise _line_error(line.number, "holds passages of another dimension than its vector")
     return {"vector": vector, "passages": parts.reshape(-1, len(vector))}
 
 
@@ -459,9 +462,9 @@ def _unpacked(line: Line, name: str) -> NDArray[np.float32]:
     try:
         values = np.frombuffer(base64.b64decode(line.extra[name], validate=True), "<f2").astype(np.float32)
     except ValueError as error:
-        raise line_error(line.number, f"holds no vector: {error}") from error
+        raise _line_error(line.number, f"holds no vector: {error}") from error
     if not values.size or not np.isfinite(values).all():
-        raise line_error(line.number, "holds a vector that is empty or not finite")
+        raise _line_error(line.number, "holds a vector that is empty or not finite")
     return values
 
 
@@ -530,4 +533,156 @@ def _statement_keys(line: Line) -> set[tuple[object, ...]]:
     value = line.value
     if not isinstance(value, MemoryRecord):
         return set()
-    return {key_of(value, content) for content in (value.content, *(line.extra["earlier"] or ()))}
+    return {_key_of(value, content) for content in (value.content, *(line.extra["earlier"] or ()))}
+
+
+# Validation: types of values, rules of the public methods, consistency with previous lines
+
+_SIGNED = {"valence", "arousal"}
+
+
+def _coerce(name: str, hint: Any, value: object) -> object:
+    """Convert a JSON value to the type of its field; raises ValueError."""
+    if get_origin(hint) in (Union, UnionType):
+        if value is None:
+            return None
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    match get_origin(hint) or hint, value:
+        case (origin, str()) if origin is str or value in get_args(hint):
+            return clean(value)
+        case (origin, str()) if origin is datetime:
+            return _moment(name, value)
+        case (origin, bool()) if origin is bool:
+            return value
+        case (origin, _) if origin in (int, float):
+            return _number(name, origin, value)
+        case (origin, list()) if origin is tuple:
+            return tuple(_coerce(name, str, item) for item in cast("list[object]", value))
+        case (origin, dict()) if origin is Emotion:
+            return Emotion(**{part: _number(part, float, item) for part, item in cast("dict[str, Any]", value).items()})
+        case (origin, dict()) if origin is Mapping:
+            return cast("object", value)
+        case _:
+            raise ValueError(f"{name} is {shown(value, 60)}")
+
+
+def _number(name: str, kind: Any, value: object) -> float:
+    """A count, or a number in 0..1; emotions may be negative."""
+    least, most = (0, 2**53) if kind is int else (-1 if name in _SIGNED else 0, 1)
+    allowed = int if kind is int else (int, float)
+    if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= most:
+        raise ValueError(f"{name} is {shown(value, 60)}")
+    return kind(value)
+
+
+def _moment(name: str, text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{name} is {shown(text, 60)}, which is not a time") from None
+    if moment.utcoffset() is None:
+        raise ValueError(f"{name} has no time zone")
+    to_micros(moment)
+    return moment
+
+
+_NAMES = ("id", "role", "name", "speaker", "category")
+_TEXTS = ("content", "title", "summary")
+_WORDS = ("tags", "keywords", "related_entities")
+
+
+def _source_ids(value: Record) -> tuple[str, ...]:
+    """The sources of a record; none for a message."""
+    return () if isinstance(value, Message) else value.source_ids
+
+
+def _key_of(value: MemoryRecord, content: str) -> tuple[object, ...]:
+    """What memories that say the same have in common: level and content."""
+    return value.project, value.session, value.speaker, " ".join(unicodedata.normalize("NFC", content).split())
+
+
+def _check_record(value: Record, project: str | None) -> None:
+    """Check a record of a project.
+
+    Raises:
+        ValueError: no public method would have stored it.
+    """
+    try:
+        scopes.scope("-", project, value.session)
+        json_object("metadata", value.metadata)
+        for name in _NAMES:
+            if (text := getattr(value, name, None)) is not None:
+                check_name(name, text)
+    except InvalidInput as error:
+        raise ValueError(str(error).removesuffix(".")) from error
+    texts = [(name, getattr(value, name, None)) for name in _TEXTS]
+    texts += [(name, word) for name in _WORDS for word in getattr(value, name, ())]
+    for name, text in texts:
+        if text is not None and len(text) > MAX_CONTENT:
+            raise ValueError(f"{name} has {len(text):,} characters, more than {MAX_CONTENT:,}")
+    if not isinstance(value, Episode) and not value.content.strip():
+        raise ValueError("its content is empty")
+    if isinstance(value, Message) and not value.role:
+        raise ValueError("its role is empty")
+    if isinstance(value, MemoryRecord) and value.status == "consolidating":
+        raise ValueError("its status is that of a running consolidation")
+
+
+def _check(lines: Sequence[Line]) -> None:
+    """Check what the store would reject later: duplicate ids, sources after their records, duplicate memories."""
+    seen, live = dict[str, Line](), defaultdict[tuple[object, ...], set[str | None]](set)
+    for line in lines:
+        value = line.value
+        if missing := sorted(_references(value) - seen.keys()):
+            raise _line_error(line.number, f"names {shown(missing[0], 60)}, which is not in the file before it")
+        if isinstance(value, Link):
+            if value.type == "supersedes" and getattr(seen[value.target].value, "expired_at", 0) is None:
+                what = f"replaces {shown(value.target, 60)}, whose time has not ended (expired_at)"
+                raise _line_error(line.number, what)
+            continue
+        _check_next(line, value, seen)
+        if isinstance(value, MemoryRecord) and _holds(value):
+            keys = live[_key_of(value, value.content)]
+            if value.key in keys or (keys and None in {*keys, value.key}):
+                raise _line_error(line.number, "repeats the content of a previous memory")
+            keys.add(value.key)
+        seen[str(value.id)] = line
+
+
+def _holds(value: MemoryRecord) -> bool:
+    """Whether a memory holds now, so that no other one may say the same under its key."""
+    if value.expired_at is not None or value.status == "archived":
+        return False
+    moment, ends = to_micros(now()), filter(None, (value.invalid_at, value.delete_after))
+    return all(to_micros(end) > moment for end in ends) and (not value.valid_at or to_micros(value.valid_at) <= moment)
+
+
+def _check_next(line: Line, value: Record, seen: Mapping[str, Line]) -> None:
+    """Check a record against the previous lines, by id: it must not be trusted more than its sources."""
+    if not value.id or value.id in seen:
+        raise _line_error(line.number, f"has the id {shown(value.id, 60)}, which is empty or taken")
+    if value.trust is None or (isinstance(value, Message) and None in (value.sent_at, value.source)):
+        raise _line_error(line.number, "is a message without sent_at, source or trust")
+    if value.trust > least_trust(cast("Record", seen[source].value).trust for source in _references(value)):
+        raise _line_error(line.number, "has a higher trust than its sources")
+    if isinstance(value, Episode):
+        _check_episode(line, value, [seen[id_] for id_ in value.message_ids])
+    if not isinstance(value, Message) and len(line.extra["earlier"] or ()) != value.version - 1:
+        raise _line_error(line.number, f"is version {value.version} without those before")
+
+
+def _check_episode(line: Line, episode: Episode, lines: Sequence[Line]) -> None:
+    """Check that the messages of an episode have its project and, if it has one, its session."""
+    messages = [(source, source.value) for source in lines if isinstance(source.value, Message)]
+    if not messages or len(messages) < len(lines):
+        raise _line_error(line.number, "is an episode without messages, or with records of other kinds")
+    project, session = episode.project, episode.session
+    if any(line.extra["project"] != project or session not in (None, message.session) for line, message in messages):
+        raise _line_error(line.number, "is an episode of another project or conversation than its messages")
+
+
+def _references(value: Record | Link) -> set[str]:
+    """The ids that a record or link refers to."""
+    if isinstance(value, Link):
+        return {value.source, value.target}
+    return {*_source_ids(value), *(value.message_ids if isinstance(value, Episode) else ())}

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import io
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from importlib.metadata import entry_points
-from itertools import islice
+from itertools import count, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic import ingest, validation
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.ingest import check_record, role_of
-from mnemic.lifecycle import maintenance
+from mnemic.ingest import check_record, role_of, with_redactions
+from mnemic.knowledge import remember
+from mnemic.lifecycle import edits, maintenance
 from mnemic.paths import path_of
-from mnemic.stores import is_encrypted, read_lines
-from mnemic.text.values import now
+from mnemic.runtime import scopes
+from mnemic.safety.secrets.policy import redact_scope
+from mnemic.text.values import aware, now
 from mnemic.transfer import export
-from mnemic.transfer.importers import files, memories, sources, users
-from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory
-from mnemic.types import ImportFormat, ImportReport, Message, Receipt, Scope
+from mnemic.transfer.importers import files, sources, users
+from mnemic.transfer.importers.fields import LEFT_OUT, Damage, ParsedMemory, mapping, maybe_json
+from mnemic.transfer.importers.users import Reading
+from mnemic.types import (
+    Event,
+    ImportFormat,
+    ImportReport,
+    MemoryRecord,
+    Message,
+    Receipt,
+    RecordFilter,
+    Scope,
+    Status,
+)
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
@@ -42,38 +54,18 @@ NOTHING = "Nothing was imported; correct the file."
 NAMED = 10
 """Maximum number of roles named in a remark."""
 
+TRUST = 0.7
+"""The trust of imported memories, as of all records with the source ``model_inference``."""
+
 Progress = Callable[[int, int], None]
 """Called with (done, total)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a file holds: messages, memories or an export.
-
-    Attributes:
-        file: its path.
-        format: an ``ImportFormat``, never ``auto``, or the name of an installed importer.
-        messages: of a history.
-        memories: of a store of memories.
-        damaged: the parts that cannot be read.
-        remarks: how dates and columns were read, and what is left out.
-        export: the text of an export.
-    """
-
-    file: str
-    format: str
-    messages: Sequence[Message] = ()
-    memories: Sequence[ParsedMemory] = ()
-    damaged: Sequence[Damage] = ()
-    remarks: Sequence[str] = ()
-    export: str = ""
-
-
 @dataclass(slots=True)
 class Tally:
-    """What became of the records of a file so far; ``roles`` are those that are not known."""
+    """What became of the records of a file so far: their number by user and kind; ``roles`` are those that are not known."""
 
-    counts: Counter[str] = field(default_factory=Counter[str])
+    users: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
     stored: int = 0
     duplicate: int = 0
     without_text: int = 0
@@ -81,9 +73,17 @@ class Tally:
     pending: Counter[str] = field(default_factory=Counter[str])
     roles: Counter[str] = field(default_factory=Counter[str])
 
-    def count(self, kind: str, receipt: Receipt, text: str) -> None:
-        """Count a record by its receipt."""
-        self.counts[kind] += 1
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of records by kind."""
+        total = Counter[str]()
+        for counts in self.users.values():
+            total.update(counts)
+        return total
+
+    def count(self, user: str, kind: str, receipt: Receipt, text: str) -> None:
+        """Count a record of a user by its receipt."""
+        self.users[user][kind] += 1
         match receipt.outcome:
             case "stored" | "superseded":
                 self.stored += 1
@@ -116,20 +116,6 @@ def _unknown_roles(roles: Counter[str]) -> list[str]:
     return [f"roles that are not known, stored as untrusted text of tools: {some}{more}"]
 
 
-def sum_of(tallies: Iterable[Tally]) -> Tally:
-    """The counts of several users as one."""
-    total = Tally()
-    for tally in tallies:
-        total.counts.update(tally.counts)
-        total.stored += tally.stored
-        total.duplicate += tally.duplicate
-        total.without_text += tally.without_text
-        total.rejected += tally.rejected
-        total.pending.update(tally.pending)
-        total.roles.update(tally.roles)
-    return total
-
-
 def read(
     path: str | Path, *, format: str = "auto", session: str | None = None, strict: bool = False,
     key: str | bytes | None = None,
@@ -149,11 +135,10 @@ def read(
     file = str(path) if str(path) == "-" else str(path_of(path))
     if format not in get_args(ImportFormat):
         return Reading(file, format, files.with_ids(_by_importer(format, file, session)))
-    if is_encrypted(Path(file)):
-        return Reading(file, MNEMIC, export="".join(read_lines(Path(file), key)))
     parsed = sources.export_of(file, format)
-    content = sources.text_of(file) if parsed is None else ""
-    if parsed is None and (format == MNEMIC or (format == "auto" and _is_export(content))):
+    content = sources.text_of(file, key) if parsed is None else ""
+    is_export = {"mnemic", "counts"} <= mapping(maybe_json(content.partition("\n")[0])).keys()
+    if parsed is None and (format == MNEMIC or (format == "auto" and is_export)):
         return Reading(file, MNEMIC, export=content)
     name = "stdin" if file == "-" else file
     try:
@@ -171,15 +156,16 @@ def _understood(parsed: files.Parsed, file: str, format: str, session: str, *, g
         InvalidInput: its format is unknown, all of it is damaged, or a part of it while it is ``strict``.
     """
     name = files.detect(parsed.data) if format == "auto" else format
-    memories, messages, damaged, unread = list[ParsedMemory](), list[Message](), list[Damage](), list[Damage]()
+    statements, messages, damaged, unread = list[ParsedMemory](), list[Message](), list[Damage](), list[Damage]()
     if name in files.MEMORY_FORMATS:
-        memories, damaged = files.read_memories(parsed, name)
+        statements, damaged = files.read_memories(parsed, name)
     if name in files.MESSAGE_FORMATS:
         messages, unread = files.messages_of(parsed, name, session, guessed=guessed)
         damaged = [*dict.fromkeys([*damaged, *unread])]
-    if refused := damaged if strict else unread if not (messages or memories) else []:
+    records = [*sorted(statements, key=_when_changed), *messages]
+    if refused := damaged if strict else unread if not records else []:
         raise InvalidInput(refused[0].reason)
-    return Reading(file, name, messages, memories, damaged, files.remarks(parsed.data, name))
+    return Reading(file, name, records, damaged, files.remarks(parsed.data, name))
 
 
 def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
@@ -198,85 +184,50 @@ def _by_importer(format: str, file: str, session: str | None) -> list[Message]:
         raise InvalidInput(message) from error
 
 
-def _is_export(content: str) -> bool:
-    """Whether a text begins with the header of an export."""
-    try:
-        header = json.loads(content.split("\n", 1)[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
-
-
-def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:
-    """What is taken of a file, and the part of each user; see ``users.by_user``.
-
-    Raises:
-        InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
-    """
-    if reading.export:
-        if field is not None or only is not None:
-            raise InvalidInput(
-                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
-                "that it is for."
-            )
-        return reading, {user: reading}
-    oldest_first = sorted(reading.memories, key=memories.when_changed)
-    mine, nobodys, others = users.by_user(oldest_first, reading.messages, user=user, field=field, only=only)
-    parts = {
-        owner: replace(
-            reading,
-            memories=[record for record in records if isinstance(record, ParsedMemory)],
-            messages=[record for record in records if isinstance(record, Message)],
-        )
-        for owner, records in mine.items()
-    }
-    left_out = [f"{others} of other users left out"] if others else []
-    whole = replace(
-        reading,
-        memories=[memory for part in parts.values() for memory in part.memories],
-        messages=[message for part in parts.values() for message in part.messages],
-        damaged=[*reading.damaged, *nobodys],
-        remarks=[*reading.remarks, *left_out],
-    )
-    return whole, parts
-
-
 def store(
-    runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, tally: Tally, *, dry_run: bool = False,
+    runtime: Runtime,
+    project: str | None,
+    parts: Mapping[str, Reading],
+    zone: tzinfo,
+    tally: Tally,
+    *,
+    dry_run: bool = False,
     progress: Progress | None = None,
-) -> None:  # fmt: skip
-    """Store what was read for one user, or count what would become of it; ``tally`` counts along.
+) -> None:
+    """Store the part of each user in a project, or count what would become of it; ``tally`` counts along.
 
     Raises:
         InvalidInput: an export is damaged, or the user of an export has records.
         StoreError: the record cannot be written; what was stored before stays, and importing again continues.
     """
-    if reading.format == MNEMIC:
-        content = io.StringIO(reading.export)
-        tally.counts.update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
-        tally.stored = tally.counts.total()
-        return
-    roles = Counter(role_of(message.role) for message in reading.messages if message.source is None)
-    tally.roles.update(
-        {runtime.secrets.name(role): count for role, count in roles.items() if role not in ingest.SOURCE_OF_ROLE}
-    )
-    total = len(reading.messages) + len(reading.memories)
-    for done, (kind, receipt, text) in enumerate(_receipts(runtime, scope, reading, zone, dry_run=dry_run), 1):
-        tally.count(kind, receipt, text)
-        if progress is not None:
-            progress(done, total)
-    if not dry_run:
-        maintenance.embed_pending(runtime)
-        tally.pending.update(runtime.store.statistics.stats(scope.user).pending)
+    total, done = sum(len(part.records) for part in parts.values()), count(1)
+    for user, part in parts.items():
+        scope = redact_scope(runtime.secrets, scopes.scope(user, project))
+        tally.users[user] = Counter()
+        if part.format == MNEMIC:
+            content = io.StringIO(part.export)
+            tally.users[user].update(export.restore_from(runtime, scope, content, dry_run=dry_run, progress=progress))
+            tally.stored = tally.counts.total()
+            continue
+        roles = Counter(role_of(message.role) for message in part.messages if message.source is None)
+        unknown = roles.keys() - ingest.SOURCE_OF_ROLE.keys()
+        tally.roles.update({runtime.secrets.name(role): roles[role] for role in unknown})
+        for kind, receipt, text in _receipts(runtime, scope, part, zone, dry_run=dry_run):
+            tally.count(user, kind, receipt, text)
+            if progress is not None:
+                progress(next(done), total)
+        if not dry_run:
+            maintenance.embed_pending(runtime)
+            tally.pending.update(runtime.store.statistics.stats(scope.user).pending)
 
 
 def _receipts(
     runtime: Runtime, scope: Scope, reading: Reading, zone: tzinfo, *, dry_run: bool
 ) -> Iterator[tuple[str, Receipt, str]]:
     """The kind, receipt and text of each record, as it is stored."""
-    for memory, receipt in zip(
-        reading.memories, memories.store(runtime, scope, reading.memories, zone, dry_run=dry_run), strict=True
-    ):
+    statements = reading.memories
+    receipts = store_memories(runtime, scope, statements, zone, dry_run=dry_run)
+    for memory, receipt in zip(statements, receipts, strict=True):
         yield "memory", receipt, memory.content
     messages = iter(reading.messages)
     texts: dict[str, str | None] = {}
@@ -284,20 +235,20 @@ def _receipts(
         receipts = (
             [_expected(runtime, scope, message, zone, texts) for message in batch]
             if dry_run
-            else _added(runtime, scope, batch, zone)
+            else add_valid(lambda some: ingest.add(runtime, scope, some, None, zone), batch)
         )
         for message, receipt in zip(batch, receipts, strict=True):
             yield "message", receipt, message.content
 
 
-def _added(runtime: Runtime, scope: Scope, batch: Sequence[Message], zone: tzinfo) -> Sequence[Receipt]:
+def add_valid(add: Callable[[Sequence[Message]], Sequence[Receipt]], batch: Sequence[Message]) -> Sequence[Receipt]:
     """Store messages in one transaction; where one is not valid, each by itself, so that the others are stored."""
     try:
-        return ingest.add(runtime, scope, batch, None, zone)
+        return add(batch)
     except InvalidInput as error:
         if len(batch) == 1:
             return [Receipt(id=str(batch[0].id), outcome="rejected", reason=str(error))]
-        return [receipt for message in batch for receipt in _added(runtime, scope, [message], zone)]
+        return [receipt for message in batch for receipt in add_valid(add, [message])]
 
 
 def _expected(runtime: Runtime, scope: Scope, message: Message, zone: tzinfo, texts: dict[str, str | None]) -> Receipt:
@@ -329,8 +280,147 @@ def import_file(
         path, format=format, session=session or scope.session, strict=strict, key=key or export.encryption_key(runtime)
     )
     only = None if user_from in (None, users.NOBODY) else scope.user
-    reading, parts = by_user(reading, user=scope.user, field=user_from, only=only)
+    reading, parts = users.by_user(reading, user=scope.user, field=user_from, only=only)
     tally = Tally()
-    mine = parts.get(scope.user, replace(reading, memories=(), messages=()))
-    store(runtime, scope, mine, zone, tally, dry_run=dry_run, progress=progress)
+    store(runtime, scope.project, parts, zone, tally, dry_run=dry_run, progress=progress)
     return tally.report(reading, dry_run=dry_run)
+
+
+# Memories: new ones, duplicates, and what changed since an earlier import
+
+
+def _when_changed(memory: ParsedMemory) -> datetime:
+    """The sort key by time of change; undated memories come last."""
+    return aware(memory.changed, UTC) if memory.changed else datetime.max.replace(tzinfo=UTC)
+
+
+class _Stored:
+    """The memories of a user by id, live or not: an import must not bring any of them back."""
+
+    def __init__(self, runtime: Runtime, scope: Scope) -> None:
+        self._runtime, self._scope = runtime, scope
+        filters = RecordFilter(kinds=("memory",), reach="user", status=get_args(Status), expired=True)
+        records = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
+        self._by_id = {record.id: record for record in records}
+        self._imported: set[str] = set()
+        self._ids_by_text = {
+            record.content.strip(): record.id
+            for record in records
+            if (record.project, record.session) == (scope.project, None)
+        }
+
+    def get(self, id: str) -> MemoryRecord | None:
+        """The memory with an id, as it was before this import or became by it."""
+        return self._by_id.get(id)
+
+    def add(self, record: MemoryRecord) -> None:
+        """Add a memory that was imported."""
+        before = self._by_id.get(record.id)
+        if before is not None and self._ids_by_text.get(before.content.strip()) == record.id:
+            del self._ids_by_text[before.content.strip()]
+        self._by_id[record.id] = record
+        self._ids_by_text[record.content.strip()] = record.id
+        self._imported.add(record.id)
+
+    def duplicate_of(self, record: MemoryRecord) -> Receipt | None:
+        """The receipt for a duplicate of the text of a memory that was valid at that time."""
+        duplicate = self._ids_by_text.get(record.content.strip())
+        if duplicate is None:
+            return None
+        ended = self._by_id[duplicate].invalid_at
+        if ended is not None and (record.valid_at or record.created_at) >= ended:
+            return None
+        return Receipt(id=duplicate, outcome="duplicate", reason="the same statement is already stored")
+
+    def is_later(self, record: MemoryRecord) -> bool:
+        """Whether a record was changed after the text that is stored under its id, here or where it comes from."""
+        existing, changed = self._by_id[record.id], record.said_at or record.created_at
+        if changed <= (existing.said_at or existing.created_at):
+            return False
+        texts = [] if record.id in self._imported else self._texts(record.id)
+        return all(event.at < changed for before, event in pairwise(texts) if event.content != before.content)
+
+    def said(self, record: MemoryRecord) -> bool:
+        """Whether the memory with the id of a record says the same, or did before it was edited."""
+        if self._by_id[record.id].content == record.content:
+            return True
+        return record.id not in self._imported and record.content in {event.content for event in self._texts(record.id)}
+
+    def _texts(self, id: str) -> list[Event]:
+        return [event for event in self._runtime.store.history(self._scope.user, id) if event.content is not None]
+
+
+def store_memories(
+    runtime: Runtime, scope: Scope, memories: Iterable[ParsedMemory], zone: tzinfo, *, dry_run: bool = False
+) -> Iterator[Receipt]:
+    """Store memories, oldest first, so that later statements supersede earlier ones.
+
+    What was changed since an earlier import becomes the next version of its memory. A dry run gives the expected receipts,
+    without storing anything.
+    """
+    stored = _Stored(runtime, scope)
+    for memory in memories:
+        checked = check_record(runtime.secrets, runtime.fence, _record(memory, scope, zone))
+        record: MemoryRecord = checked.record
+        old = stored.get(record.id)
+        changes = {} if old is None else _new_values(stored, old, record, dated=memory.changed is not None)
+        receipt = _outcome(stored, old, record, changes) if old else stored.duplicate_of(record)
+        receipt = ingest.unstored(checked) if checked.refusal else receipt
+        if receipt is None:
+            receipt = (
+                Receipt(id=record.id, outcome="stored")
+                if dry_run
+                else with_redactions(_write(runtime, scope, record, changes, zone), checked.kinds)
+            )
+        if receipt.changed:
+            stored.add(record)
+        yield receipt
+
+
+def _new_values(stored: _Stored, existing: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:
+    """What a memory of a file changes in the one with its id: an earlier end, and whatever was changed later."""
+    end, changes = record.invalid_at, dict[str, Any]()
+    if dated and stored.is_later(record):
+        new = {name: getattr(record, name) for name in ("content", "tags", "metadata", "delete_after")}
+        changes = {name: value for name, value in new.items() if value and value != getattr(existing, name)}
+        changes |= {"said_at": record.said_at} if changes else {}
+        changes |= {"valid_at": record.valid_at} if "content" in changes else {}
+    holds = end is None or (existing.invalid_at and existing.invalid_at <= end)
+    return changes if holds else {**changes, "invalid_at": end}
+
+
+def _outcome(stored: _Stored, old: MemoryRecord, record: MemoryRecord, changes: Mapping[str, Any]) -> Receipt | None:
+    """The receipt of a memory whose id is stored, unless it changes that."""
+    if old.status == "archived" or (not changes and stored.said(record)):
+        return Receipt(id=record.id, outcome="duplicate", reason="already imported")
+    if not changes:
+        why = "another text is stored under its id, and the file does not say that its own is later"
+        return Receipt(id=record.id, outcome="rejected", reason=why)
+    if "content" in changes and old.expired_at is not None:
+        why = (
+            "it was changed where it comes from, but another memory has taken its place here: update() it, or the other"
+        )
+        return Receipt(id=record.id, outcome="rejected", reason=why)
+    return None
+
+
+def _write(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
+    if not changes:
+        return remember.store(runtime, scope, record)
+    existing = runtime.store.get(scope.user, record.id).value
+    assert isinstance(existing, MemoryRecord)
+    return edits.revise(runtime, scope, existing, changes, zone)
+
+
+def _record(memory: ParsedMemory, scope: Scope, zone: tzinfo) -> MemoryRecord:
+    """The memory record of an item, with its times."""
+    moment = now().astimezone(zone)
+    changed = aware(memory.changed, zone) if memory.changed else moment
+    created = aware(memory.created, zone) if memory.created else changed
+    return MemoryRecord(
+        id=memory.id, content=memory.content, type=memory.type, category=memory.category, tags=memory.tags,
+        metadata=memory.metadata, project=scope.project, source="model_inference", trust=TRUST, said_at=changed,
+        valid_at=changed,
+        invalid_at=None if memory.ended is None else aware(memory.ended, zone), created_at=created, updated_at=changed,
+        delete_after=None if memory.until is None else aware(memory.until, zone),
+    )  # fmt: skip

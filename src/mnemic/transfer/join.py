@@ -1,15 +1,23 @@
 """The join of two states of one record: commutative, associative and idempotent, and no texts are lost.
 
 A state is a product of registers. What is read from the trail alone follows from the union of two trails; of every other
-register the value that was written last wins, by the events that write it.
+register the value that was written last wins, by the events that write it. Constraints on all records of the user together
+are enforced afterwards: each is a function of the joined states, and for corrections of what neither side had seen, so that
+every order of syncs comes to the same end. What one changes is an event right after the last one of its record, with the same
+time on every device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Any
 
+from mnemic.knowledge.remember import REPLACED
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
 from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
 from mnemic.text.values import to_json
@@ -155,3 +163,213 @@ def _removes(ends: Ends, event: TrailEvent) -> bool:
     if event.operation == "restore":
         return kind == "supersedes" and source in event.about.get("after", ())
     return event.operation == "unlink" and event.about.get("source") == source and kind in event.about.get("types", ())
+
+
+# Constraints
+
+Unseen = Mapping[str, Sequence[TrailEvent]]
+"""The events of a side that the other one had not seen, by record."""
+
+LATER = "another device has a later correction"
+
+
+def corrections(events: Iterable[TrailEvent]) -> list[tuple[int, str]]:
+    """What was put in the place of a record as a correction, by its events: times and ids, in order."""
+    ends = (event for event in events if event.operation == "supersede")
+    named = ((event.at, about["by"]) for event in ends if (about := event.about).get("reason") in (REPLACED, LATER))
+    return sorted(named)
+
+
+class Constraints:
+    """The states of all records of a user, and those that changed.
+
+    Args:
+        outlines: the states that are equal on both sides.
+        changed: the others, joined, with their texts.
+        load: reads the texts of one that a rule changes.
+        unseen: what each side did that the other one had not seen.
+
+    Attributes:
+        links: to the successors of memories that a rule ended.
+    """
+
+    def __init__(
+        self, outlines: Mapping[str, RecordState], changed: dict[str, RecordState], load: Callable[[str], RecordState],
+        unseen: tuple[Unseen, Unseen],
+    ) -> None:  # fmt: skip
+        self.changed, self.states, self._load, self._unseen = changed, {**outlines, **changed}, load, unseen
+        self.links: dict[Ends, LinkValue] = {}
+
+    def enforce(self) -> None:
+        """Apply the rules."""
+        self._break_cycles()
+        self._keep_a_representative()
+        self._forget_corrections()
+        self._keep_one_correction()
+        self._keep_one_text()
+        self._keep_one_value()
+        self._limit_trust()
+        self._assign_messages()
+
+    def _change(self, id: str, **values: Any) -> None:
+        state = self.changed.get(id) or self._load(id)
+        self.changed[id] = self.states[id] = replace(state, **values)
+
+    def _add_event(self, id: str, operation: str, detail: Mapping[str, object], **values: Any) -> None:
+        trail = self.states[id].trail
+        event = TrailEvent(trail[-1].at + 1, operation, to_json(dict(detail)))
+        self._change(id, trail=(*trail, event), **values)
+
+    def _age(self, id: str) -> tuple[int, str]:
+        return self.states[id].created_at, id
+
+    def _break_cycles(self) -> None:
+        """No record is made from itself: the oldest of a circle is made from none of it."""
+        graph = {id_: sorted(state.parents) for id_, state in sorted(self.states.items()) if state.parents}
+        while True:
+            try:
+                TopologicalSorter(graph).prepare()
+            except CycleError as error:
+                circle: list[str] = error.args[1]
+                oldest = min(circle, key=self._age)
+                child = circle[circle.index(oldest) + 1]
+                self._change(child, parents=self.states[child].parents - {oldest})
+                graph[child] = sorted(self.states[child].parents)
+            else:
+                return
+
+    def _keep_a_representative(self) -> None:
+        """Memories that stand for each other, by consolidations of two devices: the oldest comes back."""
+        into = {id_: head for id_ in self.states if (head := self._absorbed_into(id_))}
+        for id_ in sorted(into, key=self._age):
+            seen, current = [id_], into.get(id_)
+            while current is not None and current not in seen:
+                seen.append(current)
+                current = into.get(current)
+            if current == id_:
+                self._add_event(id_, "restore", {"reason": "it stands for another memory on another device"})
+                del into[id_]
+
+    def _absorbed_into(self, id: str) -> str | None:
+        state = self.states[id]
+        if state.kind != "memory" or state.standing != "archived":
+            return None
+        moves = [event for event in state.trail if event.operation in ("absorb", "archive", "restore", "undo")]
+        return moves[-1].about.get("into") if moves[-1].operation == "absorb" else None
+
+    def _groups(self, by: Callable[[RecordState], object]) -> Iterator[list[str]]:
+        """The memories of a level that are believed and have something in common, where there are several."""
+        groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
+        for id_, state in self.states.items():
+            if state.holds and (value := by(state)) is not None:
+                groups[state.project or "", state.session or "", value].append(id_)
+        yield from [ids for ids in groups.values() if len(ids) > 1]
+
+    def _keep_one_text(self) -> None:
+        """Of memories that say the same at a level, under one key or none, the oldest stays, and any that holds longer."""
+        for ids in self._groups(lambda state: (state.hash, state.key)):
+            retained = list[str]()
+            for id_ in sorted(ids, key=self._age):
+                first = next((other for other in retained if self.states[other].until >= self.states[id_].until), None)
+                if first is None:
+                    retained.append(id_)
+                    continue
+                reason = f"the memory {first!r} says the same, stored on another device"
+                self._add_event(id_, "archive", {"reason": reason})
+
+    def _keep_one_value(self) -> None:
+        """Of memories with one key at a level, that with the last value holds; each other one ended when the next began."""
+        for ids in self._groups(lambda state: state.key):
+            order = sorted(ids, key=lambda id_: (self.states[id_].since, id_))
+            for id_, after in pairwise(order):
+                self._end(id_, after, "another device has a later value")
+
+    def _end(self, id: str, after: str, reason: str) -> None:
+        """End a memory when the next one began, unless it had ended before."""
+        state, began = self.states[id], max(self.states[id].since, self.states[after].since)
+        if state.until <= began:
+            return
+        moment, ended = state.trail[-1].at + 1, began if state.invalid_at is None else min(began, state.invalid_at)
+        self._add_event(id, "supersede", {"by": after, "reason": reason}, expired_at=moment, invalid_at=ended)
+        self.links[after, id, "supersedes"] = (moment, 1.0, reason, "")
+
+    def _keep_one_correction(self) -> None:
+        """Of what both sides put in the place of a memory the last holds, and each other one ended when the next began."""
+        for id_ in sorted({*self._unseen[0]} & {*self._unseen[1]}):
+            mine, theirs = ({by for _, by in corrections(unseen[id_])} for unseen in self._unseen)
+            if self.states[id_].expired_at is None or not (mine - theirs and theirs - mine):
+                continue
+            order = self._successors(id_)
+            for number, by in enumerate(order):
+                others = (after for after in order[number + 1 :] if self.states[after].hash != self.states[by].hash)
+                if self.states[by].holds and (after := next(others, None)):
+                    self._end(by, after, LATER)
+
+    def _successors(self, id: str) -> list[str]:
+        """What was put in the place of a memory, and of that in turn, in order of time."""
+        times, waiting = {id: 0}, [id]
+        while waiting:
+            for moment, by in corrections(self.states[waiting.pop()].trail):
+                if by in self.states and by != id:
+                    waiting += [] if by in times else [by]
+                    times[by] = max(moment, times.get(by, 0), self.states[by].began)
+        return sorted(times.keys() - {id}, key=lambda by: (times[by], by))
+
+    def _forget_corrections(self) -> None:
+        """What one side put in the place of a memory that the other one forgot is forgotten, too.
+
+        Forgotten is it, the message that says it, or what the other side put in its place.
+        """
+        for mine, theirs in (self._unseen, self._unseen[::-1]):
+            for id_ in sorted(id_ for id_, events in mine.items() if corrections(events)):
+                related = {id_, *self.states[id_].parents, *self._successors(id_)}
+                if any(self._is_forgotten(other, theirs) for other in related):
+                    self._forget(id_, mine)
+
+    def _is_forgotten(self, id: str, unseen: Unseen) -> bool:
+        """Whether a side forgot a record."""
+        state = self.states[id]
+        if state.kind == "episode" or state.standing != "archived":
+            return False
+        archived = [event.about for event in unseen.get(id, ()) if event.operation == "archive"]
+        return any(
+            about.get("everywhere") or (state.kind == "message" and "quarantine" not in about) for about in archived
+        )
+
+    def _forget(self, id: str, unseen: Unseen) -> None:
+        """Archive a memory, and what was put in its place on the same side alone."""
+        waiting, reached = [id], {id}
+        while waiting:
+            id_ = waiting.pop()
+            if self.states[id_].standing == "live":
+                self._add_event(id_, "archive", {"reason": "forgotten on another device", "everywhere": True})
+            later = {by for _, by in corrections(unseen.get(id_, ())) if by in self.states} - reached
+            reached |= later
+            waiting += sorted(by for by in later if self.states[by].trail[0] in unseen.get(by, ()))
+
+    def _limit_trust(self) -> None:
+        """No record is trusted more than what it was made from."""
+        children: dict[str, list[str]] = defaultdict(list)
+        for id_, state in self.states.items():
+            for parent in state.parents:
+                children[parent].append(id_)
+        lowered = [*self.changed]
+        for id_ in self.changed:
+            lowered += self.states[id_].parents
+        while lowered:
+            parent = lowered.pop()
+            for child in children[parent]:
+                if self.states[child].trust > self.states[parent].trust:
+                    self._change(child, trust=self.states[parent].trust)
+                    lowered.append(child)
+
+    def _assign_messages(self) -> None:
+        """A message belongs to an episode that has it: to a live one before others, that no later one was made from."""
+        episodes: dict[str, list[str]] = defaultdict(list)
+        for id_, state in self.states.items():
+            for parent in state.parents if state.kind == "episode" else ():
+                episodes[parent].append(id_)
+        for id_ in [id_ for id_, state in self.changed.items() if state.kind == "message"]:
+            latest = [episode for episode in episodes[id_] if not set(episodes[episode]) & set(episodes[id_])]
+            chosen = min(latest, key=lambda e: (self.states[e].standing != "live", self._age(e)), default=None)
+            self._change(id_, episode=chosen, waits=0 if chosen else self.states[id_].waits)

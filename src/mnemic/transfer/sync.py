@@ -24,10 +24,9 @@ from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, Merged, Merge
 from mnemic.stores.sql.tombstones import EVERYTHING, Tombstones, covers
 from mnemic.stores.sql.trails import RecordState, TrailEvent, content_and_title
 from mnemic.text.values import from_micros
-from mnemic.transfer.constraints import Constraints, Unseen, corrections
 from mnemic.transfer.export import encryption_key
-from mnemic.transfer.join import join, join_links, withdrawn
-from mnemic.transfer.migrate import is_same, opened
+from mnemic.transfer.join import Constraints, Unseen, corrections, join, join_links, withdrawn
+from mnemic.transfer.records import is_same, opened
 from mnemic.types import Scope, SyncConflict, SyncedSide, SyncReport, TextVectors
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mnemic.runtime.projects import front_matter
 from mnemic.runtime.scopes import scope
 from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.transfer import imports
-from mnemic.transfer.importers import files, memories, users
+from mnemic.transfer.importers import files, users
 
 TOKEN = "tok3n-of-ana"
 """Stands as user or password in addresses of repositories; no id may hold it."""
@@ -81,12 +82,13 @@ class Importer:
         total = 0
         for name in KINDS_OF_MESSAGES:
             try:
-                found = files.read_messages(files.undamaged(read), format=name, session="s")
+                found, damaged = files.messages_of(read, name, "s")
             except InvalidInput as error:
                 told(error)
                 continue
+            assert all(damage.reason for damage in damaged)
             assert len(found) <= units
-            assert files.read_messages(read.data, format=name, session="s") == found
+            assert files.messages_of(read, name, "s") == (found, damaged)
             made = [message.id for message in found if str(message.id).startswith("import:")]
             assert all(isinstance(message.id, str) for message in found)
             assert len(set(made)) == len(made)
@@ -124,19 +126,19 @@ class Importer:
             if name not in files.MESSAGE_FORMATS:
                 assert items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
-            owned, nobodys, _ = users.by_user(found, (), user="ana", field=users.NOBODY, only=None)
-            assert not nobodys
-            assert sum(map(len, owned.values())) == len(found)
-            total += self._remembered(owned.get("ana", []))
+            whole, parts = users.by_user(users.Reading("", name, found), user="ana", field=users.NOBODY, only=None)
+            assert not whole.damaged
+            assert len(whole.records) == sum(len(part.records) for part in parts.values()) == len(found)
+            total += self._remembered(parts["ana"].memories if parts else [])
         return total
 
     def _remembered(self, found: list[Any]) -> int:
         mine = self.memory.scoped(user=next(self._users))
-        engine, first, second = runtime_of(mine), imports.Tally(), imports.Tally()
+        engine, first, second = runtime_of(mine), imports.Tally({"": Counter()}), imports.Tally({"": Counter()})
         for tally in (first, second):
-            receipts = memories.store(engine, mine.scope, found, mine.admin.settings.timezone)
+            receipts = imports.store_memories(engine, mine.scope, found, mine.admin.settings.timezone)
             for one, receipt in zip(found, receipts, strict=True):
-                tally.count("memory", receipt, one.content)
+                tally.count("", "memory", receipt, one.content)
         assert first.counts.total() == len(found) == first.stored + first.duplicate + len(first.rejected)
         assert not second.stored
         assert len(mine.list(reach="user", limit=None, status=["short_term", "long_term", "archived"])) <= len(found)

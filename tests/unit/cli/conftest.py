@@ -23,6 +23,12 @@ class Run:
         """The JSON document on stdout."""
         return json.loads(self.out)
 
+    @property
+    def rows(self) -> dict[str, str]:
+        """The table on stdout, value by name."""
+        lines = (line for line in self.out.splitlines() if "  " in line.strip() and not line.startswith(" "))
+        return {name: value.strip() for name, _, value in (line.partition("  ") for line in lines)}
+
 
 @pytest.fixture
 def chat() -> list[dict[str, str]]:

@@ -465,13 +465,18 @@ def test_the_order_of_a_date_is_one_in_which_all_dates_exist_and_time_passes(day
         assert (found == "ymd") == (order == "ymd")
 
 
+def _as_detected(text, session):
+    read = files.parse_lines(text)
+    return files.messages_of(read, files.detect(read.data), session)[0]
+
+
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text):
     for read in (
         texts.whatsapp,
         texts.transcript,
         lambda said, session: texts.table(texts.rows(said), session),
-        lambda said, _: files.read_messages(files.parse_lines(said).data),
+        _as_detected,
     ):
         with suppress(InvalidInput):
             assert all(message.role for message in read(text, None))

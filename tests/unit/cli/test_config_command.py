@@ -73,7 +73,7 @@ def test_commands_use_the_settings(settings, run):
     code, out, _ = run("search", "lease", "--json")
     assert (code, '"recipe": "vector"' in out) == (0, True)
     assert '"recipe": "facts"' in run("search", "lease", "--recipe", "facts", "--json")[1]
-    assert "promoted         1" in run("consolidate")[1]  # young memories too
+    assert "memories promoted  1" in run("consolidate")[1]  # young memories too
 
 
 def test_the_file_names_the_language_model_and_the_session(settings, run):
@@ -84,9 +84,9 @@ def test_the_file_names_the_language_model_and_the_session(settings, run):
     assert "nobody:none" in run("doctor")[1] + run("doctor")[2]
 
 
-def test_retire_keeps_the_settings_that_it_does_not_change(settings, run):
+def test_retire_archives_what_the_settings_say(settings, run):
     run("add", "An old message.", "--sent-at", "2020-01-01")
-    assert "1 record archived" in run("retire", "--memory-limit", "10")[1]
+    assert run("retire")[1] == "1 record archived; mnemic restore brings them back.\n"
 
 
 def test_a_file_that_is_wrong_ends_the_command_but_no_hook(settings, run):

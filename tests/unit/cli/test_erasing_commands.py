@@ -79,7 +79,7 @@ def test_what_is_left_of_everything_is_told(known, folder):
 def test_backup_and_back(known, tmp_path, folder):
     run = known("backup", tmp_path / "copy")
     assert run.code == 0
-    assert "1 message, 0 episodes, 2 memories copied" in run.out
+    assert "and verified: messages 1, episodes 0, memories 2, " in run.out
     assert known("backup", tmp_path / "copy").code == 2
     assert known("restore-backup", tmp_path / "copy").code == 2, "there is a memory already"
     shutil.rmtree(folder)

@@ -446,7 +446,7 @@ def test_only_commits_are_commits(mnemic, say, atlas, git):
 def test_git_itself_may_run_it(git, atlas, folder):
     hook = atlas / ".git" / "hooks" / "post-commit"
     hook.parent.mkdir(exist_ok=True)
-    words = [sys.executable, "-m", "mnemic.cli", "--dir", str(folder), "--embedder", "hashing", "hook", "post-commit"]
+    words = [sys.executable, "-m", "mnemic", "--dir", str(folder), "--embedder", "hashing", "hook", "post-commit"]
     hook.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + "\n")
     hook.chmod(0o755)
     git("add", ".")
@@ -507,7 +507,7 @@ def test_wrong_usage_stops_no_agent(mnemic, words):
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "mnemic.cli", *words]
+    return [sys.executable, "-m", "mnemic", *words]
 
 
 def test_a_stdin_that_never_ends_does_not_hold_the_agent(folder, mnemic, atlas):
@@ -570,5 +570,6 @@ def test_hooks_keep_the_memory_where_the_server_does(tmp_path, monkeypatch, caps
 
 def test_the_instructions_are_what_the_docs_show(mnemic):
     run = mnemic("hook", "instructions")
-    assert (run.code, run.out) == (0, hooks.INSTRUCTIONS)
-    assert hooks.INSTRUCTIONS in DOCS.read_text(encoding="utf-8")
+    assert run.code == 0
+    assert run.out.startswith("## Memory\n")
+    assert run.out in DOCS.read_text(encoding="utf-8")

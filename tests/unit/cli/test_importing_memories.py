@@ -36,7 +36,7 @@ class TestMem0:
     def test_every_field(self, mnemic, write, folder):
         run = mnemic("import", write({"results": [{**KAYAK, "score": 0.3, "expiration_date": "2026-12-31"}]}))
         assert (run.code, run.err) == (0, "")
-        assert run.out.endswith("(mem0): 1 memory: 1 stored, 0 already stored, 0 rejected\n")
+        assert (run.rows["format"], run.rows["counts"], run.rows["stored"]) == ("mem0", "memory 1", "1")
         (record,) = listed(folder).values()
         assert (record.id, record.content, record.tags) == ("mem0:a1", "Ana owns a red kayak.", ("sports",))
         assert record.metadata == {"place": "Lisbon", "hash": "h1", "user_id": "ana", "agent_id": "guide"}
@@ -139,7 +139,7 @@ class TestMem0:
         run = mnemic("import", write([TEA, {**KAYAK, **changes}]), "--user-from", "user_id")
         assert run.code == 1
         assert what in run.out
-        assert "1 memory: 1 stored, 0 already stored, 0 rejected, 1 not imported" in run.out
+        assert (run.rows["counts"], run.rows["stored"], run.out.count("not imported: ")) == ("memory 1", "1", 1)
         assert [*listed(folder, "bo")] == ["mem0:b1"]
 
     def test_damaged_lines_are_named_by_their_number(self, mnemic, write, folder):
@@ -172,7 +172,7 @@ class TestMem0:
         key = "sk-" + "ant-api03-" + "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0Lz" * 3
         some = [{"id": "k", "memory": f"The key is {key} for now.", "metadata": {"key": key}}]
         run = mnemic("import", write(some))
-        assert (run.code, "1 stored" in run.out) == (0, True)
+        assert (run.code, run.rows["stored"]) == (0, "1")
         (record,) = listed(folder).values()
         assert key not in record.content + str(record.metadata)
         assert all(key.encode() not in path.read_bytes() for path in folder.iterdir() if path.is_file())
@@ -188,7 +188,7 @@ class TestMem0:
     def test_no_time_and_numbers_for_times(self, mnemic, write, folder):
         some = [{"id": "x", "memory": "No time."}, {"id": "y", "memory": "Seconds.", "created_at": 1_767_225_600},
                 {"id": "z", "memory": "Milliseconds.", "created_at": 1_767_225_600_000}]  # fmt: skip
-        assert "without a time, dated now: 1" in mnemic("import", write(some)).out
+        assert mnemic("import", write(some)).rows["undated"] == "1"
         held = listed(folder)
         assert held["mem0:y"].created_at == held["mem0:z"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -301,8 +301,8 @@ class TestRehearsal:
         path = write([KAYAK, TEA, {**KAYAK, "id": "a2"}])
         run = mnemic("import", path, "--user-from", "user_id", "--dry-run")
         assert run.code == 0
-        assert "3 memories: 2 would be stored, 1 already stored" in run.out
-        assert run.out.endswith("nothing was stored: this was a dry run\n")
+        assert (run.rows["counts"], run.rows["stored"], run.rows["duplicate"]) == ("memory 3", "2", "1")
+        assert (run.rows["dry run"], run.err) == ("yes", "mnemic: nothing was stored: this is what would be.\n")
         assert not folder.exists()
         mnemic("import", path, "--user-from", "user_id", "--only", "bo")
         answer = mnemic("import", path, "--user-from", "user_id", "--dry-run", "--json").json
@@ -312,8 +312,8 @@ class TestRehearsal:
     def test_messages(self, chat, mnemic, write, folder):
         run = mnemic("import", write(chat), "--dry-run")
         assert (run.code, folder.exists()) == (0, False)
-        assert "3 messages: 3 would be stored, 0 already stored" in run.out
-        assert "dry run" in run.out
+        assert (run.rows["counts"], run.rows["stored"]) == ("message 3", "3")
+        assert run.rows["dry run"] == "yes"
         mnemic("import", write(chat[:2]))
         more = [*chat, {**chat[0], "content": "Something else."}, {**chat[1], "id": "m9", "content": " "}]
         run = mnemic("import", write(more), "--dry-run", "--json")
@@ -328,7 +328,8 @@ class TestRehearsal:
         filled("export", tmp_path / "all.jsonl")
         run = filled("import", tmp_path / "all.jsonl", "--user", "bob", "--dry-run")
         assert run.code == 0
-        assert "3 messages, 0 episodes, 0 memories, 0 links would be stored for bob; nothing was." in run.out
+        assert "\n  bob: 3 messages, 0 episodes, 0 memories, 0 links\n" in run.out
+        assert run.err == "mnemic: nothing was stored: this is what would be.\n"
         answer = filled("import", tmp_path / "all.jsonl", "--user", "bob", "--dry-run", "--json").json
         assert (answer["counts"]["message"], answer["dry_run"]) == (3, True)
         assert filled("stats", "--user", "bob", "--json").json["messages"] == 0
@@ -503,7 +504,7 @@ class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")
         assert (run.code, folder.exists()) == (1, False)
-        assert "contains no memories" in run.err
+        assert "contains nothing to import" in run.err
 
     def test_a_field_that_names_no_user(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")

@@ -37,8 +37,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "search": [("search", "tiles"), ("search", "tiles", "--user", "nobody")],
         "context": [("context", "tiles"), ("context",), ("context", "--user", "nobody")],
         "procedures": [("procedures", "tiles"), ("procedures", "tiles", "--user", "nobody")],
-        "list": [("list",), ("list", "--user", "nobody")],
-        "episodes": [("episodes",), ("episodes", "--user", "nobody")],
+        "list": [("list",), ("list", "--kind", "episode"), ("list", "--user", "nobody")],
         "show": [("show", one)],
         "graph": [("graph", one)],
         "link": [("link", two, one, "references")],
@@ -51,7 +50,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "restore": [("restore", two)],
         "consolidate": [("consolidate",), ("consolidate", "--advice"), ("consolidate", "--dry-run")],
         "undo": [],  # needs a cycle that did something: see the tests of consolidation
-        "log": [("log",), ("log", one), ("log", "--user", "nobody")],
+        "log": [("log",), ("log", "--user", "nobody")],
         "stats": [("stats",), ("stats", "--user", "nobody")],
         "users": [("users",)],
         "reembed": [("reembed",)],
@@ -112,7 +111,10 @@ def test_a_list_of_messages_and_episodes(filled, mnemic):
     assert listed("message", "--session", "s2") == listed("message", "--since", "2026-04-01") == ["m3"]
     mnemic("process")
     assert listed("episode") == listed("episode", "--order", "oldest")[::-1] != []
-    for words in (("--type", "semantic"), ("--order", "importance"), ("--include-expired",), ("--limit", "-1")):
+    assert mnemic("forget", "--id", "m2").code == 0
+    assert listed("message", "--status", "archived") == ["m2"]
+    assert mnemic("list", "--kind", "message", "--type", "semantic").err == "mnemic: nothing found.\n"
+    for words in (("--order", "importance"), ("--limit", "-1")):
         assert mnemic("list", "--kind", "message", *words).code == 2
 
 

@@ -1,5 +1,6 @@
-"""list, episodes, show, graph, link, unlink, and the filters of search that concern memories."""
+"""list, show, graph, link, unlink, and the filters of search that concern memories."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -79,7 +80,7 @@ class TestSearchForMemories:
         assert {hit["kind"] for hit in found} == {"memory", "message"}
         run = known("search", "which port", "--kinds", "dream")
         assert run.code == 2
-        assert "'dream' is not a kind" in run.err
+        assert "dream" in run.err
 
     def test_the_two_clocks(self, known):
         words = ("search", "which port has the API?", "--kinds", "memory", "--tag", "api", "--json")
@@ -99,18 +100,18 @@ class TestSearchForMemories:
 
 class TestEpisodes:
     def test_text_and_json(self, filled):
-        assert filled("episodes").code == 1
+        assert filled("list", "--kind", "episode").code == 1
         filled("process")
-        found = filled("episodes", "--json").json["episodes"]
+        found = filled("list", "--kind", "episode", "--order", "oldest", "--json").json["episodes"]
         assert [episode["message_ids"] for episode in found] == [["m1", "m2"], ["m3"]]
-        head, _ = filled("episodes", "--limit", "1").out.splitlines()
+        head, _ = filled("list", "--kind", "episode", "--limit", "1").out.splitlines()
         assert head.startswith("2026-04-14 08:30 UTC  ")
         assert head.endswith(f"  in s2  1 message  [{found[1]['id']}]")
 
     @pytest.mark.parametrize("words", [("--since", "2026-04-01"), ("--session", "s2"), ("--limit", "1")])
     def test_filters(self, filled, words):
         filled("process")
-        (found,) = filled("episodes", *words, "--json").json["episodes"]
+        (found,) = filled("list", "--kind", "episode", *words, "--json").json["episodes"]
         assert found["session"] == "s2"
 
 
@@ -120,7 +121,7 @@ class TestShow:
         run = known("show", "d1")
         assert run.code == 0
         assert "\n    Deploy with make release\n" in run.out
-        assert "\ntype        procedural\n" in run.out
+        assert re.search(r"^type +procedural$", run.out, re.MULTILINE)
         assert "\nmade from:\n  [p1]  Prefers morning meetings\n" in run.out
         assert "\nlinks:\n  -- references 1 ->  [p1]  Prefers morning meetings  (both are habits)\n" in run.out
         assert "  remember\n" in run.out
@@ -167,32 +168,28 @@ class TestGraph:
         known("link", "p1", "a2", "contradicts", "--reason", "no")
         return known
 
-    def test_draws_every_memory_and_every_link_once(self, linked):
+    def test_every_memory_and_every_link_once(self, linked):
         run = linked("graph", "a1")
-        assert run.out.splitlines() == [
-            "[a1]  The API runs on port 8080.",
-            "    <- supersedes 1 --  [a2]  The API runs on port 9000.  (the caller says so)",
-            "        <- contradicts 1 --  [p1]  Prefers morning meetings  (no)",
-            "            -- extends 1 ->  [d1]  (elsewhere in this tree)",
-            "        <- implements 0.5 --  [d1]  Deploy with make release",
-        ]
+        memories = [line for line in run.out.splitlines() if line.startswith("[")]
+        assert memories[:2] == ["[a1]  The API runs on port 8080.", "[a2]  The API runs on port 9000."]
+        assert {*memories[2:]} == {"[p1]  Prefers morning meetings", "[d1]  Deploy with make release"}
+        assert "[a2]  The API runs on port 9000.\n    -- supersedes 1 ->  [a1]  (the caller says so)\n" in run.out
+        for link in ("-- contradicts 1 ->  [a2]  (no)", "-- extends 1 ->  [d1]", "-- implements 0.5 ->  [a2]"):
+            assert run.out.count(f"    {link}\n") == 1
         assert run.err == "mnemic: 4 memories, 4 links.\n"
 
-    def test_a_circle_ends(self, linked):
+    def test_a_circle(self, linked):
         linked("link", "a1", "p1", "references")
         linked("link", "a2", "a1", "references")
         run = linked("graph", "p1", "--depth", "10")
-        assert len(run.out.splitlines()) == 1 + 6
+        assert len(run.out.splitlines()) == 4 + 6
         assert run.out.count("Deploy with make release") == 1
 
     def test_depth_and_types(self, linked):
         assert linked("graph", "a1", "--depth", "0").out == "[a1]  The API runs on port 8080.\n"
-        assert len(linked("graph", "a1", "--depth", "1").out.splitlines()) == 2
-        only = linked("graph", "a2", "--type", "implements", "--type", "extends").out.splitlines()
-        assert [line.split()[4:] for line in only[1:]] == [
-            ["[d1]", "Deploy", "with", "make", "release"],
-            ["[p1]", "Prefers", "morning", "meetings"],
-        ]
+        assert len(linked("graph", "a1", "--depth", "1").out.splitlines()) == 2 + 1
+        only = linked("graph", "a2", "--type", "implements", "--type", "extends").out
+        assert [line.split()[1] for line in only.splitlines() if line.startswith(" ")] == ["implements", "extends"]
 
     def test_json(self, linked):
         answer = linked("graph", "a1", "--json").json

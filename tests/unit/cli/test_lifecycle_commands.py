@@ -31,7 +31,7 @@ class TestProcess:
         assert (run.code, run.err) == (0, "")
         lines = dict(line.split(None, 1) for line in run.out.splitlines())
         assert (lines["messages"], lines["episodes"]) == ("3", "2")
-        assert "waiting" not in lines
+        assert lines["waiting"] == "0"
         assert filled("stats", "--json").json["pending"].get("process", 0) == 0
         assert filled("process").out == "Nothing waits.\n"
 
@@ -99,7 +99,7 @@ class TestConsolidate:
 
     def test_and_back(self, known):
         run = known("consolidate", *self.now)
-        assert "promoted         1\n" in run.out
+        assert "memories promoted  1\n" in run.out
         id_ = run.out.splitlines()[-1].rpartition(" ")[2]
         assert known("stats", "--json").json["memories"] == {"short_term": 2, "long_term": 1}
         assert known("undo", id_).out == f"taken back  [{id_}]\n"
@@ -120,12 +120,12 @@ class TestConsolidate:
             memory.remember("The deploy target is the Lisbon cluster", id="x1", importance=0.3)
             memory.remember("The deploy target is the Lisbon cluster!", id="x2", importance=0.2)
         run = known("consolidate", "--id", "x1", "--id", "x2", "--similarity-threshold", "0.8")
-        assert "promoted         1\n" in run.out
+        assert "memories promoted  1\n" in run.out
         assert "    stands for [x2]" in run.out
         assert "x9" in known("consolidate", "--id", "x1", "--id", "x9").err
 
     def test_too_young(self, known):
-        assert "promoted         0\n" in known("consolidate").out
+        assert "memories promoted  0\n" in known("consolidate").out
 
     def test_advice(self, known):
         run = known("consolidate", "--advice")
@@ -134,7 +134,6 @@ class TestConsolidate:
         assert run.out.endswith("(3 short-term, 0 long-term)\n")
         advice = known("consolidate", "--advice", "--json")
         assert (advice.code, advice.json["should_consolidate"], advice.json["short_term_count"]) == (1, False, 3)
-        assert known("consolidate", "--advice", "--dry-run").code == 2
 
     def test_errors(self, known):
         assert "importance_threshold" in known("consolidate", "--importance-threshold", "2").err
@@ -162,7 +161,7 @@ class TestForget:
     def test_by_description(self, known):
         run = known("forget", "my schedule preferences")
         assert (run.code, run.out) == (0, "forgotten  [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 forgotten, 0 left; mnemic restore ID brings one back.\n"
+        assert run.err == "mnemic: 1 forgotten, 0 left.\n"
         assert known("search", "morning meetings", "--kinds", "memory", "--tag", "schedule").code == 1
 
     def test_what_resembles_is_kept_and_told(self, known, folder):
@@ -178,11 +177,11 @@ class TestForget:
     def test_a_dry_run_changes_nothing(self, known):
         run = known("forget", "--dry-run", "my schedule preferences")
         assert (run.code, run.out) == (0, "would go   [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 would go, 0 would stay; nothing was changed.\n"
+        assert run.err == "mnemic: 1 would go, 0 left.\n"
         seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
         assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
         assert known("forget", "my schedule preferences", "--json").json == seen
-        assert "--dry-run" in known("forget", "--dry-run", "--id", "p1").err
+        assert "--id" in known("forget", "--dry-run", "--id", "p1").err
 
     def test_nothing_matches(self, known):
         run = known("forget", "quantum chromodynamics")
@@ -196,7 +195,7 @@ class TestForget:
         assert [(r["id"], r["outcome"]) for r in run.json["receipts"]] == [("p1", "forgotten"), ("nowhere", "rejected")]
         again = known("forget", "--id", "p1")
         assert (again.code, again.out) == (1, "left       [p1]  already archived\n")
-        assert "archive  reason a jest" in known("log", "p1").out
+        assert "archive  reason a jest" in known("show", "p1").out
 
     @pytest.mark.parametrize("words", [(), ("all of it", "--id", "p1")])
     def test_one_of_both(self, known, words):
@@ -238,9 +237,7 @@ class TestLog:
         assert known("log", "--limit", "-1").code == 2
 
     def test_of_one_record_of_any_kind(self, filled):
-        run = filled("log", "m1")
-        assert (run.code, run.out.split()[2:]) == (0, ["add"])
-        assert filled("log", "nowhere").code == 2
+        assert filled("show", "m1").out.endswith("  add\n")
 
     def test_nothing(self, filled):
         run = filled("log")

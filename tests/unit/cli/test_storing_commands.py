@@ -37,7 +37,7 @@ class TestAdd:
 
     @pytest.mark.parametrize("words", [("add",), ("add", "-")])
     def test_reads_a_pipe_without_its_last_line_end(self, mnemic, folder, monkeypatch, words):
-        monkeypatch.setattr("sys.stdin", io.StringIO("two\nlines\r\n"))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"two\nlines\r\n")))
         assert mnemic(*words).code == 0
         with Memory(folder, embedder="hashing") as memory:
             assert [m.content for m in memory.messages()] == ["two\nlines"]
@@ -54,7 +54,7 @@ class TestAdd:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ol\xe1"), encoding="utf-8", errors=errors))
         run = mnemic("add")
         assert run.code == 2
-        assert "is not text" in run.err
+        assert "stdin is not UTF-8" in run.err
 
     def test_twice_is_once_and_another_text_is_rejected(self, mnemic):
         assert mnemic("add", "Hi", "--id", "m1").code == 0
@@ -98,7 +98,7 @@ class TestRemember:
         assert (known.code, known.json["id"], known.json["outcome"]) == (0, "a2", "duplicate")
 
     def test_reads_a_pipe(self, mnemic, monkeypatch):
-        monkeypatch.setattr("sys.stdin", io.StringIO("Prefers tea\n"))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Prefers tea\n")))
         assert mnemic("remember", "--id", "t").code == 0
         assert mnemic("list", "--json").json["memories"][0]["content"] == "Prefers tea"
 

@@ -378,7 +378,8 @@ class TestCommands:
         for words in (("--user", "bob"), ("--user", "eve", "--format", "mnemic")):
             run = filled("import", path, *words)
             assert (run.code, run.err) == (0, "")
-            assert run.out.startswith(f"{path} (mnemic): 3 messages, 2 episodes, ")
+            assert (run.rows["file"], run.rows["format"]) == (str(path), "mnemic")
+            assert run.rows["counts"].startswith("message 3, episode 2, ")
             other = tmp_path / "other.jsonl"
             filled("export", other, *words[:2], "--force")
             assert other.read_bytes() == path.read_bytes()
@@ -409,7 +410,7 @@ class TestCommands:
 
     def test_stdout(self, filled, folder, tmp_path):
         filled("export", tmp_path / "all.jsonl")
-        words = [sys.executable, "-m", "mnemic.cli", "--dir", folder, "--embedder", "hashing", "export", "-"]
+        words = [sys.executable, "-m", "mnemic", "--dir", folder, "--embedder", "hashing", "export", "-"]
         run = subprocess.run(words, capture_output=True, timeout=60, check=False)
         assert (run.returncode, run.stdout) == (0, (tmp_path / "all.jsonl").read_bytes())
         assert run.stderr.endswith(b" written to stdout.\n")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic import InvalidInput, Memory
-from mnemic.transfer.importers import read_messages
+from mnemic.transfer.importers.files import Parsed, messages_of
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
 FORMS = {
@@ -122,7 +122,7 @@ def test_a_history_goes_in_as_its_client_holds_it(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_an_import_reads_what_add_reads(form):
     given, said = FORMS[form]
-    read = read_messages(json.loads(json.dumps(given)), format="messages")
+    read, _ = messages_of(Parsed(json.loads(json.dumps(given))), "messages", None)
     assert [(one.role, one.content) for one in read if one.content] == said
 
 

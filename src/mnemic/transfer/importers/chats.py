@@ -5,7 +5,6 @@ Written after the published shapes of the exports; each text is kept verbatim, a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,12 +15,13 @@ from typing import cast
 from mnemic.ingest import role_of
 from mnemic.transfer.importers.fields import (
     ACCOUNT,
-    LEFT_OUT,
     Damage,
     Fields,
     array,
     fields_of,
     mapping,
+    maybe_json,
+    noted,
     objects,
     partition,
     read_each,
@@ -30,25 +30,6 @@ from mnemic.transfer.importers.fields import (
 from mnemic.types import Message
 
 TITLE = "title"
-
-
-def _message(
-    role: str,
-    content: str,
-    sent_at: datetime | None,
-    left_out: Iterable[str],
-    *,
-    id: str | None,
-    session: str | None,
-    name: str | None = None,
-    about: Mapping[str, object] | None = None,
-) -> Message:
-    metadata = {field: value for field, value in (about or {}).items() if value}
-    omitted = sorted(left_out)
-    return Message(
-        role=role_of(role), content=content, name=name, sent_at=sent_at, id=id, session=session,
-        metadata={**metadata, **({LEFT_OUT: omitted} if omitted else {})},
-    )  # fmt: skip
 
 
 def _in_order(messages: Iterable[Message | Damage]) -> Iterator[Message | Damage]:
@@ -61,6 +42,11 @@ def _in_order(messages: Iterable[Message | Damage]) -> Iterator[Message | Damage
         sent_at = message.sent_at
         last = sent_at if last is None or (sent_at is not None and sent_at > last) else last
         yield replace(message, sent_at=last)
+
+
+def _with_files(text: str, names: Iterable[str]) -> str:
+    """A text, and what was attached to it by name."""
+    return "\n".join([*filter(None, [text]), *(f"[file: {name}]" for name in names)])
 
 
 # ChatGPT
@@ -123,8 +109,7 @@ def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | Non
     def read(node: Fields) -> Iterator[Message]:
         if node.values.get("message") is None and not node.values.get("parent"):
             return  # the root
-        message = _chatgpt_message(node.inside("message"), session, title)
-        yield from () if message is None else (message,)
+        yield from _chatgpt_message(node.inside("message"), session, title)
 
     return read_one(nodes.values.get(key), read, f"{nodes.path}.{key}")
 
@@ -132,24 +117,24 @@ def _chatgpt_node(nodes: Fields, key: str, session: str | None, title: str | Non
 _CHATGPT_HIDDEN = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
 
 
-def _chatgpt_message(message: Fields, session: str | None, title: str | None) -> Message | None:
-    """A message; None where nothing was shown."""
-    role = message.inside("author").word("role")
-    content = message.inside("content")
+def _chatgpt_message(item: Fields, session: str | None, title: str | None) -> Iterator[Message]:
+    """A message; none where nothing was shown."""
+    role = item.inside("author").word("role")
+    content = item.inside("content")
     kind = content.text("content_type", needed=False) or "text"
-    if message.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
-        return None
+    if item.maybe("metadata").values.get("is_visually_hidden_from_conversation") or kind in _CHATGPT_HIDDEN:
+        return
     text, left_out = _chatgpt_text(content, kind)
-    if role == "assistant" and (message.text("recipient", needed=False) or "all") != "all":
+    if role == "assistant" and (item.text("recipient", needed=False) or "all") != "all":
         text, left_out = "", {"tool_calls"}  # what a tool was told, such as a note about the user
     elif role != "user":
         text, marks = _without_marks(text)
         left_out |= marks
     if not text and (not left_out or role == "system"):
-        return None
-    return _message(
-        role, text, message.moment("create_time"), left_out, id=message.text("id", needed=False),
-        session=session, about={TITLE: title},
+        return
+    yield Message(
+        role=role_of(role), content=text, sent_at=item.moment("create_time"), id=item.text("id", needed=False),
+        session=session, metadata=noted({TITLE: title}, left_out),
     )  # fmt: skip
 
 
@@ -194,11 +179,7 @@ def _mark_words(kind: str, argument: str) -> str:
         return argument
     if kind != "entity":
         return ""
-    try:
-        parts = cast("object", json.loads(argument))
-    except (ValueError, RecursionError):
-        return argument
-    words = array(parts)
+    words = array(maybe_json(argument))
     return str(words[1]) if len(words) > 1 else argument
 
 
@@ -229,10 +210,9 @@ def _claude_message(item: Fields, session: str | None, about: Mapping[str, objec
         for file in (objects(item.values[field], f"{item.path}.{field}") if item.values.get(field) else ())
         if (name := file.values.get("file_name"))
     ]
-    content = "\n".join([*([text] if text else []), *(f"[file: {name}]" for name in files)])
-    return _message(
-        item.word("sender"), content, item.moment("created_at"), kinds, id=item.text("uuid", needed=False),
-        session=session, about=about,
+    return Message(
+        role=role_of(item.word("sender")), content=_with_files(text, files), sent_at=item.moment("created_at"),
+        id=item.text("uuid", needed=False), session=session, metadata=noted(about, kinds),
     )  # fmt: skip
 
 
@@ -263,9 +243,9 @@ def _telegram_message(item: Fields, chat: object, session: str | None) -> Iterat
     media = {name for name in _TELEGRAM_MEDIA if item.values.get(name)}
     sent_at = item.moment("date_unixtime") or item.moment("date")
     id_ = item.values.get("id")
-    yield _message(
-        "user", _telegram_text(item), sent_at, media, session=session, name=item.text("from", needed=False),
-        id=None if chat is None or id_ is None else f"telegram:{chat}:{id_}",
+    yield Message(
+        role="user", content=_telegram_text(item), sent_at=sent_at, name=item.text("from", needed=False), session=session,
+        id=None if chat is None or id_ is None else f"telegram:{chat}:{id_}", metadata=noted({}, media),
     )  # fmt: skip
 
 
@@ -317,12 +297,10 @@ def _slack_message(item: Fields, *, channel: str, users: Mapping[str, str]) -> I
     named = item.maybe("user_profile").text("real_name", needed=False) or item.text("username", needed=False)
     name = named or users.get(author or "", author or "")
     files = [str(file["name"]) for file in map(mapping, array(item.values.get("files"))) if file.get("name")]
-    content = "\n".join([*([text] if text else []), *(f"[file: {file}]" for file in files)])
-    timestamp = item.word("ts")
     bot = item.values.get("bot_id") or subtype == "bot_message"
-    yield _message(
-        "assistant" if bot else "user", content, item.moment("ts"), (), id=f"slack:{channel}:{timestamp}", session=channel,
-        name=name or None,
+    yield Message(
+        role="assistant" if bot else "user", content=_with_files(text, files), sent_at=item.moment("ts"),
+        id=f"slack:{channel}:{item.word('ts')}", session=channel, name=name or None,
     )  # fmt: skip
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest import join_parts
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
-from mnemic.text.values import MAX_NAME, json_type
+from mnemic.text.values import MAX_NAME, json_type, to_micros
 from mnemic.types import MemoryType
 from mnemic.validation import MAX_CONTENT, json_object
 
@@ -24,6 +26,7 @@ _MILLISECONDS = 100_000_000_000
 """Larger numbers are milliseconds since 1970, smaller ones seconds."""
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
 """Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
+_DAY = timedelta(days=1)
 _UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
@@ -91,15 +94,20 @@ class Fields:
         value = self.values.get(field)
         numbered = isinstance(value, (int, float)) and not isinstance(value, bool)
         text = str(value) if numbered else self.text(field, needed=False)
+        if text is None:
+            return None
         try:
-            if numbered or (text and _EPOCH.fullmatch(text.strip())):
-                seconds = float(text or "")
-                return datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
-            return None if text is None else datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
-        except (ValueError, OverflowError, OSError) as error:
+            if numbered or _EPOCH.fullmatch(text.strip()):
+                seconds = float(text)
+                moment = datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
+            else:
+                moment = datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
+            _ = to_micros(moment - _DAY), to_micros(moment + _DAY)  # no record can hold others in every zone
+        except (ValueError, OverflowError, OSError, InvalidInput) as error:
             raise self.fault(
                 field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00, or seconds since 1970"
             ) from error
+        return moment
 
     def inside(self, field: str) -> Fields:
         """The object in a field."""
@@ -138,12 +146,35 @@ class Fields:
             raise self.fault(field, "is missing")
         return join_parts(value, f"{self.path}.{field}", kind=kind, joint=joint)
 
+    def without(self, *fields: str) -> dict[str, object]:
+        """The values of all other fields."""
+        return {name: value for name, value in self.values.items() if name not in fields}
+
 
 def fields_of(value: object, path: str) -> Fields:
     """A JSON object with its place."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{path} must be an object, not {json_type(value)}.")
     return Fields(cast("Mapping[str, object]", value), path)
+
+
+def from_json(text: str | bytes, what: str = "This") -> object:
+    """The value of a JSON text.
+
+    Raises:
+        InvalidInput: it is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{what} is not JSON: {error}.") from error
+
+
+def maybe_json(text: str | bytes) -> object:
+    """The value of a JSON text; None if it is not JSON."""
+    with suppress(InvalidInput):
+        return from_json(text)
+    return None
 
 
 def mapping(value: object) -> Mapping[str, object]:
@@ -183,6 +214,12 @@ class ParsedMemory:
     until: datetime | None = None
 
 
+def noted(about: Mapping[str, object], left_out: Iterable[str]) -> dict[str, object]:
+    """The metadata of a message: what is known about it, and which of its parts are left out."""
+    metadata = {**about, LEFT_OUT: sorted(left_out)}
+    return {field: value for field, value in metadata.items() if value}
+
+
 T = TypeVar("T")
 
 
@@ -217,9 +254,13 @@ def partition(read: Iterable[T | Damage]) -> tuple[list[T], list[Damage]]:
 def identifier(prefix: str, name: str) -> str:
     """An id with a prefix; a very long name is hashed."""
     id_ = f"{prefix}:{clean(name)}"
-    if len(id_.encode(errors="replace")) <= MAX_NAME:
-        return id_
-    return f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
+    return id_ if len(id_.encode(errors="replace")) <= MAX_NAME else derived_id(prefix, name)
+
+
+def derived_id(prefix: str, *texts: str) -> str:
+    """The id of what has none of its own, the same at every import."""
+    digest = hashlib.sha256("\n".join(texts).encode(errors="replace")).hexdigest()
+    return f"{prefix}:{digest[:24]}"
 
 
 def statement(item: Fields, field: str, text: str) -> str:

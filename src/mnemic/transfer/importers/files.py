@@ -7,36 +7,34 @@ to the valid ones. Parts of messages that are not text (images, tool calls) are 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import cast
+from typing import TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text.values import json_type
-from mnemic.transfer.importers import (
-    chats,
-    chroma,
-    graph,
-    langgraph,
-    letta,
-    mem0,
-    messages,
-    notes,
-    texts,
-    transcripts,
-    zep,
+from mnemic.transfer.importers import chats, memory_systems, messages, texts, transcripts
+from mnemic.transfer.importers.fields import (
+    Damage,
+    Fields,
+    ParsedMemory,
+    derived_id,
+    from_json,
+    mapping,
+    names_in,
+    partition,
+    read_each,
 )
-from mnemic.transfer.importers.fields import Damage, Fields, ParsedMemory, array, mapping, names_in, partition, read_one
-from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
 SAMPLE = 100
 """Objects or lines at the beginning by which a format is recognised: some of them may be damaged."""
+
+
+T = TypeVar("T", Damage, ParsedMemory)
 
 
 class PlainText(str):
@@ -67,15 +65,15 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
     if format in _PLAIN:
         return Parsed(PlainText(text))
     try:
-        return Parsed(json.loads(text))
-    except (ValueError, RecursionError) as error:
+        return Parsed(from_json(text))
+    except InvalidInput as error:
         if texts.detect_text(text):
             return Parsed(PlainText(text))
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
         head = [isinstance(_json(*line), dict) for line in lines[:SAMPLE]]
         if len(lines) < 2 or 2 * sum(head) < len(head):
             raise InvalidInput(
-                f"This is not JSON: {error}. Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
+                f"{error} Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
                 "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it: "
                 "format= (--format)."
             ) from error
@@ -87,29 +85,9 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
 
 def _json(number: int, line: str) -> object:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        return Damage(f"line {number}", f"Line {number} is not JSON: {error}.")
-
-
-def parse(text: str) -> object:
-    """The value of a JSON text, or the list of values of JSON lines.
-
-    Raises:
-        InvalidInput: the text is neither, or a line is damaged.
-    """
-    return undamaged(parse_lines(text))
-
-
-def undamaged(read: Parsed) -> object:
-    """The parsed value, if no line is damaged.
-
-    Raises:
-        InvalidInput: a line is damaged.
-    """
-    if read.damaged:
-        raise InvalidInput(read.damaged[0].reason)
-    return read.data
+        return from_json(line, f"Line {number}")
+    except InvalidInput as error:
+        return Damage(f"line {number}", str(error))
 
 
 def detect(data: object) -> str:
@@ -138,37 +116,29 @@ def detect(data: object) -> str:
 
 def _format_of(value: object) -> str | None:
     """The format whose fields an object has."""
-    keys = set(mapping(value))
-    return next((name for name, marks in _MARKS if any(mark <= keys for mark in marks)), None)
+    keys = mapping(value).keys()
+    return next((name for name, marks in _MARKS.items() if any({*mark.split()} <= keys for mark in marks)), None)
 
 
-_MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
-    ("chatgpt", ({"mapping"},)),
-    ("claude", ({"chat_messages"},)),
-    ("claude-code", ({"sessionId"}, {"leafUuid"}, {"type", "snapshot"}, {"type", "payload"})),
-    ("telegram", ({"date_unixtime"}, {"chats"})),
-    ("slack", ({"ts", "text"}, {"channels", "users"})),
-    (
-        "letta",
-        (
-            {"agents", "blocks"},
-            {"agent_type", "core_memory"},
-            {"id", "message_type"},
-            {"text", "embedding_config"},
-            {"text", "archive_id"},
-        ),
-    ),
-    ("chroma", ({"ids", "documents"},)),
-    ("basic-memory", ({"file", "note"},)),
-    ("zep", ({"uuid", "fact"}, {"uuid", "role", "content"})),
-    ("memory-graph", ({"entityType", "observations"}, {"relationType"})),
-    ("locomo", ({"conversation"}, {"speaker_a", "speaker_b"})),
-    ("langgraph", ({"namespace", "key", "value"}, {"prefix", "key", "value"})),
-    ("mem0", ({"id", "memory"}, {"id", "payload"}, {"memory_id", "new_memory"})),
-    ("langchain", ({"lc"}, {"type", "data"})),
-    ("llama-index", ({"store"}, {"role", "blocks"}, {"role", "additional_kwargs"})),
-    ("messages", ({"role", "content"}, {"role"}, {"content"})),
-)
+_MARKS: Mapping[str, Sequence[str]] = {
+    "chatgpt": ["mapping"],
+    "claude": ["chat_messages"],
+    "claude-code": ["sessionId", "leafUuid", "type snapshot", "type payload"],
+    "telegram": ["date_unixtime", "chats"],
+    "slack": ["ts text", "channels users"],
+    "letta": ["agents blocks", "agent_type core_memory", "id message_type", "text embedding_config", "text archive_id"],
+    "chroma": ["ids documents"],
+    "basic-memory": ["file note"],
+    "zep": ["uuid fact", "uuid role content"],
+    "memory-graph": ["entityType observations", "relationType"],
+    "locomo": ["conversation", "speaker_a speaker_b"],
+    "langgraph": ["namespace key value", "prefix key value"],
+    "mem0": ["id memory", "id payload", "memory_id new_memory"],
+    "langchain": ["lc", "type data"],
+    "llama-index": ["store", "role blocks", "role additional_kwargs"],
+    "messages": ["role", "content"],
+}
+"""The fields by which an object of a format is recognised, the first format before the others."""
 
 
 def _unwrap(data: object) -> object:
@@ -184,29 +154,6 @@ def _unwrap(data: object) -> object:
 # Messages
 
 
-def read_messages(
-    data: object, *, format: str = "auto", session: str | None = None, guessed: bool = False
-) -> list[Message]:
-    """The messages in parsed JSON, in order, each with an id.
-
-    Args:
-        data: the result of ``parse``.
-        format: one of ``MESSAGE_FORMATS``, or ``auto`` to detect it.
-        session: the session of messages that have none.
-        guessed: it is only the name of a file, which the next export of the same chat may not have.
-
-    Raises:
-        InvalidInput: a field is missing or malformed; the message names its place, counted from 0.
-    """
-    name = detect(data) if format == "auto" else format
-    if name not in MESSAGE_FORMATS:
-        raise InvalidInput(f"There is no format {name!r} of messages; there are {sorted(MESSAGE_FORMATS)} and auto.")
-    history, damaged = messages_of(Parsed(data), name, session, guessed=guessed)
-    if damaged:
-        raise InvalidInput(damaged[0].reason)
-    return history
-
-
 def messages_of(
     read: Parsed, format: str, session: str | None, *, guessed: bool = False
 ) -> tuple[list[Message], list[Damage]]:
@@ -216,43 +163,39 @@ def messages_of(
         read: the result of ``parse_lines``.
         format: one of ``MESSAGE_FORMATS``.
         session: the session of messages that have none.
-        guessed: as for ``read_messages``.
+        guessed: it is only the name of a file, which the next export of the same chat may not have.
 
     Raises:
         InvalidInput: the file has another format.
     """
     data = _items(read.data, format) if format in _LISTS else read.data
     history, damaged = partition(MESSAGE_FORMATS[format](data, session))
-    return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(d, read) for d in damaged)]
+    return with_ids(history, session if guessed else None), [*read.damaged, *(_by_line(part, read) for part in damaged)]
 
 
-def _by_line(damage: Damage, read: Parsed) -> Damage:
-    """Damage of JSON lines, with the number of its line as the place."""
-    item = re.match(r"\[(\d+)\]", damage.path)
+def _by_line(found: T, read: Parsed) -> T:
+    """What was read of JSON lines, or is damaged there, with the number of its line as the place."""
+    item = re.match(r"\[(\d+)\]", found.path)
     if item is None or not read.lines:
-        return damage
+        return found
     line = f"line {read.lines[int(item[1])]}"
-    return Damage(line + damage.path[item.end() :], damage.reason.replace(item[0], line, 1))
+    path = line + found.path[item.end() :]
+    if isinstance(found, Damage):
+        return replace(found, path=path, reason=found.reason.replace(item[0], line, 1))
+    return replace(found, path=path)
 
 
 def _items(data: object, format: str) -> object:
     """The list of items in a file; the data where there is none."""
     match format:
         case "letta":
-            return letta.rows(data)
+            return memory_systems.letta_rows(data)
         case "chroma":
-            return chroma.rows(data)
+            return memory_systems.chroma_rows(data)
         case "csv":
             return texts.rows(str(data))
         case _:
             return _unwrap(data)
-
-
-def _paths(read: Parsed, items: Sequence[object]) -> list[str]:
-    """Where each item of a file stands: its line, or its number from 0."""
-    if _unwrap(read.data) is read.data and len(read.lines) == len(items):
-        return [f"line {number}" for number in read.lines]
-    return [f"[{number}]" for number in range(len(items))]
 
 
 def with_ids(history: Iterable[Message], guessed: str | None = None) -> list[Message]:
@@ -273,8 +216,7 @@ def with_ids(history: Iterable[Message], guessed: str | None = None) -> list[Mes
         session = None if moment and message.session == guessed else message.session
         content = json.dumps([session, message.role, message.name, moment, message.content, *users])
         seen[content] += 1
-        digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()[:24]
-        identified.append(replace(message, id=f"import:{digest}"))
+        identified.append(replace(message, id=derived_id("import", f"{seen[content]} {content}")))
     return identified
 
 
@@ -290,9 +232,9 @@ MESSAGE_FORMATS: Mapping[str, Callable[[object, str | None], Iterable[Message | 
     "messages": messages.plain,
     "langchain": messages.langchain,
     "llama-index": messages.llama_index,
-    "locomo": locomo,
-    "letta": letta.messages,
-    "zep": zep.messages,
+    "locomo": messages.locomo,
+    "letta": memory_systems.letta_messages,
+    "zep": memory_systems.zep_messages,
 }
 """Formats with messages, and the function that reads one."""
 _LISTS = ("messages", "langchain", "llama-index", "letta", "zep", "csv")
@@ -308,7 +250,7 @@ def remarks(data: object, format: str) -> list[str]:
             count = chats.other_branches(data)
             return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
         case "letta":
-            count = letta.left_out(data)
+            count = memory_systems.letta_left_out(data)
             return [f"left out: {count} items (the persona, prompts, thoughts, tools and events)"] if count else []
         case "whatsapp":
             return [f"dates are read as {texts.written_order(str(data))}"]
@@ -334,23 +276,19 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
     Raises:
         InvalidInput: the file has another format.
     """
-    value = _items(read.data, format)
-    items = array(value, [value])
-    unsupported = mem0.unsupported(mapping(read.data)) if format == "mem0" else ()
-
-    located = zip(_paths(read, items), items, strict=True)
-    parsed = (read_one(item, MEMORY_FORMATS[format], path) for path, item in located)
-    memories, damaged = partition(chain.from_iterable(parsed))
-    return memories, [*read.damaged, *unsupported, *damaged]
+    unsupported = memory_systems.mem0_unsupported(mapping(read.data)) if format == "mem0" else ()
+    memories, damaged = partition(read_each(_items(read.data, format), MEMORY_FORMATS[format]))
+    located = [_by_line(memory, read) for memory in memories]
+    return located, [*read.damaged, *unsupported, *(_by_line(part, read) for part in damaged)]
 
 
 MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]] = {
-    "mem0": lambda item: (mem0.memory(item),),
-    "langgraph": lambda item: (langgraph.memory(item),),
-    "memory-graph": graph.memories,
-    "zep": zep.memories,
-    "letta": letta.memories,
-    "chroma": lambda item: (chroma.memory(item),),
-    "basic-memory": notes.memories,
+    "mem0": memory_systems.mem0,
+    "langgraph": memory_systems.langgraph,
+    "memory-graph": memory_systems.memory_graph,
+    "zep": memory_systems.zep,
+    "letta": memory_systems.letta,
+    "chroma": memory_systems.chroma,
+    "basic-memory": memory_systems.basic_memory,
 }
 """Formats with memories, and the function that parses an item."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from mnemic.errors import InvalidInput
+from mnemic.paths import path_of
+from mnemic.stores import is_encrypted, read_lines
 from mnemic.transfer.importers import chats
-from mnemic.transfer.importers.fields import Damage, array
+from mnemic.transfer.importers.fields import Damage, array, from_json
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
@@ -49,34 +50,41 @@ def export_of(path: str, format: str = "auto") -> Parsed | None:
     return None
 
 
-def text_of(path: str) -> str:
+def text_of(path: str, key: str | bytes | None = None) -> str:
     """The text of a file; ``-`` is stdin.
 
     Raises:
         InvalidInput: it cannot be read, or is not UTF-8.
     """
-    name = "stdin" if path == "-" else path
+    if path != "-":
+        return text_of_file(path, key)
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+        raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
+    return _decoded(sys.stdin.buffer.read(), "stdin")
+
+
+def text_of_file(path: str | Path, key: str | bytes | None = None) -> str:
+    """The text of a file; ``key`` is that of an encrypted export.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not UTF-8.
+        WrongKey: it is encrypted under another key.
+    """
+    file = path_of(path)
+    if is_encrypted(file):
+        return "".join(read_lines(file, key))
     try:
-        if path != "-":
-            return Path(path).read_text(encoding="utf-8-sig")
-        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
-            raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
-        return _decoded(sys.stdin.buffer.read(), name).replace("\r\n", "\n")
-    except OSError as error:
-        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise _encoding_error(name, error) from error
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
+        raise InvalidInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return _decoded(content, str(path))
 
 
 def _decoded(content: bytes, name: str) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise _encoding_error(name, error) from error
-
-
-def _encoding_error(name: str, error: UnicodeDecodeError) -> InvalidInput:
-    return InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.")
+        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
 
 
 def _archive_data(location: Path, format: str) -> Parsed:
@@ -132,11 +140,11 @@ def _joined(files: Mapping[str, Reader], format: str) -> Parsed:
 def _slack(files: Mapping[str, Reader], users: str) -> Parsed:
     """The messages of each channel in order of the days, and the names of the users."""
     days = [name for name in sorted(files) if name.endswith(".json") and PurePosixPath(name).stem[:4].isdigit()]
-    read, damaged = _parse_each(files, days, _json)
+    read, damaged = _parse_each(files, days, from_json)
     channels: dict[str, list[object]] = {}
     for name, messages in read:
         channels.setdefault(PurePosixPath(name).parent.name, []).extend(array(messages, [messages]))
-    user_files, unread = _parse_each(files, [users], lambda text: chats.slack_users(_json(text)))
+    user_files, unread = _parse_each(files, [users], lambda text: chats.slack_users(from_json(text)))
     names = {id_: name for _, (by_id, _) in user_files for id_, name in by_id.items()}
     unread += [damage for _, (_, others) in user_files for damage in others]
     return Parsed({"channels": channels, "users": names}, damaged=[*damaged, *unread])
@@ -153,10 +161,3 @@ def _parse_each(
         except InvalidInput as error:
             damaged.append(Damage(name, f"{name} cannot be read. {error}"))
     return results, damaged
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"This is not JSON: {error}.") from error

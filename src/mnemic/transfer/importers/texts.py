@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import LEFT_OUT, USER_FIELDS, Damage, Fields, read_each, snake_case
+from mnemic.transfer.importers.fields import USER_FIELDS, Damage, Fields, noted, read_each, snake_case
 from mnemic.types import Message
 
 
@@ -98,7 +98,7 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
         yield Message(
             role="user", name=(speaker["name"] or speaker["alone"]).replace(_MARK, ""), session=session,
             sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
-            metadata={LEFT_OUT: ["media"]} if media else {},
+            metadata=noted({}, ["media"] if media else []),
         )  # fmt: skip
 
 
@@ -205,26 +205,16 @@ def transcript(data: object, session: str | None) -> Iterable[Message]:
 
 # CSV
 
-_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "content": ("content", "text", "message", "body", "utterance"),
-    "role": ("role", "sender", "from", "author_role", "type"),
-    "name": ("name", "speaker", "author", "user_name", "username"),
-    "sent_at": ("sent_at", "timestamp", "created_at", "date", "time", "datetime"),
-    "session": (
-        "session",
-        "conversation",
-        "conversation_id",
-        "thread",
-        "thread_id",
-        "chat_id",
-        "session_id",
-        "ticket",
-        "ticket_id",
-    ),
-    "id": ("id", "message_id", "uuid"),
-    "user": USER_FIELDS,
+_COLUMNS: Mapping[str, str] = {
+    "content": "content text message body utterance",
+    "role": "role sender from author_role type",
+    "name": "name speaker author user_name username",
+    "sent_at": "sent_at timestamp created_at date time datetime",
+    "session": "session conversation conversation_id thread thread_id chat_id session_id ticket ticket_id",
+    "id": "id message_id uuid",
+    "user": " ".join(USER_FIELDS),
 }
-"""The names by which the columns of a table of messages are known."""
+"""The names by which the columns of a table of messages are known, the surest first."""
 
 
 def _reader(text: str) -> csv.DictReader[str]:
@@ -245,10 +235,12 @@ def columns(text: str) -> dict[str, str]:
     except csv.Error as error:
         raise _table_error(error) from error
     by_name = {snake_case(column): column for column in header}
-    by_field = {field: next((by_name[n] for n in names if n in by_name), "") for field, names in _COLUMNS.items()}
+    by_field = {
+        field: next((by_name[n] for n in names.split() if n in by_name), "") for field, names in _COLUMNS.items()
+    }
     if not by_field["content"]:
         raise InvalidInput(
-            f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'])}."
+            f"No column of the table holds the text of messages. Name one of {', '.join(_COLUMNS['content'].split())}."
         )
     return {field: column for field, column in by_field.items() if column}
 

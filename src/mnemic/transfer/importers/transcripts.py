@@ -11,22 +11,19 @@ import json
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import Damage, Fields, array, fields_of, read_one
+from mnemic.transfer.importers.fields import Damage, Fields, array, mapping, maybe_json, objects, read_one
 from mnemic.types import Message
+from mnemic.validation import MAX_CONTENT
 
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes; longer lines contain images or whole files, and are skipped."""
-
-MAX_CONTENT = 1_000_000
-"""Maximum characters of a message; longer texts become several messages."""
 
 _ROLES = ("user", "assistant")
 _TURNS = (*_ROLES, "message", "response_item")
@@ -50,8 +47,6 @@ _NOT_SAID = (
     "This session is being continued from a previous conversation", "# AGENTS.md instructions for ",
 )  # fmt: skip
 
-Line = Mapping[str, object]
-
 
 def messages(path: Path, session: str) -> Iterator[Message]:
     """The messages of a transcript, in order. Invalid lines, such as incomplete ones, are skipped.
@@ -65,9 +60,10 @@ def messages(path: Path, session: str) -> Iterator[Message]:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InvalidInput(f"{path} is not a file.")
         with path.open("rb") as file:
-            for number, line in _lines(file):
+            for number, line in enumerate(file, start=1):
+                values = mapping(maybe_json(line) if len(line) <= LONGEST_LINE else None)
                 with suppress(InvalidInput):
-                    yield from _messages(Fields(line, f"line {number}"), number, session)
+                    yield from _messages(Fields(values, f"line {number}"), number, session)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -83,22 +79,6 @@ def _turn(line: Fields, *, number: int, session: str | None) -> Sequence[Message
     if turn:
         _ = line.moment("timestamp")  # refuses one that is none
     return turn
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
-    """The objects of a file with their line numbers."""
-    number, whole = 0, True
-    while part := file.readline(LONGEST_LINE):
-        begins, whole = whole, part.endswith(b"\n")
-        number += whole
-        if not begins or (not whole and len(part) == LONGEST_LINE):
-            continue  # part of an overlong line
-        try:
-            value: object = json.loads(part)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield number, cast("Line", value)
 
 
 def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
@@ -124,15 +104,12 @@ def _messages(line: Fields, number: int, session: str) -> Iterator[Message]:
     text = "\n".join(filter(None, parts)).strip()
     if not text:
         return
-    own_id = next(
-        (
-            v
-            for v in (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
-            if isinstance(v, str) and v
-        ),
-        None,
-    )
-    name, sent_at = own_id or _derived_id(session, number, str(role), text), _moment(line.values.get("timestamp"))
+    own_ids = (line.values.get("uuid"), body.values.get("id"), line.values.get("id"))
+    own_id = next((value for value in own_ids if isinstance(value, str) and value), None)
+    source = json.dumps([session, number, role, text]).encode()
+    name, sent_at = own_id or f"line_{hashlib.blake2b(source, digest_size=12).hexdigest()}", None
+    with suppress(InvalidInput):  # a turn without a valid time is one
+        sent_at = line.moment("timestamp")
     for start in range(0, len(text), MAX_CONTENT):
         piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
         if piece.strip():
@@ -206,22 +183,5 @@ def _texts(body: Fields) -> list[str]:
     content = body.values.get("content")
     if not isinstance(content, list):
         return [body.text("content", needed=not body.values.get("tool_calls")) or ""]
-    numbered = enumerate(cast("list[object]", content))
-    parts = [fields_of(part, f"{body.path}.content[{number}]") for number, part in numbered]
+    parts = objects(cast("list[object]", content), f"{body.path}.content")
     return [part.text("text") or "" for part in parts if part.word("type") in _TEXT_PARTS]
-
-
-def _moment(value: object) -> datetime | None:
-    """A time; None if it is invalid or out of range in UTC."""
-    try:
-        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if parsed is not None:  # without an offset it may be up to a day off
-            _ = parsed.astimezone(UTC) if parsed.tzinfo else (parsed - timedelta(days=1), parsed + timedelta(days=1))
-    except (ValueError, OverflowError):
-        return None
-    return parsed
-
-
-def _derived_id(session: str, number: int, role: str, text: str) -> str:
-    source = json.dumps([session, number, role, text]).encode()
-    return f"line_{hashlib.blake2b(source, digest_size=12).hexdigest()}"

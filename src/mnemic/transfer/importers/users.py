@@ -1,9 +1,10 @@
-"""Whose the records of a file are."""
+"""What a file holds, and whose its records are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import NamedTuple
 
 from mnemic.errors import InvalidInput
@@ -18,40 +19,72 @@ NAMED = 5
 """Maximum number of users named in an error."""
 
 
+Record = ParsedMemory | Message
+
+
 class _NamedRecord(NamedTuple):
     """A record with its place and the fields that may name its user."""
 
-    record: ParsedMemory | Message
+    record: Record
     path: str
     names: Mapping[str, str]
 
 
-def by_user(
-    memories: Sequence[ParsedMemory], messages: Sequence[Message], *, user: str, field: str | None, only: str | None
-) -> tuple[dict[str, list[ParsedMemory | Message]], list[Damage], int]:
-    """Records by user, in their order; records without a valid user; and the number of those of other users.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: messages, memories or an export.
+
+    Attributes:
+        file: its path.
+        format: an ``ImportFormat``, never ``auto``, or the name of an installed importer.
+        records: memories, the oldest first, and messages.
+        damaged: the parts that cannot be read.
+        remarks: how dates and columns were read, and what is left out.
+        export: the text of an export.
+    """
+
+    file: str
+    format: str
+    records: Sequence[Record] = ()
+    damaged: Sequence[Damage] = ()
+    remarks: Sequence[str] = ()
+    export: str = ""
+
+    @property
+    def memories(self) -> list[ParsedMemory]:
+        """Those of a store of memories."""
+        return [record for record in self.records if isinstance(record, ParsedMemory)]
+
+    @property
+    def messages(self) -> list[Message]:
+        """Those of a history."""
+        return [record for record in self.records if isinstance(record, Message)]
+
+
+def by_user(reading: Reading, *, user: str, field: str | None, only: str | None) -> tuple[Reading, dict[str, Reading]]:
+    """What is taken of a file, with what has no valid user as damaged, and the part of each user.
 
     Args:
-        memories: those of the file.
-        messages: those of the file; a field of their metadata can name the user.
+        reading: what the file holds; a field of a message's metadata can name its user.
         user: the user if no field names one.
         field: the field that names the user; ``NOBODY``: none; None: none, and the file must have a single user.
         only: take only the records of this user.
 
     Raises:
-        InvalidInput: the file has several users, but no field is given, or no record has the field.
+        InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
     """
-    records = [*_named_records(memories, messages)]
-    if field is None:
-        _require_one_user(records)
-    if only is not None and field in (None, NOBODY):
-        raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
-    if field not in (None, NOBODY) and records and not any(field in record.names for record in records):
-        raise InvalidInput(_unknown_field_error(field, records))
-    by_owner: dict[str, list[ParsedMemory | Message]] = {}
-    damaged: list[Damage] = []
-    others = 0
-    for record, path, names in records:
+    if reading.export:
+        if field is not None or only is not None:
+            raise InvalidInput(
+                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
+                "that it is for."
+            )
+        return reading, {user: reading}
+    named = [*_named_records(reading.records)]
+    _check_field(named, field, only)
+    mine: dict[str, list[Record]] = {}
+    damaged, others = [*reading.damaged], 0
+    for record, path, names in named:
         owner = user if field in (None, NOBODY) else names.get(field)
         if owner is None:
             damaged.append(Damage(path, f"{path} has no {field}: its user is unknown."))
@@ -60,18 +93,34 @@ def by_user(
         elif (wrong := _user_error(owner)) is not None:
             damaged.append(Damage(path, f"{path}.{field} {owner!r:.60} cannot be a user: {wrong}"))
         else:
-            by_owner.setdefault(owner, []).append(_without_user(record, owner, field))
-    return by_owner, damaged, others
+            mine.setdefault(owner, []).append(_without_user(record, owner, field))
+    left_out = [f"{others} of other users left out"] if others else []
+    taken = [*chain.from_iterable(mine.values())]
+    whole = replace(reading, records=taken, damaged=damaged, remarks=[*reading.remarks, *left_out])
+    return whole, {owner: replace(reading, records=records) for owner, records in mine.items()}
 
 
-def _named_records(memories: Sequence[ParsedMemory], messages: Sequence[Message]) -> Iterator[_NamedRecord]:
-    for memory in memories:
-        yield _NamedRecord(memory, memory.path, memory.names)
-    for number, message in enumerate(messages, start=1):
-        yield _NamedRecord(message, f"message {number}", names_in(message.metadata))
+def _check_field(records: Sequence[_NamedRecord], field: str | None, only: str | None) -> None:
+    """Check that the field tells whose the records are."""
+    if field is None:
+        _require_one_user(records)
+    if field not in (None, NOBODY):
+        if records and not any(field in record.names for record in records):
+            raise InvalidInput(_unknown_field_error(field, records))
+    elif only is not None:
+        raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
 
 
-def _without_user(record: ParsedMemory | Message, owner: str, field: str | None) -> ParsedMemory | Message:
+def _named_records(records: Sequence[Record]) -> Iterator[_NamedRecord]:
+    number = count(1)
+    for record in records:
+        if isinstance(record, Message):
+            yield _NamedRecord(record, f"message {next(number)}", names_in(record.metadata))
+        else:
+            yield _NamedRecord(record, record.path, record.names)
+
+
+def _without_user(record: Record, owner: str, field: str | None) -> Record:
     """A record whose metadata does not repeat its user."""
     fields = names_in(record.metadata).items()
     repeated = {name for name, value in fields if value == owner and (name == field or snake_case(name) in USER_FIELDS)}

@@ -1,6 +1,7 @@
-"""Migration of a record to another store: all users with all versions, events and vectors, row by row.
+"""Whole records: backup, restore, repair, encryption, and migration to another store.
 
-Each user is one transaction in the target, which ends when all rows were copied and compared.
+A migration copies all users with all versions, events and vectors, row by row. Each user is one transaction in the target,
+which ends when all rows were copied and compared.
 """
 
 from __future__ import annotations
@@ -12,16 +13,92 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.errors import ConfigurationError, InvalidInput
+from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.paths import is_address, path_of
-from mnemic.runtime.factory import IN_MEMORY, check_location, open_store
+from mnemic.runtime.factory import IN_MEMORY, check_encryptable, check_location, location_of, open_store
+from mnemic.runtime.indexer import unwrap_store
+from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql.transfer import Transfer
+from mnemic.types import VerifyReport
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
 Progress = Callable[[int, int], None]
+
+
+def backup(
+    runtime: Runtime, folder: str | Path, progress: Progress | None = None, *, check: bool = True
+) -> VerifyReport:
+    """Copy the record of a runtime with all users while it is in use.
+
+    Raises:
+        ConfigurationError: the record is not in a folder.
+        InvalidInput: the target is not empty.
+        StoreCorrupt: the copy is damaged; it is deleted.
+    """
+    store = unwrap_store(runtime.store)
+    if not isinstance(store, SqliteStore):
+        raise ConfigurationError("This record is on a server: back it up with the tools of the server (pg_dump).")
+    return store.backup(path_of(folder), progress=progress or _no_progress, check=check)
+
+
+def rekey(runtime: Runtime, key: str | bytes | None, progress: Progress | None = None) -> None:
+    """Encrypt the record of a runtime, change its key, or with None decrypt it.
+
+    Raises:
+        ConfigurationError: the record or its vector index cannot be encrypted.
+        InvalidInput: there is no key to remove.
+        StoreError: the record is open elsewhere or cannot be written; it stays under the old key.
+    """
+    store = unwrap_store(runtime.store)
+    check_encryptable(location_of(runtime), indexed=runtime.updater is not None)
+    assert isinstance(store, SqliteStore)
+    if key is not None and not runtime.discard_index():
+        raise StoreUnavailable(
+            "Another process uses the Chroma index of this folder. Nothing was changed; close it first."
+        )
+    store.rekey(key, progress=progress or _no_progress)
+
+
+def restore_backup(
+    folder: str | Path, to: str | Path, progress: Progress | None = None, *, key: str | bytes | None = None
+) -> VerifyReport:
+    """Verify a backup and copy it to a new folder; ``key`` is that of the backup, and then of the copy.
+
+    Raises:
+        InvalidInput: there is no backup in the folder, or the target is not empty.
+        StoreCorrupt: the backup is damaged; nothing was copied.
+    """
+    source = path_of(folder)
+    if not SqliteStore.at(source):
+        raise InvalidInput(f"There is no backup in {source}. Name a folder written by mnemic backup.")
+    with closing(SqliteStore(source, key=key)) as store:
+        return store.backup(path_of(to), progress=progress or _no_progress)
+
+
+def mend(location: str | Path, target: Path | None, *, key: str | bytes | None = None) -> tuple[str, ...]:
+    """Back up the record of a folder, then repair what is safe; returns a line for each repair.
+
+    A server has no ``target``: only derived data is changed, in one transaction.
+    """
+    with opened(location, key, make=False) as store:
+        report = store.verify()
+        if report.ok:
+            return ("nothing to repair",)
+        if isinstance(store, SqliteStore) and target is not None:
+            if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
+                return ("nothing: the file is damaged. Restore a backup",)
+            store.backup(target, progress=_no_progress, check=False)
+        return store.repair() or ("nothing can be repaired safely",)
+
+
+def _no_progress(_done: int, _total: int) -> None:
+    return
+
+
+# Migration
 
 
 @dataclass(frozen=True, slots=True)

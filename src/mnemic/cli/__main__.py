@@ -1,8 +1,0 @@
-"""``python -m mnemic.cli`` is ``mnemic``."""
-
-import sys
-
-from mnemic.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())
