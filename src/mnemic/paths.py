@@ -59,12 +59,14 @@ def path_of(value: object, *, error: type[MnemicError] = InvalidInput) -> Path:
     given = cast("str | os.PathLike[str]", value)
     name = str(given)
     if not name or "\0" in name or len(name) > LONGEST_PATH:
-        raise error(f"{name!r:.80} cannot be a path: one has no NUL, and 1 to {LONGEST_PATH:,} characters.")
+        raise error(
+            f"{name!r:.80} cannot be a path: one has no NUL, and 1 to {LONGEST_PATH:,} characters. Name another."
+        )
     try:
         path = Path(given).expanduser()
         os.fsencode(path)
     except (TypeError, ValueError, RuntimeError) as problem:  # bytes, no such character, no such user
-        raise error(f"{name!r:.80} cannot be a path: {str(problem).rstrip('.')}.") from problem
+        raise error(f"{name!r:.80} cannot be a path: {str(problem).rstrip('.')}. Name another.") from problem
     return path
 
 

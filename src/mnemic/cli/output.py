@@ -221,7 +221,10 @@ def event_line(event: Event, *, named: bool) -> str:
     """One line of a history; with ``named`` it includes the id and the beginning of the text."""
     name = f"  [{one_line(event.id)}]" if named else ""
     version = f"  version {event.version}" if event.version not in (None, 1) else ""
-    details = (f"{key} {plain_value(value)}" for key, value in event.detail.items() if value not in (None, "", []))
+    told = {
+        key: value for key, value in event.detail.items() if not (value in (None, "", []) or isinstance(value, bool))
+    }
+    details = (f"{key} {plain_value(value)}" for key, value in told.items())
     text = [short(event.content)] if named and event.content else []
     return "  ".join([f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}", *details, *text])
 

@@ -14,8 +14,6 @@ from dataclasses import asdict, is_dataclass
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
-import numpy as np
-
 from mnemic.types import Erasure, MemoryContext, Receipt, Receipts, SearchResult
 
 P = ParamSpec("P")
@@ -110,8 +108,8 @@ def facts_of(result: object) -> dict[str, Any]:
         case _ if is_dataclass(result) and not isinstance(result, type):
             values = cast("dict[str, object]", asdict(result))
             return {f"mnemic.{name}": n for name, n in values.items() if isinstance(n, int) and not isinstance(n, bool)}
-        case np.ndarray():
-            return {"mnemic.texts": len(cast("Sized", result))}
+        case Sized() if hasattr(result, "shape"):  # numpy, which not every program loads
+            return {"mnemic.texts": len(result)}
         case _:
             return {}
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Memory
-from mnemic.transfer.importers import LEFT_OUT, chats, files, texts
+from mnemic.transfer.importers import chats, files, texts
+from mnemic.transfer.importers.fields import LEFT_OUT
 from mnemic.types import ImportFormat
 
 AT = 1_767_225_600.0  # 2026-01-01

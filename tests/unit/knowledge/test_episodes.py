@@ -97,7 +97,7 @@ def test_a_title_leaves_no_bracket_open(text):
 
 def test_the_caption_of_an_image_is_a_sentence_and_its_reference_none():
     messages = talk("This is from the studio\n[image: https://example.org/a.jpg] a receipt, two buckets of paint")
-    assert excerpt_of(*messages) == "Ana: a receipt, two buckets of paint"
+    assert excerpt_of(messages) == "Ana: a receipt, two buckets of paint"
 
 
 TRACES = [
