@@ -174,10 +174,10 @@ class Model:
         return {item.id for item in items if item.shown and item.kind in kinds and item.seen(place, reach)}
 
     def twin(self, user: str, item: Item) -> Item | None:
-        """Another live memory that says the same at the same level, believed as this one is."""
+        """Another live memory that says the same at the same level, believed as this one is; one that is due says nothing."""
         for other in self.items[user].values():
             same = other.kind == "memory" and other.live and other.id != item.id and other.words == item.words
-            if same and other.believed == item.believed:
+            if same and other.believed == item.believed and not (other.believed and other.due):
                 return other
         return None
 

@@ -192,8 +192,8 @@ def import_file(args: Namespace) -> Answer:
         *_first_lines([f"not imported: {reason}" for reason in report.damaged]),
         *_rejections(report.rejected),
     ]
+    lines += ["nothing was stored: this is what would be."] if args.dry_run else []
     notes = [NO_VECTOR] if report.pending.get("embed") else []
-    notes += ["nothing was stored: this is what would be."] if args.dry_run else []
     document = {**plain(report), "users": tally.users}
     return Answer(document, lines, notes, fine=not report.damaged and not report.rejected)
 
