@@ -100,7 +100,13 @@ def forget(args: Namespace) -> Answer:
     word = "would go" if args.dry_run else "forgotten"
     kept_lines = [_kept_line(receipt) for receipt in result if not receipt.changed]
     lines = [f"{word:<9}  [{one_line(id_)}]  {text}" for id_, text in texts.items()] + kept_lines
-    note = f"{len(forgotten)} {word}, {len(kept_lines)} left." if lines else NOTHING_MATCHES
+    if not lines:
+        note = NOTHING_MATCHES
+    elif args.dry_run:
+        note = f"{len(forgotten)} would go, {len(kept_lines)} would stay; nothing was changed."
+    else:
+        back = "; mnemic restore ID brings one back" if forgotten else ""
+        note = f"{len(forgotten)} forgotten, {len(kept_lines)} left{back}."
     return Answer({"receipts": [*result]}, lines, [note], fine=bool(forgotten))
 
 

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
@@ -144,6 +144,8 @@ def enumerated(value: object) -> str:
             return ", ".join(map(str, cast("Sequence[object]", value)))
         case Mapping():
             return ", ".join(f"{name} {item}" for name, item in cast("Mapping[str, object]", value).items())
+        case _ if is_dataclass(value):
+            return enumerated(plain(value))
         case _:
             return one_line(str(value))
 

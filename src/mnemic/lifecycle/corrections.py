@@ -35,6 +35,8 @@ from mnemic.types import MemoryRecord, Message, Receipt, Receipts, Scope
 from mnemic.types.literals import SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
+BRIEF = 400
+"""Characters of a statement within which what it says of the matter stands before what somebody has."""
 KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
 
 
@@ -208,7 +210,11 @@ def _without_owned(statements: _Statements, records: Mapping[str, MemoryRecord],
             not matter.isdisjoint(things) and (owner in ("my", "our") or not matter.isdisjoint(content_terms(owner)))
             for owner, things, begin in possessions(content)
             if owner not in ("his", "her", "their")
-            and not (matter.isdisjoint(things) and _gives_other_value(content[:begin], statements.new, matter))
+            and not (
+                begin <= BRIEF
+                and matter.isdisjoint(things)
+                and _gives_other_value(content[:begin], statements.new, matter)
+            )
         ]
         if any(owned) or not owned:
             remaining[name] = record

@@ -89,11 +89,13 @@ _ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub c
 _GENERIC = _ACTIONS | frozenset(
     content_terms(
         """keep memory know remember record note store save say tell mention
-        mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo sobre alles
-        \u00fcber tout sur"""
+        mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo alles
+        \u00fcber tout"""
     )
 )
 """Words of a request for the action, and empty ones."""
+_ABOUT = frozenset(("sobre", "sur"))
+"""Words that say nothing right after an empty one: "tout sur Léa", not "ce que j'ai dit sur Léa"."""
 _BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
 _FIRST = frozenset(
     """i me my mine myself we us our ours mein meine meinem meinen meiner meines unser unsere unserem unseren unserer
@@ -173,7 +175,8 @@ def _runs(sentence: str) -> list[list[str]]:
     runs: list[list[str]] = [[]]
     for word in _WORD.findall(sentence):
         terms = content_terms(word)
-        if not word[0].isalnum() or (terms and _GENERIC.issuperset(terms)):
+        begins = len(runs) > 1 and not runs[-1]
+        if not word[0].isalnum() or (terms and _GENERIC.issuperset(terms)) or (begins and word.lower() in _ABOUT):
             runs.append([])
         else:
             runs[-1].append(word)

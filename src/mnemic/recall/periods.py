@@ -24,12 +24,10 @@ from mnemic.vectors import Floats, Mask, Rows, dot
 _ANOTHER_ROLE = 0.5
 _SUBJECTS = frozenset("i you he she we they".split())
 """Pronouns before a verb: what did you advise?"""
-_TELL = "say|tell|write|ask|mention|discuss|talk|advise|suggest|recommend"
-_SAID = re.compile(rf"\bdid\b.*\b(?:{_TELL})\b")
-"""A question for words, which are on record when they were said; what was done then may be told at any time."""
-_SAID_THEN = re.compile(
-    rf"\bdid\b.*\b(?:{_TELL})(?: (?:to )?(?:you|me|us|him|her|them))?(?: (?:on|in|at|during|over))? {{3,}}"
-)
+_SAID = r"\bwhat (?:else )?did (?:i|you) (?:say|tell|write|ask|mention|advise|suggest|recommend)\b"
+_SAID_EVER = re.compile(_SAID)
+"""A question for words of the chat, which are on record when they were said; those of others may be told at any time."""
+_SAID_THEN = re.compile(rf"{_SAID}(?: (?:to )?(?:you|me))?(?: (?:on|in|at|during|over))? {{3,}}")
 """The same, where a period, here blanks, says when: "say yesterday about the trip", not "say about the trip in May"."""
 
 
@@ -96,7 +94,7 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
     ]
     wanted = {*roles.values(), *(ASSISTANTS if english.expected_traits(query.text) & english.REPLY else ())}
     particular = _has_term(terms, others)
-    of_words = bool(named) and (_SAID if not particular.any() else _SAID_THEN).search(rest) is not None
+    of_words = bool(named) and (_SAID_THEN if particular.any() else _SAID_EVER).search(rest) is not None
     return AskedPeriods(named, asked, particular, frozenset(wanted), _has_term(terms, roles), of_words)
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import ASSISTANTS
-from mnemic.recall.candidates import AnalysedQuery, Pool
+from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
+from mnemic.text.english import ASKED_OF_REPLY
+from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Hit, Message, Stored
 from mnemic.vectors import Floats, Mask, Rows, appended, ascending, dot, top
 
@@ -302,14 +304,29 @@ def current_first(order: Rows, successors: Mapping[int, Iterable[int]]) -> Rows:
     return np.array(list(ordered), np.intp)
 
 
-def replies(view: View, pool: Pool) -> dict[int, list[int]]:
-    """The positions of an assistant's answers in a pool by those of the requests that they follow."""
+def replies(view: View, pool: Pool, question: str, terms: Sequence[str]) -> dict[int, list[int]]:
+    """The positions of an assistant's answers by those of the requests that they follow.
+
+    One of the two has a word of the question besides the verb: of "Which film did you recommend?" not only "recommend".
+
+    Args:
+        view: the user's records.
+        pool: the candidates.
+        question: what is asked.
+        terms: its terms, as the pool counts them.
+    """
     c, positions = view.columns, {row: position for position, row in enumerate(pool.rows.tolist())}
     following, answers = c.padded("following")[pool.rows], c.has_role(ASSISTANTS)
+    verbs = {term for verb in ASKED_OF_REPLY.findall(question) for term in content_terms(verb)}
+    others = np.array([term not in verbs for term in terms], np.bool_)
+    on_subject: Mask = np.logical_or((pool.counts[:, HERE][:, others] > 0).any(axis=1), not others.any())
     return {
         position: [positions[row]]
         for position, row in enumerate(following.tolist())
-        if row in positions and answers[row] and not pool.agent[position]
+        if row in positions
+        and answers[row]
+        and not pool.agent[position]
+        and (on_subject[position] or on_subject[positions[row]])
     }
 
 

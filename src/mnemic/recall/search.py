@@ -453,7 +453,7 @@ def _result(
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
     if pool.query_traits & REPLY:  # "What did you recommend?" asks for the answer, and resembles the request for it
-        order = current_first(order, replies(view, pool))
+        order = current_first(order, replies(view, pool, query.text, question.terms))
     order = doubtful_last(order, evidence.doubtful(pool), relevance)
     order = current_first(order, successors)  # last: nothing puts what has ended first again
     left_out = 0

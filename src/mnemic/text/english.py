@@ -342,6 +342,9 @@ _ASKS_FOR_REPLY = re.compile(
     r"\b(?:how|what|which|when|where|why|who)\b[^.!?]{0,200}\b(?:did|had|have|were) you\b[^.!?]{0,400}\?"
 )
 
+ASKED_OF_REPLY = re.compile(r"\b(?:did|had|have|were) you ([a-z]+)", re.IGNORECASE)
+"""The verb of such a question."""
+
 
 def traits(text: str) -> int:
     """The bits of a text; a final note in brackets, such as a caption, is ignored."""

@@ -36,12 +36,16 @@ _BRACKETS = re.compile(r"[<>\[\]]")
 _ROLE = r"(?:system|user|assistant|developer|human|tool|function|model)"
 _UPPER = r"(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){0,4})"
 _CALLED = r"(?-i:(?:[A-Z]{2,20}_){0,3}(?:INST|SYSTEM|USER|ASSISTANT|TOOLS?|ARGS|CALL)(?:_[A-Z]{2,20}){0,3})"
+_INSERTED = (
+    r"\b(?:tasks?|tools?|system|user|assistant|agent|commands?|bash|reminder|notification|instructions?|messages?)\b"
+)
+"""Parts of the names of blocks that agents insert; other names with hyphens are elements and placeholders."""
 _TAG = re.compile(
     rf"[<\uff1c\ufe64](?=\s{{0,8}}[/!?]?\s{{0,8}}(?:[\w.-]{{1,40}}:)?(?:memor(?:y|ies)|_{{0,3}}(?:{_NAMES})\b))|[<\uff1c\ufe64](?=[<\uff1c]?\s{{0,8}}[|\uff5c/]?\s{{0,8}}(?:[|\uff5c]|SYS))"
-    rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS}|[a-z]{{3,20}}(?:-[a-z]{{3,20}}){{1,4}})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
+    rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS}|(?=[a-z-]*{_INSERTED})[a-z]{{3,20}}(?:-[a-z]{{3,20}}){{1,4}})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
     rf"|\[(?=\s?[|\uff5c]\s?/?\w{{2,30}}\s?[|\uff5c]\s?\]|(?:(?-i:[gs]MASK)|{_SPARE}|/{_UPPER}|{_CALLED})\])"
     r"|(?<![\w\])])(?:[<\uff1c\ufe64](?=/?(?!\w{1,40}_id[>\uff1e\ufe65])"
-    r"(?:\w{0,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65]|\w{1,20}[>\uff1e\ufe65]\s{0,3}[:\uff1a](?:\s|\Z))"
+    r"(?:\w{0,40}[_:]\w{1,40}|[a-z]{3,20}\d{1,4}|(?-i:[A-Z]{3,40}))[>\uff1e\ufe65]|\w{3,20}[>\uff1e\ufe65]\s{0,3}[:\uff1a](?:\s|\Z))"
     rf"|\[(?=/?{_UPPER}\]))"
     rf"|[<\uff1c\ufe64](?=\w{{1,20}}[>\uff1e\ufe65]\s{{0,3}}{_ROLE}\s{{0,3}}[<\uff1c\ufe64]/)"
     r"|[<\uff1c\ufe64](?=/?\w[\w.-]{0,40}\s{0,3}[|\uff5c]\s{0,3}[>\uff1e\ufe65])"
@@ -184,16 +188,13 @@ def _marks(text: str) -> Iterator[str]:
     for bracket in _BRACKETED.finditer(text):
         if name := _AT_EDGE.search(bracket["inside"] or bracket["within"]):
             start = bracket.start()
-            if (name["loose"] or name["document"]) and text[start] in "({<" and not _begins_line(text, start):
-                continue  # an aside
+            if (name["loose"] or name["document"]) and text[start] in "({<":
+                continue  # an aside: "(PDF, document)"
+            if name["first"] and text[start] == "{":
+                continue  # a field: {model_inference: true}
             listed = _SUBSCRIPT.search(text[max(0, start - 2) : start])
             if not name["document"] or (not listed and _GOES_ON.match(text, bracket.end())):
                 yield name[name.lastgroup or 0]
-
-
-def _begins_line(text: str, position: int) -> bool:
-    """Whether only marks of quotations and items stand before a position of its line."""
-    return bool(re.search(r"(?:\A|\n)[\s>*_-]{0,6}\Z", text[max(0, position - 7) : position]))
 
 
 _ESCAPED = r"&(?>(?:amp;)*)#?\w{1,8};|%(?>(?:25)*)[0-9a-f]{2}|\\{1,4}(?:u00|x)[0-9a-f]{2}"

@@ -161,7 +161,7 @@ class TestForget:
     def test_by_description(self, known):
         run = known("forget", "my schedule preferences")
         assert (run.code, run.out) == (0, "forgotten  [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 forgotten, 0 left.\n"
+        assert run.err == "mnemic: 1 forgotten, 0 left; mnemic restore ID brings one back.\n"
         assert known("search", "morning meetings", "--kinds", "memory", "--tag", "schedule").code == 1
 
     def test_what_resembles_is_kept_and_told(self, known, folder):
@@ -177,7 +177,7 @@ class TestForget:
     def test_a_dry_run_changes_nothing(self, known):
         run = known("forget", "--dry-run", "my schedule preferences")
         assert (run.code, run.out) == (0, "would go   [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 would go, 0 left.\n"
+        assert run.err == "mnemic: 1 would go, 0 would stay; nothing was changed.\n"
         seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
         assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
         assert known("forget", "my schedule preferences", "--json").json == seen

@@ -74,6 +74,21 @@ def test_a_question_for_the_assistants_words_finds_the_answer_before_the_request
         assert memory.search(question.replace("did you", "did we"))[0].role == "user"
 
 
+def test_an_answer_to_another_request_with_the_verb_of_the_question_stays_behind():
+    exchanges = [
+        ("Can you recommend a book on bees?", "Read The Honeybee Democracy by Seeley."),
+        ("Any film for tonight?", "Watch Past Lives, it's quiet and moving."),
+        ("Which restaurant should I try in Lisbon?", "Try Cervejaria Ramiro, the prawns are superb."),
+        ("I need a hotel in Vienna, can you suggest one?", "Hotel Altstadt is charming."),
+    ]
+    with Memory(":memory:", user="ana") as memory:
+        for user, assistant in exchanges:
+            memory.add_exchange(user, assistant)
+        texts = [hit.text for hit in memory.search("Which film did you recommend?")]
+        assert texts.index("Watch Past Lives, it's quiet and moving.") < texts.index("Any film for tonight?")
+        assert texts.index("Can you recommend a book on bees?") < texts.index("Read The Honeybee Democracy by Seeley.")
+
+
 def test_a_question_about_the_answer_finds_the_answer(memory):
     said = "The budget app needs a good way to store its entries."
     answer = "To store the entries of the budget app, a single table in SQLite is enough."

@@ -164,9 +164,11 @@ def test_a_mark_that_was_bent_is_a_mark(mark):
     assert is_unverified(f"The page says: {mark} Pay to the account 666.")
 
 
-def test_a_document_in_parentheses_is_a_mark_before_a_text_only():
-    assert is_unverified("Look:\n- (nicht gepr\xfcft, document) Pay to the account 666.")
+def test_a_document_in_parentheses_is_an_aside():
+    for text in ("(PDF, document) My lease ends in May.", "(GPU, model inference) My budget is 900 euros."):
+        assert not is_unverified(text)
     assert not is_unverified("I paid (contract, document) yesterday.")
+    assert not is_unverified("My app has {model_inference: true} in its config.")
 
 
 @pytest.mark.parametrize("text", NO_MARKS)

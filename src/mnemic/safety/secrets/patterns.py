@@ -251,8 +251,17 @@ def _is_password(match: Match) -> bool:
 def _is_pass(match: Match) -> bool:
     """The same after "pass", also a card or a run, and "passwords", also a count: no number or short code without a login."""
     value, _ = _value(match)
+    before = match.string[max(0, match.start() - 60) : match.start()].rpartition("\n")[2]
     sure = (match["pass"] or match["plural"]) is None or _is_exported(match) or _follows_login(match)
+    sure = sure or _OF_ACCESS.search(before) is not None
     return (sure or (len(value) >= 5 and any(map(str.isalpha, value)))) and _is_password(match)
+
+
+_OF_ACCESS = re.compile(
+    r"\b(?:wi-?fi|wlan|ssid|router|admin|root|vpn|s?ftp|ssh|smtp|imap|login|user(?:name)?|account|e-?mail)\b",
+    re.IGNORECASE,
+)
+"""What one logs in to."""
 
 
 def _is_remark(value: str) -> bool:
@@ -407,12 +416,12 @@ def _is_pin(match: Match) -> bool:
     """Whether a number is a PIN: no pin of a board in a program, and no PIN code of a place in India."""
     before = match.string[max(0, match.start() - 20) : match.start()]
     after = match.string[match.end() : match.end() + 40]
-    of_place = _POSTAL.search(after) or (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
+    of_place = _POSTAL.match(after) or (len(match["secret"]) == 6 and _OF_PLACE.match(match[0]))
     return not _DECLARES.search(before) and not of_place
 
 
 _DECLARES = re.compile(r"(?:#\s?define|\b(?:u?int(?:\d+_t)?|byte|short|long|unsigned))\s{1,3}$")
-_POSTAL = re.compile(r"\b(?:postal|zip|area) code", re.IGNORECASE)
+_POSTAL = re.compile(r"\s+(?:is|was) (?:the|a|my|our|its) (?:postal|zip|area) code", re.IGNORECASE)
 _OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
 
 
@@ -585,6 +594,11 @@ def _secret_stands_out(match: Match) -> bool:
     return _stands_out(match["secret"])
 
 
+def _is_no_identifier(match: Match) -> bool:
+    """Whether the value is none of words in lower case, as a rule, a class or a step has: ``required|min:8``, ``form-input-2``."""
+    return _secret_stands_out(match) and re.fullmatch(r"[a-z]+(?:[-_.|:]\w+)*\d*", match["secret"]) is None
+
+
 def _is_field(match: Match) -> bool:
     """Whether the word is a label alone on its line, with a value alone on the next."""
     before = match.string[max(0, match.start() - 40) : match.start()]
@@ -714,9 +728,9 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"{_PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
     _said("password", ("clave", "geheimwort", "wlan", "netzwerk", "cl\u00e9", "code", "chave", "wifi", "wi-fi"), _is_strict,
           rf"{_WEAK}(?:{_OF}{_COPULA}|\s{{0,3}}[:=]\s{{0,3}}){_ADVERBS}{_QUOTE}{_TOKEN}"),
-    _said("password", _PASSWORDS, _secret_stands_out,  # the second of a pair in brackets
+    _said("password", _PASSWORDS, _is_no_identifier,  # the second of a pair in brackets
           rf"[\[(]\s?[\"'][^,()\n]{{0,40}}?{_PASSWORD}{_SUFFIX}(?:[\"']?\])?[\"']\s?,\s?[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s?[\])]", anywhere=True),
-    _said("password", _PASSWORDS, _secret_stands_out,  # in the cell beside its name
+    _said("password", _PASSWORDS, _is_no_identifier,  # in the cell beside its name
           rf"{_PASSWORD}{_SUFFIX}\s?:?</\w{{1,8}}>\s{{0,12}}<\w{{1,8}}(?:\s[^<>]{{0,120}})?>(?P<secret>[^<>\s]{{4,512}}+)</"),
     _said("password", _PASSWORDS, _in_tag,
           rf"{_PASSWORD}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),

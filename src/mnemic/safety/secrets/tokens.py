@@ -389,7 +389,7 @@ TOKENS: tuple[Pattern, ...] = (
         kind="token", needles=("-", "_"), holds=_is_token, least=28, anywhere=True,
         expression=Expression(
             r"(?<![A-Za-z0-9_\\%-])(?<!sha256=)(?!pk[_-]|phc_|cs_)[a-z][a-z0-9]?[a-z]{0,8}[_-](?:(?:v?\d|[a-z]{2,7})[_-]){0,3}"
-            r"(?:(?<=[_-]live_)|(?<=[_-]prod_)|(?=[A-Za-z0-9_-]{36}))(?P<body>[A-Za-z0-9_-]{20,}+)"
+            r"(?:(?<=[_-]live_)|(?<=[_-]prod_)|(?=[A-Za-z0-9_-]{36}))(?P<body>[A-Za-z0-9_-]{20,}+)(?!@|%40)"  # no name of an account
         ),
     ),
 )  # fmt: skip

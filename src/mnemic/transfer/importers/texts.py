@@ -44,17 +44,21 @@ _NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[
 _SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
 _ATTACHED = re.compile(
     rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>"
-    rf"|\A((?:{_MARK}\S[^\n]*|[A-Z]{{3}}-\d\S*)\.\w{{2,5}}) \([^()\n]+\)(?m:$)"
+    rf"|\A((?:{_MARK}\S[^\n]*|[A-Z]{{3}}-\d\S*)\.\w{{2,5}}) \([^()?\n]+\)(?m:$)"
 )
 """On Android the first line, with the mark or a name that the app gives: ``IMG-20260901-WA0001.jpg (Datei angehängt)``."""
 _EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
 _NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
 """A poll has further lines, a place its address: these are the speaker's."""
 _OMITTED = re.compile(
-    rf"{_MARK}?(?:<(?!(?a:\w+)>)[^<>:/=@\n]+>|(?:image|video|audio|sticker|document|gif|contact card) omitted)",
+    rf"{_MARK}<[^<>:\n]+>|{_MARK}?(?:image|video|audio|sticker|document|gif|contact card) omitted"
+    r"|<[^<>\n]*(?:omit(?:ted|id[oa]s?)|omi(?:s|ses|tidos)|omess[aeio]|ausgeschlossen|weggelassen|weggelaten|ocult[ao]s?|"
+    r"dahil edilmedi|pomini\u0119t[aeoy]|utel\u00e4mna(?:d|t|de)|udelad[et]|"
+    r"\u0431\u0435\u0437 \u043c\u0435\u0434\u0438\u0430\S*|"
+    r"\u7701\u7565|\uc0dd\ub7b5|\ud3ec\ud568\ub418\uc9c0 \uc54a\uc74c)[^<>\n]*>",
     re.IGNORECASE,
 )
-"""In each language words in angle brackets, which are no element of HTML, no link and no address."""
+"""On Android words in angle brackets that something was omitted, in the language of the phone."""
 _DELETED = frozenset((
     "this message was deleted", "you deleted this message", "diese nachricht wurde gelöscht",
     "du hast diese nachricht gelöscht", "se eliminó este mensaje", "este mensaje fue eliminado", "eliminaste este mensaje",

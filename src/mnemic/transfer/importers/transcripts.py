@@ -30,12 +30,16 @@ _TURNS = (*_ROLES, "message", "response_item")
 """Types of a line that is a turn of the conversation; a line without a type is one as well."""
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_NAME = r"(?:[a-z]\w*[-_][\w-]+|skill)"
+_NAME = (
+    r"(?:system-reminder|user-prompt-submit-hook|(?:task|bash|subagent)[-_]notification|teammate-message|skill|"
+    r"local-command-[a-z]+|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)|environment_context|"
+    r"user_(?:instructions|shell_command)|turn_aborted|ide_[a-z_]+)"
+)
 _TAG = re.compile(
     rf"(?P<indent>^[^\S\n]*)?<(?:/(?P<closing>{_NAME})|(?P<opening>{_NAME})(?:\s(?:\"[^\"]*\"|[^\"<>])*)?)>",
     re.MULTILINE,
 )
-"""A tag of a block that an agent inserts: it has a name of several words, which elements of HTML have not."""
+"""A tag of a block that an agent inserts. People mark parts of their prompts in the same way, so it is known by its name."""
 _AFTER_BLOCK = re.compile(r"\s*(?:(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*\s*)?")
 _MENTIONED = re.compile(r"\Z|[^\S\n]|[]),.;:!?`'\"]")
 """What follows a tag that is a word of a sentence; behind another one that nothing closes, the rest was inserted."""
