@@ -191,7 +191,6 @@ TOKENS = [
     ("baidu-key", "bce-v3/ALTAK-" + made(22) + "/" + hexed(40)),
     ("clojars-token", "CLOJARS_" + hexed(60)),
     ("cursor-key", "crsr_" + hexed(64)),
-    ("fal-key", uuid() + ":" + hexed(32)),
     ("gitlab-token", "GR1348941" + made(20)),
     ("google-api-key", "AQ.Ab8RN6" + made(18) + "-" + made(25)),
     ("hubspot-token", "pat-na1-" + uuid()),

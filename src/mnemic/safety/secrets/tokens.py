@@ -366,10 +366,6 @@ TOKENS: tuple[Pattern, ...] = (
         expression=Expression(r"(?<![A-Za-z0-9_.-])[0-9a-f]{32}\.(?=[a-z\d]*[A-Z])[A-Za-z0-9]{16}(?![A-Za-z0-9_-])"),
     ),
     Pattern(
-        kind="fal-key", needles=(":",), least=69, anywhere=True,
-        expression=Expression(r"(?<![A-Za-z0-9-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}(?![A-Za-z0-9])"),
-    ),
-    Pattern(
         kind="bitcoin-key", needles=("5", "K", "L", "c"), holds=_is_base58_key,
         expression=Expression(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"), least=51, anywhere=True,
     ),
