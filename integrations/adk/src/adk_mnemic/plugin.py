@@ -113,8 +113,8 @@ class MnemicPlugin(BasePlugin):
         end.enter_context(run_of(handle, idle=self._idle))
         # no callback is called for a run that is cancelled: it ends with its context
         weakref.finalize(invocation_context, end.close).atexit = False
-        end.callback(self._runs.pop, invocation_context.invocation_id, None)
         self._runs[invocation_context.invocation_id] = run = _Run(handle, end)
+        end.callback(self._ended, invocation_context.invocation_id, run)
         await self._keep(run, invocation_context.session.events, invocation_context.invocation_id)
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
@@ -167,6 +167,11 @@ class MnemicPlugin(BasePlugin):
         if (run := self._runs.get(context.invocation_id)) is not None:
             with run.end:
                 await self._keep(run, context.session.events, context.invocation_id)
+
+    def _ended(self, invocation: str, run: _Run) -> None:
+        """A run is over; one that was cancelled ends late, maybe after the same invocation was resumed."""
+        if self._runs.get(invocation) is run:
+            del self._runs[invocation]
 
     async def _keep(self, run: _Run, events: Sequence[Event], invocation: str) -> None:
         """Store what the events of a run say, unless it stored it before."""
