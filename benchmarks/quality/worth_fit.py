@@ -132,12 +132,13 @@ def of_worth(
     notes: np.ndarray,
     authors: np.ndarray,
     kinds: np.ndarray,
+    most: int | None,
 ) -> dict[str, dict[str, float]]:
-    """By author left out, and kind."""
+    """By author left out, of all or so many, and kind."""
     found: dict[str, dict[str, float]] = {}
     least, possible = (np.log(p / (1 - p)) for p in (selection.THRESHOLD, selection.POSSIBLE))
     plain = kinds != "frame"  # their sentences are as those of others: the frame decides
-    for author in dict.fromkeys(authors[kinds != "talk"]):
+    for author in [*dict.fromkeys(authors[kinds != "talk"])][:most]:
         own = authors == author
         rest = ~own & plain
         others = fitted_worth(_those(texts, rest), vectors[rest], odds[rest], notes[rest], authors[rest])
@@ -184,6 +185,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.worth_fit", description=__doc__)
     parser.add_argument("--talk", type=Path, nargs="*", default=[], help="folders with files of talk")
+    parser.add_argument("--left-out", type=int, help="leave out only so many authors of sentences, one after the other")
     parser.add_argument("--worth", type=Path, help="write the weights of sentences to this file")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
@@ -206,7 +208,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     odds = np.array([selection._log_odds(selection.features(one.candidate)) for one, _ in found])
     notes = np.array([float(one.label) for one, _ in found])
     authors, kinds = np.array([one.source for one, _ in found]), np.array([kind for _, kind in found])
-    worths = of_worth(texts, vectors, odds, notes, authors, kinds)
+    worths = of_worth(texts, vectors, odds, notes, authors, kinds, options.left_out)
     framed = of_frames(frames, messages, sentences)
     symbols = np.array([selection.features(one.candidate)["symbols"] for one, _ in found])
     print("symbols", round(fitted_symbols(symbols, odds, notes), 1))

@@ -40,7 +40,7 @@ COMMANDS = {
     "benchmarks.quality.relevance_fit": "--locomo locomo.json --friends friends.jsonl --agents agents.jsonl --memories 2 --chats 2",
     "benchmarks.quality.segmentation": "--data dialogues.json --folds 2",
     "benchmarks.quality.talk": "--data talk",
-    "benchmarks.quality.worth_fit": "--talk talk",
+    "benchmarks.quality.worth_fit": "--talk talk --left-out 1",
     "benchmarks.quality.updates": "--sequences 1 --family tuned",
     "benchmarks.scale.at_once": "--rows 50 --at-once 1 --processes 1 --calls 4",
     "benchmarks.scale.recall": "--data locomo.json --engines sqlite",
