@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, get_args
 
@@ -12,7 +12,7 @@ from mnemic.cli.config import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, facts, found, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.types import MemoryType, Message, Receipt, Receipts, Source
+from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -185,16 +185,19 @@ def import_file(args: Namespace) -> Answer:
         if (tally.stored or tally.duplicate) and not args.dry_run:
             warn(f"stopped early: {tally.stored} stored, {tally.duplicate} were there. {AGAIN}")
         raise
-    report = tally.report(whole, dry_run=args.dry_run)
+    return _imported(tally.report(whole, dry_run=args.dry_run), tally.users)
+
+
+def _imported(report: ImportReport, users: Mapping[str, Mapping[str, int]]) -> Answer:
     lines = [
         *table(facts(report, "damaged", "rejected")),
-        *_first_lines([f"{user}: {counted(counts)}" for user, counts in tally.users.items()]),
+        *_first_lines([f"{user}: {counted(counts)}" for user, counts in users.items()]),
         *_first_lines([f"not imported: {reason}" for reason in report.damaged]),
         *_rejections(report.rejected),
     ]
-    lines += ["nothing was stored: this is what would be."] if args.dry_run else []
+    lines += ["nothing was stored: this is what would be."] if report.dry_run else []
     notes = [NO_VECTOR] if report.pending.get("embed") else []
-    document = {**plain(report), "users": tally.users}
+    document = {**plain(report), "users": users}
     return Answer(document, lines, notes, fine=not report.damaged and not report.rejected)
 
 

@@ -338,11 +338,9 @@ _ASKED = (
     (REASON, re.compile(r"why\b|what (?:reason|made|motivat)")),
     (NAME, re.compile(r"(?:who|whom|with whom|what is the name|which|where)\b|what.{0,30}\bnames?\b")),
 )  # fmt: skip
-_ASKS_FOR_REPLY = re.compile(
-    r"\b(?:how|what|which|when|where|why|who)\b[^.!?]{0,200}\b(?:did|had|have|were) you\b[^.!?]{0,400}\?"
-)
-
-ASKED_OF_REPLY = re.compile(r"\b(?:did|had|have|were) you ([a-z]+)", re.IGNORECASE)
+_OF_REPLY = r"\b(?:did|had|have|were) you\b"
+_ASKS_FOR_REPLY = re.compile(rf"\b(?:how|what|which|when|where|why|who)\b[^.!?]{{0,200}}{_OF_REPLY}[^.!?]{{0,400}}\?")
+ASKED_OF_REPLY = re.compile(rf"{_OF_REPLY} ([a-z]+)", re.IGNORECASE)
 """The verb of such a question."""
 
 

@@ -359,7 +359,17 @@ def test_words_in_angle_brackets_alone_are_media(mark):
 
 
 @pytest.mark.parametrize(
-    "text", ["<div>", "<br/>", "<a href=x>", "<ana@example.org>", "<https://example.org>", "<3 you>3"]
+    "text",
+    [
+        "<div>",
+        "<br/>",
+        "<a href=x>",
+        "<ana@example.org>",
+        "<https://example.org>",
+        "<3 you>3",
+        "<Nicht vergessen>",
+        "<gate code changes>",
+    ],
 )
 def test_markup_links_and_addresses_in_angle_brackets_are_said(text):
     (message,) = texts.whatsapp(f"31.08.26, 21:03 - Ana: {text}\n", None)

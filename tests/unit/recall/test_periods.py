@@ -107,6 +107,23 @@ def test_a_period_of_the_subject_is_no_time_of_saying(dated):
     assert dated.search("What did I say about the target for November?", now=NOW).evidence == "strong"
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What did my doctor recommend in March?", "What did my boss tell me on Friday?", "What did Rita ask in March?"],
+)
+def test_what_others_said_may_be_told_at_any_time(question):
+    told = {
+        datetime(2026, 4, 5, tzinfo=UTC): "In March my doctor recommended iron pills, and Rita asked for the recipe.",
+        datetime(2026, 6, 14, tzinfo=UTC): "On Friday my boss told me that I get a raise in autumn.",
+        datetime(2026, 6, 16, tzinfo=UTC): "I had pasta for lunch.",
+    }
+    with Memory(":memory:", user="ana") as memory:
+        memory.add([Message(role="user", content=text, sent_at=day) for day, text in told.items()])
+        found = memory.search(question, now=datetime(2026, 6, 17, 12, tzinfo=UTC))
+        assert found.evidence == "strong"
+        assert "pasta" not in found[0].text
+
+
 def test_only_what_was_said_then_is_evidence(dated):
     hits = dated.search("What did I say in October about the first reply?", now=NOW)
     assert "4 hours" in hits[0].text
