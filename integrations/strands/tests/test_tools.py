@@ -39,7 +39,7 @@ def test_the_schema_knows_no_scope(memory, scripted):
     run(memory, model, scope={"user": "bea", "project": "site"})
     (schemas,) = model.tools
     assert {name: sorted(schema["properties"]) for name, schema in schemas.items()} == {
-        "remember": ["content", "importance", "key", "type"],
+        "remember": ["category", "content", "importance", "key", "tags", "type"],
         "recall": ["limit", "query", "since", "until"],
         "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],

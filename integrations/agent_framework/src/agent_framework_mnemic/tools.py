@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agent_framework import FunctionInvocationContext, FunctionTool
@@ -43,7 +42,7 @@ def mnemic_tools(
         thread = thread_of(memory, INPUT.get())
         return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
 
-    def made(name: str, schema: type[schemas.Arguments], work: Callable[..., Coroutine[Any, Any, str]]) -> FunctionTool:
+    def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> FunctionTool:
         async def call(ctx: FunctionInvocationContext, **given: Any) -> str:
             handle = bound(face, scope, ctx.session)
             try:
@@ -53,9 +52,4 @@ def mnemic_tools(
 
         return FunctionTool(name=name, description=schema.about(), func=call, input_model=schema)
 
-    return [
-        made("remember", schemas.Remember, tools.remember),
-        made("recall", schemas.Recall, recall),
-        made("correct", schemas.Correct, tools.correct),
-        made("forget", schemas.Forget, tools.forget),
-    ]
+    return [made(*tool) for tool in schemas.four(recall)]
