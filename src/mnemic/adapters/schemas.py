@@ -1,4 +1,6 @@
-"""The four tools with their arguments as pydantic models, for frameworks that take such; pydantic comes with the framework.
+"""The four tools with their arguments as pydantic models, and what is recalled as fields of one, for frameworks that take such.
+
+Pydantic comes with the framework.
 
 A docstring is the description that the model reads.
 """
@@ -10,13 +12,30 @@ from datetime import datetime
 from inspect import getdoc
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
 
 from mnemic.adapters import tools
 from mnemic.errors import InvalidInput
+from mnemic.recall.recipes import Recipe
+from mnemic.types import Evidence, Mood
 
 Work: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
 """What a tool does, with a handle and the arguments."""
+
+
+class RecallFields(BaseModel):
+    """``mnemic.adapters.RecallOptions`` as fields."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    max_tokens: int = 1000
+    min_evidence: Evidence = "weak"
+    filters: dict[str, Any] = Field(default_factory=dict)
+    profile: bool = False
+    recipe: SkipValidation[str | Recipe] = "conversation"
+    mood: SkipValidation[Mood] = None
+    emotion_weight: float = 0.3
+    procedures: int = 0
 
 
 class Arguments(BaseModel):

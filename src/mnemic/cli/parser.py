@@ -65,7 +65,7 @@ def _argument(option: Option) -> str:
 
 
 _ARGUMENT = re.compile(
-    r"(?<!\w)'[^']*'(?!\w)|(?:memory\.)?(?P<method>\w+)\((?P<given>[^()]*)\)"
+    r"(?<!\w)'[^']*'(?!\w)|(?:memory\.(?:\w+\.)*)?(?P<method>\w+)\((?P<given>[^()]*)\)"
     r"|(?<![\w.-])(?P<name>\w+)(?P<equals>=)?(?P<value>\[[^\]]*\]|'[^']*'|\.{3}|(?<==)\w+)?"
 )
 """What an error quotes, a call of a method, and the name of an argument with its value."""

@@ -32,6 +32,7 @@ def test_an_error_speaks_of_options(filled, words, said):
     ("text", "said"),
     [
         ("Erase them with forget(ids=[..., 'm2', 'm 3'], hard=True).", "Erase them with mnemic forget --id ID --id m2 --id m 3 --hard."),
+        ("Open it with the first, or call memory.admin.reembed() once.", "Open it with the first, or call mnemic reembed once."),
         ("See them with dry_run=True and give those as ids=[...].", "See them with --dry-run and give those as --id ID."),
         ("description must be text; the limit and update() stay.", "DESCRIPTION must be text; the limit and update() stay."),
         ("'ids= and dry_run' describes nothing, isn't it?", "'ids= and dry_run' describes nothing, isn't it?"),
