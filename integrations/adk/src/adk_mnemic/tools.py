@@ -10,7 +10,7 @@ from google.genai.types import FunctionDeclaration
 from adk_mnemic.events import thread_of
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, schemas, tools
+from mnemic.adapters import as_async, schemas, tools
 
 
 class _Tool(BaseTool):
@@ -53,16 +53,13 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> dict[str, Any]:
-        return await search(memory, limit=limit, thread=thread, **given)
-
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> BaseTool:
         async def call(context: ToolContext, **given: Any) -> Any:
             handle = here(face, scope, caller_of(context.session))
-            if work is recall:
+            if name == "recall":
                 given["thread"] = thread_of(handle, context.session.events)
             return await work(handle, **given)
 
         return _Tool(name, schema, call)
 
-    return [made(*tool) for tool in schemas.four(recall)]
+    return [made(*tool) for tool in schemas.four(search)]

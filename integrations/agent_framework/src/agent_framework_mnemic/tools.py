@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from agent_framework import FunctionInvocationContext, FunctionTool
@@ -38,9 +37,8 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, limit: int = 8, **given: Any) -> str:
-        thread = thread_of(memory, INPUT.get())
-        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
+    async def recall(memory: AsyncMemory, **given: Any) -> str:
+        return await search.text(memory, thread=thread_of(memory, INPUT.get()), **given)
 
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> FunctionTool:
         async def call(ctx: FunctionInvocationContext, **given: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,9 +84,9 @@ def mnemic_tools(
     handle = bound(checked_memory(memory), scope, None)
     search = tools.Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
 
-    async def found(memory: AsyncMemory, query: str, limit: int = 8, **given: Any) -> str:
-        shown = () if (run := RUN.get()) is None else run.exclude
-        return json.dumps(await search(memory, query, limit, exclude=shown, **given), ensure_ascii=False)
+    async def found(memory: AsyncMemory, **given: Any) -> str:
+        run = RUN.get()
+        return await search.text(memory, exclude=() if run is None else run.exclude, **given)
 
     def made(name: str, schema: type[schemas.Arguments], call: schemas.Work) -> BaseTool:
         tool = MemoryTool(name=name, description=schema.about(), args_schema=schema, cache_function=never_cached)

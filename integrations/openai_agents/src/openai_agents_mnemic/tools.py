@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
 from agents import FunctionTool, default_tool_error_function
 from agents.tool_context import ToolContext
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, bound, schemas, tools
+from mnemic.adapters import as_async, bound, schemas, tools
 from openai_agents_mnemic.items import Item, thread_of
 
 
@@ -34,15 +33,11 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> str:
-        found = await search(memory, limit=limit, thread=thread, **given)
-        return json.dumps(found, ensure_ascii=False)  # the SDK would show it in the notation of Python
-
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> FunctionTool:
         async def call(ctx: ToolContext[Any], arguments: str) -> Any:
             try:
                 handle, given = bound(face, scope, ctx), schema.read(arguments)
-                if work is recall:
+                if name == "recall":
                     given["thread"] = thread_of(handle, cast("list[Item]", ctx.turn_input))
                 return await work(handle, **given)
             except MnemicError as error:  # an answer that the model can act on; memory never ends a run
@@ -52,4 +47,4 @@ def mnemic_tools(
 
         return FunctionTool(name, schema.about(), schema.parameters(), call)
 
-    return [made(*tool) for tool in schemas.four(recall)]
+    return [made(*tool) for tool in schemas.four(search.text)]  # the SDK would show an object in the notation of Python

@@ -38,15 +38,12 @@ def mnemic_toolset(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> dict[str, Any]:
-        return await search(memory, limit=limit, thread=thread, **given)
-
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: Any) -> Any:
             handle = bound(face, scope, ctx)
             try:
                 given = schema.read(arguments)
-                if work is recall:
+                if name == "recall":
                     shown = thread_messages(ctx.messages)
                     given["thread"] = Thread(shown, scope=handle.scope, clean=handle.admin.redacted)
                 return await work(handle, **given)
@@ -55,4 +52,4 @@ def mnemic_toolset(
 
         return Tool[Any].from_schema(call, name, schema.about(), schema.parameters(), takes_ctx=True)
 
-    return FunctionToolset([made(*tool) for tool in schemas.four(recall)], id=id)
+    return FunctionToolset([made(*tool) for tool in schemas.four(search)], id=id)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 from strands.tools.tools import PythonAgentTool
 from strands.types.tools import AgentTool, ToolResult, ToolUse
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, bound, schemas, tools
+from mnemic.adapters import as_async, bound, schemas, tools
 from strands_mnemic.messages import thread_of
 
 
@@ -40,15 +39,12 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> str:
-        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
-
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> AgentTool:
         async def call(tool_use: ToolUse, /, **invocation_state: Any) -> ToolResult:
             handle = bound(face, scope, invocation_state)
             try:
                 given = schema.read(tool_use["input"])
-                if work is recall:
+                if name == "recall":
                     given["thread"] = thread_of(handle, getattr(invocation_state.get("agent"), "messages", ()))
                 return _result(tool_use, "success", await work(handle, **given))
             except MnemicError as error:
@@ -59,7 +55,7 @@ def mnemic_tools(
         }  # fmt: skip
         return PythonAgentTool(name, spec, call)
 
-    return [made(*tool) for tool in schemas.four(recall)]
+    return [made(*tool) for tool in schemas.four(search.text)]
 
 
 def _result(tool_use: ToolUse, status: Literal["success", "error"], text: str) -> ToolResult:
