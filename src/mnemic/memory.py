@@ -536,11 +536,11 @@ class Memory:
             Conflict: other writers kept deriving records from them; nothing was erased.
         """
         if (description is None) == (ids is None):
-            raise InvalidInput("forget() takes a description or ids= (--id), one of them.")
+            raise InvalidInput("forget() takes a description or ids=, one of them.")
         if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput("reason must be a string.")
         if ids is not None and dry_run:
-            raise InvalidInput("dry_run previews a description; ids= (--id) already names the records.")
+            raise InvalidInput("dry_run previews a description; ids= already names the records.")
         from mnemic.lifecycle import edits, forgetting
 
         if dry_run:

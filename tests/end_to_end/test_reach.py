@@ -106,5 +106,5 @@ def test_auto_of_a_handle_without_project_and_session_is_all_of_the_user(opened)
 def test_a_reach_needs_its_place(opened, reach, missing):
     root = opened(user="ana", embedder="hashing")
     for call in (root.list, root.messages, root.episodes, lambda **k: root.search("x", **k), root.get_memory_context):
-        with pytest.raises(InvalidInput, match=f"needs a handle with a {missing}"):
+        with pytest.raises(InvalidInput, match=f"needs a {missing}"):
             call(reach=reach)

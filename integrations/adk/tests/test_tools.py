@@ -29,7 +29,7 @@ def answer(scripted, talk, called):
 def test_the_schemas_know_no_scope(memory):
     made = {tool.name: tool._get_declaration() for tool in mnemic_tools(memory)}
     assert {name: sorted(tool.parameters_json_schema["properties"]) for name, tool in made.items()} == {
-        "remember": ["content", "importance", "key", "type"],
+        "remember": ["category", "content", "importance", "key", "tags", "type"],
         "recall": ["limit", "query", "since", "until"],
         "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],
@@ -37,7 +37,7 @@ def test_the_schemas_know_no_scope(memory):
     assert {name: tool.parameters_json_schema.get("required", []) for name, tool in made.items()} == {
         "remember": ["content"], "recall": ["query"], "correct": ["wrong", "statement"], "forget": [],
     }  # fmt: skip
-    assert "A fixed name of what it is a value of" in made["remember"].description
+    assert "The same key replaces" in made["remember"].description
 
 
 async def test_the_scope_comes_from_the_run(memory, answer):
@@ -63,7 +63,7 @@ async def test_a_scope_without_what_it_reads_is_told_so(memory, answer):
 async def test_unknown_arguments_do_nothing(memory, answer):
     kept = memory.remember("Ana lives in Lisbon.")
     told = await answer(memory, "forget", ids=[kept.id], hard=True)
-    assert told == {"error": "forget has no arguments ['hard']. Nothing was done."}
+    assert "hard is unknown" in told["error"]
     assert [record.id for record in memory.list()] == [kept.id]
 
 

@@ -42,7 +42,7 @@ async def test_times_of_recall(memory, scripted, call):
 async def test_the_schema_knows_no_scope(memory):
     schemas = {made.name: made.parameters() for made in mnemic_tools(memory, scope={"user": "bea", "project": "site"})}
     assert {name: sorted(schema["properties"]) for name, schema in schemas.items()} == {
-        "remember": ["content", "importance", "key", "type"],
+        "remember": ["category", "content", "importance", "key", "tags", "type"],
         "recall": ["limit", "query", "since", "until"],
         "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],

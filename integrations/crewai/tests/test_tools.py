@@ -71,7 +71,7 @@ def test_the_schema_knows_no_scope(memory, scripted, agent_of):
     (tools,) = model._schemas
     schemas = {tool["function"]["name"]: tool["function"]["parameters"]["properties"] for tool in tools}
     assert {name: sorted(properties) for name, properties in schemas.items()} == {
-        "remember": ["content", "importance", "key", "type"],
+        "remember": ["category", "content", "importance", "key", "tags", "type"],
         "recall": ["limit", "query", "since", "until"],
         "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],

@@ -134,7 +134,7 @@ async def test_a_model_cannot_choose_the_user(memory: Memory, way: str) -> None:
     for unknown in ("user", "scope"):
         wrong = {**arguments, "content": "Bo lives in Rome.", unknown: "ana"}
         messages = await run(calling(memory), json.dumps(["remember", wrong]), way, user="bo", thread=f"t-{unknown}")
-        assert f"unknown arguments ['{unknown}']" in messages[-2].text
+        assert f"{unknown} is unknown" in messages[-2].text
     assert memory.list() == []
     assert [m.content for m in memory.scoped(user="bo").list()] == ["Bo lives in Oslo."]
 

@@ -100,7 +100,7 @@ def test_an_argument_of_the_call_wins(filled: Memory) -> None:
 async def test_unknown_arguments_are_refused(filled: Memory) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown options \['top'\]"):
         MnemicRetriever(memory=filled, filters={"top": 3})
-    with pytest.raises(InvalidInput, match=r"unknown options \['user'\]"):
+    with pytest.raises(InvalidInput, match="'user'"):
         MnemicRetriever(memory=filled).invoke("Lisbon", user="bob")
     with pytest.raises(InvalidInput, match="k must be"):
         await MnemicRetriever(memory=filled).ainvoke("Lisbon", k=0)

@@ -116,6 +116,10 @@ def test_no_model_sees_the_scope(memory: Memory) -> None:
             "description",
             "wrong",
             "statement",
+            "type",
+            "importance",
+            "since",
+            "until",
         }
         assert not {"runtime", "user", "scope", "project"} & set(json.dumps(schema).split('"'))
 
@@ -193,7 +197,7 @@ def test_ids_that_do_not_exist_are_named(memory: Memory) -> None:
 async def test_what_a_model_can_put_right_is_told_to_it(memory: Memory, scripted: Any, way: str) -> None:
     script = [
         call("forget"),
-        call("recall", query="x", limit=99),
+        call("recall", query="x", limit=0),
         call("remember", content=" "),
         "Sorry.",
     ]
@@ -221,7 +225,7 @@ def test_a_scope_of_the_runtime_needs_one(memory: Memory) -> None:
 
 def test_a_model_cannot_name_a_user(memory: Memory) -> None:
     told = named(memory)["remember"].invoke({"content": "Ana likes tea", "user": "bo", "runtime": None})
-    assert "unknown arguments ['user']" in told
+    assert "user is unknown" in told
     assert memory.list() == memory.scoped(user="bo").list() == []
 
 
@@ -256,14 +260,14 @@ async def test_beside_the_middleware(memory: Memory, scripted: Any) -> None:
     [
         ("forget", {"description": "my home", "hard": True}, "hard"),
         ("recall", {"query": "home", "user": "bob"}, "user"),
-        ("remember", {"content": "x", "importance": 1}, "importance"),
+        ("remember", {"content": "x", "trust": 1}, "trust"),
     ],
 )
 def test_unknown_arguments_are_refused(memory: Memory, name: str, given: dict[str, Any], unknown: str) -> None:
     memory.remember("Ana lives in Lisbon.")
     used = next(tool for tool in mnemic_tools(memory) if tool.name == name)
     told = used.invoke(given)
-    assert f"unknown arguments ['{unknown}']; known are ['{next(iter(given))}'" in told
+    assert f"{unknown} is unknown; known are {next(iter(given))}, " in told
     assert [record.content for record in memory.list()] == ["Ana lives in Lisbon."]
 
 

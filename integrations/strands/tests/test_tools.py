@@ -39,7 +39,7 @@ def test_the_schema_knows_no_scope(memory, scripted):
     run(memory, model, scope={"user": "bea", "project": "site"})
     (schemas,) = model.tools
     assert {name: sorted(schema["properties"]) for name, schema in schemas.items()} == {
-        "remember": ["content", "importance", "key", "type"],
+        "remember": ["category", "content", "importance", "key", "tags", "type"],
         "recall": ["limit", "query", "since", "until"],
         "correct": ["dry_run", "statement", "wrong"],
         "forget": ["description", "dry_run", "ids"],
@@ -72,7 +72,7 @@ def test_what_a_model_gets_wrong_it_is_told(memory, scripted, call):
     assert statuses == ["error", "error", "error", "success"]
     texts = [text for _, text in answers(model)]
     assert "0 to 1" in texts[0]
-    assert texts[1] == "Wrong arguments: content: Field required; text: Extra inputs are not permitted"
+    assert texts[1].startswith("Wrong arguments: content Field required; text is unknown; known are content, key,")
     assert [record.content for record in memory.list()] == ["Yes."]
 
 

@@ -10,7 +10,7 @@ prompt. The rest is here:
   records are those of the turn under way: ``turn_ids``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
-- what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``,
+- what is recalled for an answer: ``Recall``, ``RecallOptions``, ``recall_failures_logged``, ``checked_filters``,
   ``hit_metadata``;
 - the tools ``remember``, ``recall``, ``correct`` and ``forget``: ``mnemic.adapters.tools``, and their arguments:
   ``mnemic.adapters.schemas``;
@@ -49,7 +49,7 @@ from mnemic.adapters.conversations import (
     turn_ids,
     unstored_in_session,
 )
-from mnemic.adapters.injection import Count, Recall, hit_metadata, recall_failures_logged
+from mnemic.adapters.injection import Count, Recall, RecallOptions, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
     Clean,
     Marks,
@@ -66,10 +66,10 @@ from mnemic.adapters.threads import (
 from mnemic.ingest import text_of_parts
 
 __all__ = [
-    "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource",
-    "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location",
-    "checked_memory", "checked_options", "contains", "edited_out", "evidence", "hit_metadata", "in_worker", "last_of_session",
-    "location_of", "log_rejected", "name_of", "note_edit", "recall_failures_logged", "run_of", "sent_at", "session_messages",
-    "session_words", "shown_in_session", "store_new", "text_of_parts", "turn_ids", "unstored", "unstored_in_session",
-    "with_tools", "words_of",
+    "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
+    "RecallOptions", "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound",
+    "checked_filters", "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence",
+    "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",
+    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "store_new",
+    "text_of_parts", "turn_ids", "unstored", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

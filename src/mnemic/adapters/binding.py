@@ -172,7 +172,6 @@ def checked_options(
     own: Mapping[str, Any] | None = None,
     reserved: tuple[str, ...] = (),
     what: str = "",
-    error: type[ConfigurationError | InvalidInput] = ConfigurationError,
 ) -> dict[str, Any]:
     """Validate the search options of an adapter when it is made, rather than at each call.
 
@@ -182,7 +181,6 @@ def checked_options(
         own: arguments that the adapter names itself; they cannot be among ``options``.
         reserved: arguments that it sets at each call, such as ``query``.
         what: the argument of the adapter, for the error message.
-        error: the error type to raise.
 
     Returns:
         ``options`` and ``own`` together.
@@ -198,11 +196,11 @@ def checked_options(
     prefix = f"{what}: " if what else ""
     accepted = sorted(_parameters(method) - {*reserved, *(own or {})})
     if unknown := sorted({*options} - {*accepted}):
-        raise error(f"{prefix}unknown options {unknown}; known are {accepted}.")
+        raise ConfigurationError(f"{prefix}unknown options {unknown}; known are {accepted}.")
     try:
         _check(values)
-    except InvalidInput as wrong:
-        raise error(f"{prefix}{wrong}") from wrong
+    except InvalidInput as error:
+        raise ConfigurationError(f"{prefix}{error}") from error
     return values
 
 

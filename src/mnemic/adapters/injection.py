@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from mnemic.adapters.binding import checked_filters
 from mnemic.adapters.calls import blocking
@@ -43,19 +43,41 @@ def recall_failures_logged() -> Generator[None]:
         logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
 
 
-class Recall:
-    """The text that an adapter puts into a prompt.
+class Ranking(TypedDict):
+    """The mood by which hits are ranked beside relevance."""
 
-    Args:
-        max_tokens: most tokens of the text; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``"weak"`` shows nothing where nothing bears on the question.
-        filters: those of ``get_memory_context``.
-        profile: begin with the context without a question (who the user is, what matters), in at most half of the budget.
-            What the answer's evidence says in full is left out of it.
-        recipe: see ``Memory.search``.
-        mood: what to rank by beside relevance.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, shown first; 0 shows none.
+    mood: Mood
+    emotion_weight: float
+
+
+class RecallOptions(TypedDict, total=False):
+    """What an adapter recalls, and how it is ranked.
+
+    Attributes:
+        max_tokens: most tokens that recalled text may take, by default 1000; 0 recalls nothing.
+        min_evidence: hits graded lower are not shown: ``"weak"``, the default, shows nothing where nothing bears on the
+            question, ``"none"`` shows the nearest anyway. The text states its grade.
+        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
+        profile: begin with who the user is and what matters, whatever is asked, in at most half of the budget. What the
+            answer's evidence says in full is left out of it.
+        recipe: how hits are ranked; see ``Memory.search``.
+        mood: what to rank by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1, by default 0.3.
+        procedures: most procedures that worked for similar requests, shown first; by default none.
+    """
+
+    max_tokens: int
+    min_evidence: Evidence
+    filters: Mapping[str, Any] | None
+    profile: bool
+    recipe: str | Recipe
+    mood: Mood
+    emotion_weight: float
+    procedures: int
+
+
+class Recall:
+    """The text that an adapter puts into a prompt; the arguments are ``RecallOptions``.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -64,7 +86,7 @@ class Recall:
     def __init__(
         self,
         *,
-        max_tokens: int,
+        max_tokens: int = 1000,
         min_evidence: Evidence = "weak",
         filters: Mapping[str, Any] | None = None,
         profile: bool = False,
@@ -78,12 +100,12 @@ class Recall:
             emotion_weight=emotion_weight, procedures=procedures, max_tokens=1 if max_tokens == 0 else max_tokens,
         )  # fmt: skip
         self.max_tokens, self._profile = max_tokens, profile
+        self.ranked: Ranking = {"mood": mood, "emotion_weight": emotion_weight}
 
     @classmethod
     def of(cls, owner: object) -> Recall:
         """For a framework's class that has the arguments as its fields, under the same names."""
-        names = ("max_tokens", "min_evidence", "filters", "profile", "recipe", "mood", "emotion_weight", "procedures")
-        return cls(**{name: getattr(owner, name) for name in names})
+        return cls(**{name: getattr(owner, name) for name in RecallOptions.__annotations__})
 
     async def text(
         self,

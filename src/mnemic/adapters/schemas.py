@@ -1,15 +1,41 @@
-"""The arguments of the four tools as pydantic models, for frameworks that take such; pydantic comes with the framework.
+"""The four tools with their arguments as pydantic models, and what is recalled as fields of one, for frameworks that take such.
+
+Pydantic comes with the framework.
 
 A docstring is the description that the model reads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from inspect import getdoc
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError
+
+from mnemic.adapters import tools
+from mnemic.errors import InvalidInput
+from mnemic.recall.recipes import Recipe
+from mnemic.types import Evidence, Mood
+
+Work: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+"""What a tool does, with a handle and the arguments."""
+
+
+class RecallFields(BaseModel):
+    """``mnemic.adapters.RecallOptions`` as fields."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    max_tokens: int = 1000
+    min_evidence: Evidence = "weak"
+    filters: dict[str, Any] = Field(default_factory=dict)
+    profile: bool = False
+    recipe: SkipValidation[str | Recipe] = "conversation"
+    mood: SkipValidation[Mood] = None
+    emotion_weight: float = 0.3
+    procedures: int = 0
 
 
 class Arguments(BaseModel):
@@ -21,6 +47,34 @@ class Arguments(BaseModel):
     def about(cls) -> str:
         """The description of the tool."""
         return getdoc(cls) or ""
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """The JSON schema of the arguments, without the description of the tool."""
+        return {name: value for name, value in cls.model_json_schema().items() if name not in ("title", "description")}
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any] | str) -> dict[str, Any]:
+        """The arguments that a model gave, as an object or in JSON.
+
+        Raises:
+            InvalidInput: one is missing, unknown or not valid; the error does not repeat its value.
+        """
+        try:
+            read = cls.model_validate_json(given or "{}") if isinstance(given, str) else cls.model_validate(given)
+        except ValidationError as error:
+            raise InvalidInput(cls.complaint(error)) from error
+        return read.model_dump(exclude_unset=True)
+
+    @classmethod
+    def complaint(cls, error: ValidationError) -> str:
+        """What is wrong with arguments, without their values."""
+        unknown = f"is unknown; known are {', '.join(cls.model_fields)}"
+        problems = (
+            " ".join([*map(str, one["loc"]), unknown if one["type"] == "extra_forbidden" else one["msg"]])
+            for one in error.errors(include_input=False)
+        )
+        return f"Wrong arguments: {'; '.join(problems)}. Nothing was done."
 
 
 class Remember(Arguments):
@@ -34,6 +88,8 @@ class Remember(Arguments):
         default="semantic",
         description="episodic: what happened; semantic: what is so; procedural: how to do it; emotional: how it felt.",
     )
+    category: str | None = Field(default=None, description="One word for its kind, such as 'preference' or 'decision'.")
+    tags: list[str] = Field(default_factory=list, description="Words to find it by.")
     importance: float | None = Field(default=None, description="0 to 1; leave it out to have it computed.")
 
 
@@ -76,3 +132,17 @@ class Forget(Arguments):
     dry_run: bool = Field(
         default=False, description="Only show what a description takes and what stays; nothing is changed."
     )
+
+
+def four(recall: Work) -> list[tuple[str, type[Arguments], Work]]:
+    """The tools of an adapter: their names, arguments, and what they do.
+
+    Args:
+        recall: what the adapter does for ``recall``; see ``mnemic.adapters.tools.Search``.
+    """
+    return [
+        ("remember", Remember, tools.remember),
+        ("recall", Recall, recall),
+        ("correct", Correct, tools.correct),
+        ("forget", Forget, tools.forget),
+    ]

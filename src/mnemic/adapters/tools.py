@@ -95,9 +95,13 @@ class Search:
         self._ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
         self._most = max_results
 
-    async def __call__(self, memory: AsyncMemory, query: str, limit: int, **options: Any) -> dict[str, Any]:
+    async def __call__(self, memory: AsyncMemory, query: str, limit: int = 8, **options: Any) -> dict[str, Any]:
         """What ``find`` finds, as ``recall`` gives it."""
         return _answer(query, *await self.find(memory, query, limit, **options))
+
+    async def text(self, memory: AsyncMemory, query: str, limit: int = 8, **options: Any) -> str:
+        """The same in JSON, for a framework whose tools answer with a text."""
+        return json.dumps(await self(memory, query, limit, **options), ensure_ascii=False)
 
     async def find(
         self,

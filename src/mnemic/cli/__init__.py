@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli.config import resolve
 from mnemic.cli.output import Answer, say, say_json, stdout, warn
-from mnemic.cli.parser import COMMANDS, make_parser
+from mnemic.cli.parser import COMMANDS, in_options, make_parser
 from mnemic.errors import MnemicError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _run_guarded(args: Namespace) -> int:
         answer = COMMANDS[args.command].run(args)
         _print(answer, as_json=bool(args.json))
     except MnemicError as error:
-        warn(str(error))
+        warn(in_options(str(error), args.command))
         return FINE if args.command == "hook" else FAILED
     except KeyboardInterrupt:
         warn("interrupted. Acknowledged writes are stored.")

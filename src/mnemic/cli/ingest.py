@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.config import has_record, open_memory, open_runtime
 from mnemic.cli.output import Answer, counted, facts, found, plain, progress_bar, receipt_line, table, warn
-from mnemic.cli.parser import arguments, command, flag, limit, option, time_option
+from mnemic.cli.parser import arguments, command, flag, in_options, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
 
@@ -192,7 +192,7 @@ def _imported(report: ImportReport, users: Mapping[str, Mapping[str, int]]) -> A
     lines = [
         *table(facts(report, "damaged", "rejected")),
         *_first_lines([f"{user}: {counted(counts)}" for user, counts in users.items()]),
-        *_first_lines([f"not imported: {reason}" for reason in report.damaged]),
+        *_first_lines([f"not imported: {in_options(reason, 'import')}" for reason in report.damaged]),
         *_rejections(report.rejected),
     ]
     lines += ["nothing was stored: this is what would be."] if report.dry_run else []

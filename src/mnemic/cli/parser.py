@@ -5,6 +5,7 @@ On argparse, not click: options of the memory stand before or after a command, a
 
 from __future__ import annotations
 
+import re
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,10 +55,50 @@ def command(summary: str, *options: Option, name: str | None = None) -> Callable
 
 def arguments(args: Namespace, *without: str) -> dict[str, Any]:
     """The values of a command's own options, all but some: they are named as the arguments of the method that it calls."""
-    names = (
-        settings.get("dest") or name.lstrip("-").replace("-", "_") for name, settings in COMMANDS[args.command].options
-    )
+    names = map(_argument, COMMANDS[args.command].options)
     return {name: getattr(args, name) for name in names if name not in without}
+
+
+def _argument(option: Option) -> str:
+    name, settings = option
+    return settings.get("dest") or name.lstrip("-").replace("-", "_")
+
+
+_ARGUMENT = re.compile(
+    r"(?<!\w)'[^']*'(?!\w)|(?:memory\.(?:\w+\.)*)?(?P<method>\w+)\((?P<given>[^()]*)\)"
+    r"|(?<![\w.-])(?P<name>\w+)(?P<equals>=)?(?P<value>\[[^\]]*\]|'[^']*'|\.{3}|(?<==)\w+)?"
+)
+"""What an error quotes, a call of a method, and the name of an argument with its value."""
+
+
+def in_options(text: str, command: str) -> str:
+    """An error of a method, in the options of the command that calls it: those are named as the arguments.
+
+    ``min_importance must be ...`` is about ``--min-importance``, and ``forget(ids=[...])`` is ``mnemic forget --id ID``.
+    """
+    options = {_argument(option): option for option in (*MEMORY_OPTIONS, *COMMANDS[command].options)}
+
+    def shown(match: re.Match[str]) -> str:
+        method, name = match["method"], match["name"]
+        if method in COMMANDS:
+            return f"mnemic {method} {in_options(match['given'], method)}".replace(", ", " ").rstrip()
+        if method == "scoped":
+            return in_options(match["given"], command)
+        is_named = match["equals"] or "_" in (name or "") or text.startswith(" must ", match.end())
+        return _with_value(options[name], match["value"]) if is_named and name in options else match[0]
+
+    return _ARGUMENT.sub(shown, text)
+
+
+def _with_value(option: Option, value: str | None) -> str:
+    name, settings = option
+    metavar = str(settings.get("metavar") or _argument(option).upper())
+    if not name.startswith("-"):
+        return metavar
+    if value is None or settings.get("action") == "store_true":
+        return name
+    values = (metavar if one == "..." else one.strip("'") for one in value.strip("[]").split(", "))
+    return " ".join(f"{name} {one}" for one in values)
 
 
 def option(name: str, help: str, **settings: Any) -> Option:

@@ -532,7 +532,7 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         request = _request(text)  # of the speaker, by name
     if not request.terms:
         raise InvalidInput(
-            f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."
+            f"{shown(description, 80)} describes nothing in particular; say what is meant, or give its id."
         )
     view = runtime.views.of(scope.user)
     if view is None:

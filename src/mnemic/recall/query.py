@@ -100,7 +100,7 @@ def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds:
     reach = validation.one_of("reach", filters.get("reach", "project+global"), get_args(Reach))
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
-            raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
+            raise InvalidInput(f"reach={reach!r} needs a {needed}: memory.scoped({needed}=...).")
     metadata = filters.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")

@@ -142,7 +142,7 @@ def read(
         return Reading(file, MNEMIC, export=content)
     name = "stdin" if file == "-" else file
     try:
-        parsed = parsed or files.parse_lines(content, format)
+        parsed = parsed or sources.note_of(name, content, format) or files.parse_lines(content, format)
         named = session or Path(name).stem
         return _understood(parsed, file, format, named, guessed=session is None, strict=strict)
     except InvalidInput as error:

@@ -149,8 +149,8 @@ class Jobs:
     _jobs: dict[str, Job] = field(default_factory=dict[str, Job])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(self, name: str, work: Callable[[Progress], str]) -> Job:
-        """Start work on a thread; ``work`` returns a sentence about its result.
+    def start(self, name: str, work: Callable[[Progress], str]) -> str:
+        """Start work on a thread, and return the page of its progress; ``work`` returns a sentence about its result.
 
         Raises:
             Conflict: other work is under way.
@@ -163,7 +163,7 @@ class Jobs:
             id_ = secrets.token_urlsafe(9)
             job = self._jobs[id_] = Job(id_, name)
         threading.Thread(target=self._run, args=(job, work), name="mnemic-ui-job", daemon=True).start()
-        return job
+        return f"/job?id={id_}"
 
     @staticmethod
     def _run(job: Job, work: Callable[[Progress], str]) -> None:

@@ -64,8 +64,8 @@ def test_what_a_context_would_refuse_is_refused_when_it_is_given(memory, name, v
     ("name", "value"), [("k", 0), ("k", "x"), ("min_similarity", 2), ("expand_links", 11), ("mood", 1), ("role", 1)]
 )
 def test_what_a_search_would_refuse_is_refused_when_it_is_given(memory, name, value):
-    with pytest.raises(InvalidInput, match=name):
-        checked_options(Memory.search, {name: value}, error=InvalidInput)
+    with pytest.raises(ConfigurationError, match=name):
+        checked_options(Memory.search, {name: value})
     with pytest.raises(InvalidInput):
         memory.search("x", **{name: value})
 

@@ -381,12 +381,19 @@ def test_a_file_is_named_in_every_language(words):
     chat = "".join(
         f"31.08.26, 21:03 - Ana: {text}\n"
         for text in (
-            f"{MARK}My lease (2).pdf ({words})\nPlease sign.", f"IMG-20260831-WA0001.jpg ({words})", f"I sent a.pdf ({words})",
+            f"{MARK}My lease (2).pdf ({words})\nPlease sign.", f"IMG-20260831-WA0001.jpg ({words})", f"Trip plan.pdf ({words})",
+            "I sent a.pdf (by mail)", "Read a.pdf (page 2) first",
         )
     )  # fmt: skip
     assert [message.content for message in texts.whatsapp(chat, None)] == [
-        "[file: My lease (2).pdf]\nPlease sign.", "[file: IMG-20260831-WA0001.jpg]", f"I sent a.pdf ({words})",
+        "[file: My lease (2).pdf]\nPlease sign.", "[file: IMG-20260831-WA0001.jpg]", "[file: Trip plan.pdf]",
+        "I sent a.pdf (by mail)", "Read a.pdf (page 2) first",
     ]  # fmt: skip
+
+
+def test_a_document_that_is_the_only_file_needs_no_mark():
+    (message,) = texts.whatsapp("31.08.26, 21:03 - Ana: Trip plan.pdf (file attached)\n", None)
+    assert message.content == "[file: Trip plan.pdf]"
 
 
 @pytest.mark.parametrize("notice", ["This message was deleted", f"{MARK}Diese Nachricht wurde gelöscht."])

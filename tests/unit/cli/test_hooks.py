@@ -281,6 +281,8 @@ TYPED = [
     ("hi\n<ide_selection>My bank\n</ide_selection>\n<system-reminder></ide_selection></system-reminder>", "hi"),
     (f"Cache it.\n{REMINDER}\nFor a day.", "Cache it.\n\nFor a day."),
     ("<bash-stdout>My bank is Tenth Bank.", None), ("hi\n\n<system-reminder>\nMy bank is Tenth Bank.", "hi"),
+    ("<bash-stdout>My bank is Tenth Bank.\n\nCache it.", "Cache it."),
+    ("<system-reminder>\nMy bank is Tenth Bank.\n\n<skill>Put in.</skill>\nCache it.", "Cache it."),
     ("<my-panel> and <my-list>, why?", "<my-panel> and <my-list>, why?"),
     ("<user_story>As a clerk I export.</user_story>\nBuild it.", "<user_story>As a clerk I export.</user_story>\nBuild it."),
     ("<task_description>\nA login page.\n</task_description>", "<task_description>\nA login page.\n</task_description>"),

@@ -365,7 +365,7 @@ class TestWhose:
         run = mnemic("import", path)
         assert (run.code, folder.exists()) == (2, False)
         assert "(ana, bo)" in run.err
-        assert f"--user-from {field} " in run.err
+        assert f"--user-from {field}, or --user-from none" in run.err
         assert mnemic("import", path, "--user-from", field, "--only", "bo").code == 0
         assert mnemic("import", path, "--user-from", field).code == 0
         for name, text in TURNS.items():
@@ -788,6 +788,17 @@ class TestNotes:
         assert run.json["format"] == "basic-memory"
         with Memory(folder, embedder="hashing") as memory:
             assert {record.metadata["note"] for record in memory.list()} == {"bakery.md"}
+
+    @pytest.mark.parametrize(
+        "text", ["Tea at four.\n", "# Tea\n\n- [time] at four\n", "User: tea?\nAssistant: At four.\n"]
+    )
+    def test_a_note_without_markup_is_one_if_its_format_is_named(self, mnemic, folder, notes, text):
+        (notes / "plain.md").write_text(text)
+        run = mnemic("import", str(notes / "plain.md"), "--format", "basic-memory", "--json")
+        assert (run.code, run.json["format"], run.json["stored"]) == (0, "basic-memory", 1)
+        (record,) = listed(folder).values()
+        assert record.content.startswith("plain")
+        assert record.metadata == {"note": "plain.md"}
 
     def test_front_matter_that_is_not_yaml_is_named_and_stops_nothing(self, mnemic, folder, notes):
         (notes / "bad.md").write_text("---\ntitle: [\n---\nLost.")

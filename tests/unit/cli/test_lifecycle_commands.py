@@ -136,7 +136,7 @@ class TestConsolidate:
         assert (advice.code, advice.json["should_consolidate"], advice.json["short_term_count"]) == (1, False, 3)
 
     def test_errors(self, known):
-        assert "importance_threshold" in known("consolidate", "--importance-threshold", "2").err
+        assert "--importance-threshold" in known("consolidate", "--importance-threshold", "2").err
         assert known("undo", "con_nowhere").code == 2
 
 

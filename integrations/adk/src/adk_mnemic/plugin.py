@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from google.adk.agents import InvocationContext
 from google.adk.agents.callback_context import CallbackContext
@@ -19,8 +19,17 @@ from google.adk.tools.agent_tool import AgentTool
 
 from adk_mnemic.events import EVENTS, shown, text_of, thread_messages, thread_of, with_data
 from adk_mnemic.scopes import as_named, caller_of, here
-from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, Thread, as_async, last_of_session, recall_failures_logged, run_of, store_new
+from mnemic import AsyncMemory, Memory, ScopeSource
+from mnemic.adapters import (
+    Recall,
+    RecallOptions,
+    Thread,
+    as_async,
+    last_of_session,
+    recall_failures_logged,
+    run_of,
+    store_new,
+)
 
 _INSIDE_A_TOOL: ContextVar[bool] = ContextVar("inside_a_tool", default=False)
 """Whether a run is that of an agent that another agent calls as a tool: nobody says what it is asked."""
@@ -60,18 +69,10 @@ class MnemicPlugin(BasePlugin):
         scope: whose memory: a value, or a function of the ``Caller``; names it leaves out are those of ``memory``. By default
             the ``user_id`` is the user and the ``app_name`` the project. The session is the ``session_id`` unless the handle
             or the scope has one.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the message, ``none``
-            shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
         name: of the plugin; an app has one of each name.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -82,23 +83,13 @@ class MnemicPlugin(BasePlugin):
         memory: Memory | AsyncMemory,
         *,
         scope: ScopeSource = as_named,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         store: bool = True,
         idle: bool = True,
         name: str = "mnemic",
+        **recall: Unpack[RecallOptions],
     ) -> None:
         super().__init__(name)
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         self._face, self._scope = as_async(memory), scope
         self._store, self._idle = store, idle
         self._runs: dict[str, _Run] = {}  # under way, by invocation

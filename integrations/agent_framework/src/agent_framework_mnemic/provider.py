@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from agent_framework import (
     AgentSession,
@@ -20,11 +20,12 @@ from agent_framework import (
 
 from agent_framework_mnemic.messages import INPUT, thread_messages, thread_of
 from agent_framework_mnemic.tools import mnemic_tools
-from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
+from mnemic import AsyncMemory, Memory, ScopeSource
 from mnemic import Message as Record
 from mnemic.adapters import (
     AGAIN,
     Recall,
+    RecallOptions,
     Thread,
     as_async,
     bound,
@@ -52,19 +53,11 @@ class MnemicContextProvider(ContextProvider):
         memory: where to recall from and to store into; blocking calls run on worker threads.
         scope: whose memory: a value, or a function of the ``AgentSession``, such as
             ``lambda session: {"user": session.state["user"]}``; names it leaves out are those of ``memory``.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the prompt, ``none``
-            shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
         source_id: of the provider; several on one agent need different ones.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -80,26 +73,16 @@ class MnemicContextProvider(ContextProvider):
         memory: Memory | AsyncMemory,
         *,
         scope: ScopeSource = None,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
         source_id: str = "mnemic",
+        **recall: Unpack[RecallOptions],
     ) -> None:
         super().__init__(source_id)
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         self._face, self._scope = as_async(memory), scope
-        self._tools = mnemic_tools(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight) if tools else []
+        self._tools = mnemic_tools(self._face, scope=scope, **self._recall.ranked) if tools else []
         self._store, self._idle = store, idle
 
     # Before the answer

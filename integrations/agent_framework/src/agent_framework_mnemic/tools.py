@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agent_framework import FunctionInvocationContext, FunctionTool
@@ -39,11 +37,10 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, limit: int = 8, **given: Any) -> str:
-        thread = thread_of(memory, INPUT.get())
-        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
+    async def recall(memory: AsyncMemory, **given: Any) -> str:
+        return await search.text(memory, thread=thread_of(memory, INPUT.get()), **given)
 
-    def made(name: str, schema: type[schemas.Arguments], work: Callable[..., Coroutine[Any, Any, str]]) -> FunctionTool:
+    def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> FunctionTool:
         async def call(ctx: FunctionInvocationContext, **given: Any) -> str:
             handle = bound(face, scope, ctx.session)
             try:
@@ -53,9 +50,4 @@ def mnemic_tools(
 
         return FunctionTool(name=name, description=schema.about(), func=call, input_model=schema)
 
-    return [
-        made("remember", schemas.Remember, tools.remember),
-        made("recall", schemas.Recall, recall),
-        made("correct", schemas.Correct, tools.correct),
-        made("forget", schemas.Forget, tools.forget),
-    ]
+    return [made(*tool) for tool in schemas.four(recall)]

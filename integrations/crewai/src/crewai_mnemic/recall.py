@@ -6,12 +6,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Unpack, cast
 
 from crewai.hooks import LLMCallHookContext, get_before_llm_call_hooks, register_before_llm_call_hook
 
-from mnemic import Memory, Mood, Recipe, Scope
-from mnemic.adapters import Recall, bound, checked_memory, recall_failures_logged, run_of
+from mnemic import Memory, Scope
+from mnemic.adapters import Recall, RecallOptions, bound, checked_memory, recall_failures_logged, run_of
 
 PROMPT = "Current Task: "
 ENDS = ("\n\nProvide your complete response:", "\n\nBegin! This is VERY important to you")
@@ -41,16 +41,8 @@ class MnemicRecall:
 
     Args:
         memory: where to recall from.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the task, ``none``
-            shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         idle: process and consolidate in idle periods after runs.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -60,21 +52,11 @@ class MnemicRecall:
         self,
         memory: Memory,
         *,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         idle: bool = True,
+        **recall: Unpack[RecallOptions],
     ) -> None:
         self._memory, self._idle = checked_memory(memory), idle
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         if _show not in get_before_llm_call_hooks():
             register_before_llm_call_hook(_show)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from crewai.tools import BaseTool
@@ -12,8 +11,6 @@ from pydantic import PrivateAttr
 from crewai_mnemic.recall import RUN
 from mnemic import AsyncMemory, ConfigurationError, Memory, Mood, Scope
 from mnemic.adapters import as_async, blocking, bound, checked_memory, schemas, tools
-
-Call = Callable[..., Coroutine[Any, Any, str]]
 
 
 def never_cached(_arguments: object = None, _result: object = None) -> bool:
@@ -25,7 +22,7 @@ class MemoryTool(BaseTool):
     """A tool on the memory of one user. Errors are raised: CrewAI shows them to the model, and the run goes on."""
 
     _memory: Memory | None = PrivateAttr(default=None)
-    _call: Call | None = PrivateAttr(default=None)
+    _call: schemas.Work | None = PrivateAttr(default=None)
 
     def _run(self, **arguments: Any) -> str:
         memory, call = self._bound()
@@ -35,7 +32,7 @@ class MemoryTool(BaseTool):
         memory, call = self._bound()
         return await call(as_async(memory), **arguments)
 
-    def bind(self, memory: Memory, call: Call) -> MemoryTool:
+    def bind(self, memory: Memory, call: schemas.Work) -> MemoryTool:
         """The tool itself, on a memory.
 
         Args:
@@ -45,7 +42,7 @@ class MemoryTool(BaseTool):
         self._memory, self._call = memory, call
         return self
 
-    def _bound(self) -> tuple[Memory, Call]:
+    def _bound(self) -> tuple[Memory, schemas.Work]:
         if self._memory is None or self._call is None:
             raise ConfigurationError(
                 f"The tool {self.name} has no memory: CrewAI restored it from a checkpoint, which cannot hold one. Give the "
@@ -87,17 +84,12 @@ def mnemic_tools(
     handle = bound(checked_memory(memory), scope, None)
     search = tools.Search(max_results=max_results, mood=mood, emotion_weight=emotion_weight)
 
-    async def found(memory: AsyncMemory, query: str, limit: int = 8, **given: Any) -> str:
-        shown = () if (run := RUN.get()) is None else run.exclude
-        return json.dumps(await search(memory, query, limit, exclude=shown, **given), ensure_ascii=False)
+    async def found(memory: AsyncMemory, **given: Any) -> str:
+        run = RUN.get()
+        return await search.text(memory, exclude=() if run is None else run.exclude, **given)
 
-    def made(name: str, schema: type[schemas.Arguments], call: Call) -> BaseTool:
+    def made(name: str, schema: type[schemas.Arguments], call: schemas.Work) -> BaseTool:
         tool = MemoryTool(name=name, description=schema.about(), args_schema=schema, cache_function=never_cached)
         return tool.bind(handle, call)
 
-    return [
-        made("remember", schemas.Remember, tools.remember),
-        made("recall", schemas.Recall, found),
-        made("correct", schemas.Correct, tools.correct),
-        made("forget", schemas.Forget, tools.forget),
-    ]
+    return [made(*tool) for tool in schemas.four(found)]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
-from mnemic import InvalidInput, Memory, MissingExtra, Mood, Recipe, Scope
+from mnemic import InvalidInput, Memory, MissingExtra, Scope
 from mnemic.adapters import Recall, bound, checked_memory, recall_failures_logged
+from mnemic.adapters.schemas import RecallFields
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -41,11 +42,12 @@ def _text(value: object) -> str:
     return str(value)
 
 
-class MnemicMemory(BaseMemory):
+class MnemicMemory(BaseMemory, RecallFields):
     """What is recalled for the input, then the last messages of the conversation, as one variable of the prompt.
 
     For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation
-    with a summary and keeps long-term memory.
+    with a summary and keeps long-term memory. What is recalled, and how it is ranked, are the fields of
+    ``mnemic.adapters.RecallOptions``; the last messages come on top of ``max_tokens``.
 
     Examples:
         >>> memory = MnemicMemory(memory=Memory(":memory:", embedder="hashing"), memory_key="history")
@@ -80,32 +82,8 @@ class MnemicMemory(BaseMemory):
     return_messages: bool = False
     """Give a list of messages instead of text; what was recalled is then its first, a human message."""
 
-    max_tokens: int = 1000
-    """Most tokens that recalled text may take; the last messages come on top."""
-
-    min_evidence: Literal["strong", "weak", "none"] = "weak"
-    """Hits graded lower are not given: with ``"weak"`` nothing where nothing bears on the input."""
-
     k_recent: int = Field(default=10, ge=0)
     """How many of the last messages are given verbatim, and so are not recalled; 0 for none."""
-
-    filters: dict[str, Any] = Field(default_factory=dict)
-    """What may be recalled: fields of ``SearchFilters``."""
-
-    profile: bool = False
-    """Begin with who the user is and what matters, within ``max_tokens``."""
-
-    recipe: SkipValidation[str | Recipe] = "conversation"
-    """How hits are ranked; see ``Memory.search``."""
-
-    mood: SkipValidation[Mood] = None
-    """What to rank by beside relevance; see ``Memory.search``."""
-
-    emotion_weight: float = 0.3
-    """Of the mood, 0 to 1."""
-
-    procedures: int = 0
-    """Most procedures that worked for similar requests, at the beginning of the recalled text."""
 
     idle: bool = True
     """Arm ``memory.idle``: after an idle period new messages are processed and consolidated, and the conversation is

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, Unpack, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import (
@@ -25,8 +25,6 @@ from mnemic import (
     EmbedderError,
     Memory,
     Message,
-    Mood,
-    Recipe,
     Scope,
     ScopeSource,
     StoreError,
@@ -112,19 +110,11 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         scope: whose memory: a value, or a function of the ``Runtime``, such as
             ``lambda runtime: {"user": runtime.context.user_id}``. The session is the thread's id unless given here or
             bound to ``memory``.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``"weak"`` shows nothing where nothing bears on the question,
-            ``"none"`` shows the nearest anyway. The text states its grade.
         inject: ``"user"`` puts the recalled text at the head of a copy of the last human message; ``"system"`` behind
             the system prompt, where it has more authority than recalled text should have.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         store_tools: also store the results of tools.
         idle: arm ``memory.idle``: after an idle period new messages are processed and consolidated, on a background thread.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: ``memory`` is not a ``Memory``, or another argument is not understood.
@@ -137,26 +127,16 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         memory: Memory,
         *,
         scope: ScopeSource = None,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
         inject: Literal["user", "system"] = "user",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         store_tools: bool = False,
         idle: bool = True,
+        **recall: Unpack[adapters.RecallOptions],
     ) -> None:
         super().__init__()
         self.tools = []
         if inject not in ("user", "system"):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
-        self._recall = adapters.Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = adapters.Recall(**recall)
         self._memory, self._scope = adapters.checked_memory(memory), scope
         self._inject, self._store_tools, self._idle = inject, store_tools, idle
 

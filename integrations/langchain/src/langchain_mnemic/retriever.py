@@ -13,8 +13,8 @@ from langchain_core.runnables.config import ensure_config
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.messages import KEPT
-from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, Mood, Recipe, ScopeSource, quoted
-from mnemic.adapters import bound, checked_filters, checked_memory, checked_options, hit_metadata
+from mnemic import AsyncMemory, ConfigurationError, Hit, Memory, Mood, Recipe, ScopeSource, quoted
+from mnemic.adapters import bound, checked_filters, checked_memory, hit_metadata
 
 
 def _document(hit: Hit) -> Document:
@@ -111,10 +111,7 @@ class MnemicRetriever(BaseRetriever):
         called = given if k is None else {**given, "k": k}
         if self.score_threshold is not None:
             called = {"min_relevance": self.score_threshold, **called}
-        return checked_options(
-            Memory.search, {**self._arguments(), **self.filters, **called}, reserved=("query",),
-            what="The retriever was called with", error=InvalidInput,
-        )  # fmt: skip
+        return {**self._arguments(), **self.filters, **called}
 
     def _get_relevant_documents(
         self,

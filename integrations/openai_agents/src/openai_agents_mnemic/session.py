@@ -6,14 +6,15 @@ import asyncio
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 from agents import SessionSettings
 from agents.run import CallModelData, ModelInputData
 
-from mnemic import AsyncMemory, InvalidInput, Memory, Message, Mood, Recipe, Scope
+from mnemic import AsyncMemory, InvalidInput, Memory, Message, Scope
 from mnemic.adapters import (
     Recall,
+    RecallOptions,
     Thread,
     ThreadMessage,
     as_async,
@@ -81,18 +82,10 @@ class MnemicSession:
         session_id: the name of the conversation.
         scope: whose conversation it is; names it leaves out are those of ``memory``. ``session_id`` takes the place of its
             session.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the message, ``none``
-            shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, and the
             conversation is summarised, on a background thread.
         session_settings: such as how many of the latest items are read.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: ``memory`` is no handle, or another argument is not understood.
@@ -113,25 +106,15 @@ class MnemicSession:
         session_id: str,
         *,
         scope: Scope | Mapping[str, str] | None = None,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         idle: bool = True,
         session_settings: SessionSettings | None = None,
+        **recall: Unpack[RecallOptions],
     ) -> None:
         if not session_id or not isinstance(session_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput(
                 f"session_id must name a conversation, and is {session_id!r:.40}. Nothing was read or written."
             )
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         self._named = bound(as_async(memory), scope, None).scoped(session=session_id)
         self.session_id, self.session_settings, self._idle = session_id, session_settings, idle
         self._found: dict[str, str] = {}  # what this run recalled, by what was asked

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from pydantic_ai import CallToolsNode, FunctionToolset, ModelRequestNode, RunContext
 from pydantic_ai.capabilities import AbstractCapability
@@ -14,10 +14,11 @@ from pydantic_ai.messages import ModelMessage, ModelRequest
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
-from mnemic import AsyncMemory, ConfigurationError, Memory, Mood, Recipe, ScopeSource
+from mnemic import AsyncMemory, ConfigurationError, Memory, ScopeSource
 from mnemic.adapters import (
     COMPARED,
     Recall,
+    RecallOptions,
     Thread,
     as_async,
     bound,
@@ -46,22 +47,14 @@ class MnemicCapability(AbstractCapability[Any]):
     Args:
         memory: where to recall from and to store into; blocking calls run on worker threads.
         scope: whose memory: a value, or a function of the ``RunContext``; names it leaves out are those of ``memory``.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the prompt, ``none``
-            shows the nearest anyway. The text states its grade.
         inject: where the model sees it: ``user``: at the head of the user's prompt, in the request only; or
             ``instructions``, where it has more authority than recalled text should have, and which pydantic-ai also keeps in
             the ``instructions`` of the run's requests.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after runs.
         id: of the capability.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -80,32 +73,22 @@ class MnemicCapability(AbstractCapability[Any]):
         memory: Memory | AsyncMemory,
         *,
         scope: ScopeSource = None,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
         inject: Literal["user", "instructions"] = "user",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
         id: str | None = None,
+        **recall: Unpack[RecallOptions],
     ) -> None:
         if inject not in ("instructions", "user"):
             raise ConfigurationError(f'inject must be "user" or "instructions", not {inject!r:.40}.')
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         self.id = id
         self._face = as_async(memory)
         self._scope, self._inject = scope, inject
         self._toolset = None
         if tools:
-            self._toolset = mnemic_toolset(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight)
+            self._toolset = mnemic_toolset(self._face, scope=scope, **self._recall.ranked)
         self._store, self._idle = store, idle
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}

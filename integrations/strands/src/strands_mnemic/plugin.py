@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Unpack
 from weakref import WeakKeyDictionary, WeakSet
 
 from strands import Agent
@@ -15,8 +15,17 @@ from strands.types.agent import LocalAgent
 from strands.types.content import Message
 from strands.vended_plugins.context_injector import ContextInjector, InjectionContext
 
-from mnemic import AsyncMemory, Memory, Mood, Recipe, ScopeSource
-from mnemic.adapters import Recall, as_async, bound, last_of_session, recall_failures_logged, run_of, store_new
+from mnemic import AsyncMemory, Memory, ScopeSource
+from mnemic.adapters import (
+    Recall,
+    RecallOptions,
+    as_async,
+    bound,
+    last_of_session,
+    recall_failures_logged,
+    run_of,
+    store_new,
+)
 from strands_mnemic.messages import has_results, thread_of
 from strands_mnemic.tools import mnemic_tools
 
@@ -63,19 +72,11 @@ class MnemicPlugin(Plugin):
         memory: where to recall from and to store into; blocking calls run on worker threads.
         scope: whose memory: a value, or a function of the ``invocation_state``, such as
             ``lambda state: {"user": state["user"]}``; names it leaves out are those of ``memory``.
-        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the prompt, ``none``
-            shows the nearest anyway. The text states its grade.
-        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
-        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
-        recipe: how hits are ranked; see ``Memory.search``.
-        mood: what to rank by beside relevance; see ``Memory.search``.
-        emotion_weight: of the mood, 0 to 1.
-        procedures: most procedures that worked for similar requests, at the beginning of the recalled text.
         tools: offer ``remember``, ``recall``, ``correct`` and ``forget``.
         store: store the messages.
         idle: process and consolidate in idle periods after invocations.
         name: of the plugin; several on one agent need different ones.
+        **recall: what is recalled, and how it is ranked; see ``mnemic.adapters.RecallOptions``.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -90,27 +91,17 @@ class MnemicPlugin(Plugin):
         memory: Memory | AsyncMemory,
         *,
         scope: ScopeSource = None,
-        max_tokens: int = 1000,
-        min_evidence: Literal["strong", "weak", "none"] = "weak",
-        filters: Mapping[str, Any] | None = None,
-        profile: bool = False,
-        recipe: str | Recipe = "conversation",
-        mood: Mood = None,
-        emotion_weight: float = 0.3,
-        procedures: int = 0,
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
         name: str = "mnemic",
+        **recall: Unpack[RecallOptions],
     ) -> None:
         self._name = name
         super().__init__()
-        self._recall = Recall(
-            max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
-            emotion_weight=emotion_weight, procedures=procedures,
-        )  # fmt: skip
+        self._recall = Recall(**recall)
         self._face, self._scope = as_async(memory), scope
-        self._made = mnemic_tools(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight) if tools else []
+        self._made = mnemic_tools(self._face, scope=scope, **self._recall.ranked) if tools else []
         self._store, self._idle = store, idle
         self._runs: WeakKeyDictionary[LocalAgent, _Run] = WeakKeyDictionary()
         self._resumed: WeakSet[LocalAgent] = WeakSet()

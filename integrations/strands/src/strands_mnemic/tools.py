@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
-from pydantic import ValidationError
 from strands.tools.tools import PythonAgentTool
 from strands.types.tools import AgentTool, ToolResult, ToolUse
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, bound, schemas, tools
+from mnemic.adapters import as_async, bound, schemas, tools
 from strands_mnemic.messages import thread_of
 
 
@@ -42,34 +39,23 @@ def mnemic_tools(
     """
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
-    async def recall(memory: AsyncMemory, *, thread: Thread, limit: int = 8, **given: Any) -> str:
-        return json.dumps(await search(memory, limit=limit, thread=thread, **given), ensure_ascii=False)
-
-    def made(name: str, schema: type[schemas.Arguments], work: Callable[..., Coroutine[Any, Any, str]]) -> AgentTool:
+    def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> AgentTool:
         async def call(tool_use: ToolUse, /, **invocation_state: Any) -> ToolResult:
             handle = bound(face, scope, invocation_state)
             try:
-                given = schema.model_validate(tool_use["input"]).model_dump(exclude_unset=True)
-                if work is recall:
+                given = schema.read(tool_use["input"])
+                if name == "recall":
                     given["thread"] = thread_of(handle, getattr(invocation_state.get("agent"), "messages", ()))
                 return _result(tool_use, "success", await work(handle, **given))
-            except ValidationError as error:
-                problems = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors())
-                return _result(tool_use, "error", f"Wrong arguments: {'; '.join(problems)}")
             except MnemicError as error:
                 return _result(tool_use, "error", str(error))
 
         spec: Any = {
-            "name": name, "description": schema.about(), "inputSchema": {"json": schema.model_json_schema()}
+            "name": name, "description": schema.about(), "inputSchema": {"json": schema.parameters()}
         }  # fmt: skip
         return PythonAgentTool(name, spec, call)
 
-    return [
-        made("remember", schemas.Remember, tools.remember),
-        made("recall", schemas.Recall, recall),
-        made("correct", schemas.Correct, tools.correct),
-        made("forget", schemas.Forget, tools.forget),
-    ]
+    return [made(*tool) for tool in schemas.four(search.text)]
 
 
 def _result(tool_use: ToolUse, status: Literal["success", "error"], text: str) -> ToolResult:

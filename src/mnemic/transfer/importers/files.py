@@ -74,8 +74,8 @@ def parse_lines(text: str, format: str = "auto") -> Parsed:
         if len(lines) < 2 or 2 * sum(head) < len(head):
             raise InvalidInput(
                 f"{error} Give a file in JSON or JSONL, a chat of WhatsApp, a transcript "
-                "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it: "
-                "format= (--format)."
+                "whose turns begin with User: and Assistant:, or a table in CSV. If it is one of the last three, name it with "
+                "format=."
             ) from error
     values = [(number, _json(number, line)) for number, line in lines]
     good = [(number, value) for number, value in values if not isinstance(value, Damage)]
@@ -110,7 +110,7 @@ def detect(data: object) -> str:
             return known.most_common(1)[0][0]
     raise InvalidInput(
         f"The format of the file is unknown: it begins with {json_type(items[0])}. Accepted are "
-        f"{', '.join(dict.fromkeys((*MESSAGE_FORMATS, *MEMORY_FORMATS)))}. If it is one of them, name it: format= (--format)."
+        f"{', '.join(dict.fromkeys((*MESSAGE_FORMATS, *MEMORY_FORMATS)))}. If it is one of them, name it with format=."
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
-from typing import cast
+from typing import Any, cast
 
 import yaml
 
@@ -35,6 +35,17 @@ from mnemic.transfer.importers.fields import (
 )
 from mnemic.types import MemoryType, Message
 
+
+def _memory(item: Fields, system: str, name: str, field: str, owner: Fields, **known: Any) -> ParsedMemory:
+    """A memory with the text of a field, its times, and the user that its owner, the object or its metadata, names."""
+    created = item.moment("created_at")
+    changed = known.pop("changed", None) or item.moment("updated_at") or created
+    return ParsedMemory(
+        path=item.path, id=identifier(system, name), content=statement(item, field, item.text(field) or ""),
+        names=names_in(owner.values), created=created, changed=changed, **known,
+    )  # fmt: skip
+
+
 # mem0: results of get_all, exports of its platform, and points of its Qdrant collection
 
 _MEM0_FIELDS = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
@@ -58,18 +69,8 @@ def mem0(item: Fields) -> Iterator[ParsedMemory]:
     if "payload" in item.values:  # a point of Qdrant: the same fields, with the text under "data"
         item = item.inside("payload")
     field = "memory" if item.values.get("memory") is not None or "data" not in item.values else "data"
-    created = item.moment("created_at")
-    yield ParsedMemory(
-        path=item.path,
-        id=identifier("mem0", name),
-        content=statement(item, field, item.text(field) or ""),
-        names=names_in(item.values),
-        tags=_categories(item),
-        metadata=metadata_of(item.maybe("metadata").values, item.without(*_MEM0_FIELDS, *_MEM0_INDEX), "mem0"),
-        created=created,
-        changed=item.moment("updated_at") or created,
-        until=_expiration(item),
-    )
+    metadata = metadata_of(item.maybe("metadata").values, item.without(*_MEM0_FIELDS, *_MEM0_INDEX), "mem0")
+    yield _memory(item, "mem0", name, field, item, tags=_categories(item), metadata=metadata, until=_expiration(item))
 
 
 def _categories(item: Fields) -> tuple[str, ...]:
@@ -207,17 +208,7 @@ def _of_graph(item: Fields, text: str, tags: list[str], metadata: dict[str, str]
 
 # Zep and Graphiti: the facts of a graph (its edges), and the messages of a thread, in the names of any of their clients
 
-_FACT_FIELDS = (
-    "uuid",
-    "fact",
-    "created_at",
-    "valid_at",
-    "invalid_at",
-    "expired_at",
-    "fact_embedding",
-    "relevance",
-    "score",
-)
+_FACT_FIELDS = "uuid fact created_at valid_at invalid_at expired_at fact_embedding relevance score".split()
 
 
 def zep(item: Fields) -> Iterator[ParsedMemory]:
@@ -229,17 +220,10 @@ def zep(item: Fields) -> Iterator[ParsedMemory]:
     item = _snake_cased(item)
     if "role" in item.values:
         return
-    created = item.moment("created_at")
-    yield ParsedMemory(
-        path=item.path,
-        id=identifier("zep", item.word("uuid")),
-        content=statement(item, "fact", item.text("fact") or ""),
-        names=names_in(item.values),
-        metadata=metadata_of({}, item.without(*_FACT_FIELDS), "zep"),
-        created=created,
-        changed=item.moment("valid_at") or created,
-        ended=item.moment("invalid_at") or item.moment("expired_at"),
-    )
+    yield _memory(
+        item, "zep", item.word("uuid"), "fact", item, metadata=metadata_of({}, item.without(*_FACT_FIELDS), "zep"),
+        changed=item.moment("valid_at"), ended=item.moment("invalid_at") or item.moment("expired_at"),
+    )  # fmt: skip
 
 
 def zep_messages(data: object, session: str | None) -> Iterator[Message | Damage]:
@@ -314,16 +298,11 @@ def letta(item: Fields) -> Iterator[ParsedMemory]:
     if _is_message(item):
         return
     if "label" not in item.values:
-        yield ParsedMemory(
-            path=item.path,
-            id=identifier("letta", item.word("id")),
-            content=statement(item, "text", item.text("text") or ""),
-            names=names_in(item.maybe("metadata").values),
-            tags=tuple(str(tag) for tag in array(item.values.get("tags"))),
-            metadata=metadata_of(item.maybe("metadata").values, item.without(*_PASSAGE), "letta"),
-            created=item.moment("created_at"),
-            changed=item.moment("updated_at") or item.moment("created_at"),
-        )
+        about = item.maybe("metadata")
+        yield _memory(
+            item, "letta", item.word("id"), "text", about, tags=tuple(map(str, array(item.values.get("tags")))),
+            metadata=metadata_of(about.values, item.without(*_PASSAGE), "letta"),
+        )  # fmt: skip
     elif (label := item.word("label")) != "persona" and (value := item.text("value")):
         yield ParsedMemory(
             path=item.path, id=derived_id("letta", label, value), content=statement(item, "value", value), names={},

@@ -14,7 +14,7 @@ from mnemic.errors import InvalidInput
 from mnemic.paths import path_of
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.transfer.importers import chats
-from mnemic.transfer.importers.fields import Damage, array, from_json
+from mnemic.transfer.importers.fields import Damage, array, from_json, maybe_json
 from mnemic.transfer.importers.files import Parsed, parse_lines
 
 LARGEST = 1 << 30
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def export_of(path: str, format: str = "auto") -> Parsed | None:
-    """The data of an export in a folder or a ZIP archive, or of a note with front matter; None for another single file.
+    """The data of an export in a folder or a ZIP archive; None for a single file.
 
     Raises:
         InvalidInput: it cannot be read, or holds nothing that is known.
@@ -42,12 +42,16 @@ def export_of(path: str, format: str = "auto") -> Parsed | None:
             return _export_data(readers, path, format)
         if location.is_file() and zipfile.is_zipfile(location):
             return _archive_data(location, format)
-        is_note = location.suffix.lower() == ".md" and format in ("auto", "basic-memory")
-        if is_note and (text := text_of(path)).startswith("---\n"):
-            return Parsed([{"file": location.name, "note": text}])
     except (OSError, zipfile.BadZipFile, RuntimeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
     return None
+
+
+def note_of(file: str, text: str, format: str) -> Parsed | None:
+    """A note in Markdown: it has front matter, unless its format is named."""
+    has_front = format == "auto" and Path(file).suffix.lower() == ".md" and text.startswith("---\n")
+    is_named = format == "basic-memory" and maybe_json(text) is None
+    return Parsed([{"file": Path(file).name, "note": text}]) if has_front or is_named else None
 
 
 def text_of(path: str, key: str | bytes | None = None) -> str:

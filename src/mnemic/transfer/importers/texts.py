@@ -42,11 +42,12 @@ _WHATSAPP = re.compile(
 _NAME = r"""(?:[^:"\u201c\u201e\u00ab]|"[^:"]*"|[\u201c\u201e][^:\u201c\u201d]*[\u201c\u201d]|\u00ab[^:\u00bb]*\u00bb){1,80}"""
 """A name leaves no quotation mark open: ``Ben created group "Trip: Rome"`` is a notice."""
 _SPEAKER = re.compile(rf"(?P<name>{_NAME}): (?P<text>.*)|(?P<alone>{_NAME}):$")
-_ATTACHED = re.compile(
-    rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>"
-    rf"|\A((?:{_MARK}\S[^\n]*|[A-Z]{{3}}-\d\S*)\.\w{{2,5}}) \([^()?\n]+\)(?m:$)"
+_ATTACHED = re.compile(rf"(?:{_MARK}<[^<>:]+|<attached): ([^<>]+)>")
+_FILE = re.compile(
+    rf"(?P<file>(?P<app>{_MARK}(?=\S)|[A-Z]{{3}}-\d(?=\S*\.\w+ \())?[^\n]*\.\w{{2,5}}) \((?P<label>[^()?\n]+)\)(?m:$)"
 )
-"""On Android the first line, with the mark or a name that the app gives: ``IMG-20260901-WA0001.jpg (Datei angehängt)``."""
+"""On Android the first line, a name and a label in the language of the phone: ``IMG-20260901-WA0001.jpg (Datei angehängt)``."""
+_LABEL = "file attached"
 _EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
 _NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
 """A poll has further lines, a place its address: these are the speaker's."""
@@ -85,10 +86,9 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
     if not lines:
         raise InvalidInput("No line begins with a date and a time, as each message of a chat of WhatsApp does.")
     order = date_order(match["date"] for match, _ in lines)
-    for match, more in lines:
-        speaker = _SPEAKER.match(match["rest"])
-        if not speaker:
-            continue
+    spoken = [(match, speaker, more) for match, more in lines if (speaker := _SPEAKER.match(match["rest"]))]
+    labels = _labels(speaker["text"] or "" for _, speaker, _ in spoken)
+    for match, speaker, more in spoken:
         text = "\n".join([speaker["text"] or "", *more]).strip()
         media = bool(_OMITTED.fullmatch(text))
         sent_at = _moment(match, order)
@@ -96,7 +96,9 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
             when = f"{match['date']}, {match['time']}"
             yield Damage(when, f"The message of {when} was not imported: there is no such {_in_words(order)} and time.")
             continue
-        text = _EDITED.sub("", _ATTACHED.sub(lambda attachment: f"[file: {attachment[1] or attachment[2]}]", text))
+        if (file := _FILE.match(text)) and file["label"] in labels:
+            text = f"[file: {file['file']}]{text[file.end() :]}"
+        text = _EDITED.sub("", _ATTACHED.sub(r"[file: \1]", text))
         if text.lower().strip(f"{_MARK}.") in _DELETED or (match["ios"] and not media and _NOTICE.match(text)):
             continue
         yield Message(
@@ -104,6 +106,15 @@ def whatsapp(data: object, session: str | None) -> Iterator[Message | Damage]:
             sent_at=sent_at, content="" if media else text.replace(_MARK, ""),
             metadata=noted({}, ["media"] if media else []),
         )  # fmt: skip
+
+
+def _labels(texts: Iterable[str]) -> set[str]:
+    """What a phone says of files: that of English, and what it says of one with the mark or a name that the app gives.
+
+    A document has its own name, and often no mark.
+    """
+    files = filter(None, map(_FILE.match, texts))
+    return {_LABEL, *(file["label"] for file in files if file["app"])}
 
 
 def _whatsapp_lines(text: str) -> list[tuple[re.Match[str], list[str]]]:

@@ -42,7 +42,8 @@ _TAG = re.compile(
 """A tag of a block that an agent inserts. People mark parts of their prompts in the same way, so it is known by its name."""
 _AFTER_BLOCK = re.compile(r"\s*(?:(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*\s*)?")
 _MENTIONED = re.compile(r"\Z|[^\S\n]|[]),.;:!?`'\"]")
-"""What follows a tag that is a word of a sentence; behind another one that nothing closes, the rest was inserted."""
+"""What follows a tag that is a word of a sentence; behind another one that nothing closes, its paragraph was inserted."""
+_PARAGRAPH_END = re.compile(r"\n\s*\n\s*|\Z")
 _APPENDED = ("system-reminder", "user-prompt-submit-hook")
 """Blocks that may also stand between the lines of the user, and follow the last word."""
 _SURROUNDINGS, _REQUEST = "# Context from my IDE setup:", "\n## My request for Codex:"
@@ -125,7 +126,7 @@ def _typed(text: str) -> str:
 
     A block was inserted if it begins the text, or if it begins a line and ends the text; a reminder, if it begins a line. It
     reaches up to the last closing tag of its name, and to the end of the text if fewer of these are closed than opened: what
-    it holds may contain such tags.
+    it holds may contain such tags. One that nothing closes reaches to the end of its paragraph.
     """
     if text.startswith(_SURROUNDINGS):
         text = text.rpartition(_REQUEST)[2] if _REQUEST in text else ""
@@ -152,9 +153,16 @@ def _without_lines(text: str, name: str) -> str:
         return text
     end = text.rfind(closing)
     if end < opening.end():
-        return text if _MENTIONED.match(text, opening.end()) else text[: opening.start()]
+        if _MENTIONED.match(text, opening.end()):
+            return text
+        return text[: opening.start()] + text[_paragraph_end(text, opening.end()) :]
     whole = text.count(f"<{name}>", opening.start(), end) <= text.count(closing)
     return text[: opening.start()] + (text[end + len(closing) :] if whole else "")
+
+
+def _paragraph_end(text: str, start: int) -> int:
+    match = _PARAGRAPH_END.search(text, start)
+    return match.end() if match else len(text)
 
 
 def _after_blocks(text: str, tags: Sequence[re.Match[str]]) -> tuple[int, list[str]]:
@@ -165,7 +173,10 @@ def _after_blocks(text: str, tags: Sequence[re.Match[str]]) -> tuple[int, list[s
     openings, start, words = {tag.start() + len(tag["indent"] or ""): tag for tag in tags}, 0, list[str]()
     while (tag := openings.get(start)) and (name := tag["opening"]):
         if not opened[name] or tag.end() > last[name].start():
-            return (start if _MENTIONED.match(text, tag.end()) else len(text)), words
+            if _MENTIONED.match(text, tag.end()):
+                return start, words
+            start = _paragraph_end(text, tag.end())
+            continue
         if opened[name] > closed[name]:
             return len(text), words
         if name == "command-args":

@@ -73,15 +73,19 @@ def by_user(reading: Reading, *, user: str, field: str | None, only: str | None)
     Raises:
         InvalidInput: it is not known whose the records are, or the file is an export, which names no users.
     """
+    if only is not None and field in (None, NOBODY):
+        raise InvalidInput("only= selects one of the users that user_from= names. Give both.")
     if reading.export:
-        if field is not None or only is not None:
+        if field is not None:
             raise InvalidInput(
-                f"{reading.file} is an export of one user. Leave user_from (--user-from) and --only out, and name the user "
-                "that it is for."
+                f"{reading.file} is an export of one user. Leave user_from= out, and name the user that it is for."
             )
         return reading, {user: reading}
     named = [*_named_records(reading.records)]
-    _check_field(named, field, only)
+    if field is None:
+        _require_one_user(named)
+    elif field != NOBODY and named and not any(field in record.names for record in named):
+        raise InvalidInput(_unknown_field_error(field, named))
     mine: dict[str, list[Record]] = {}
     damaged, others = [*reading.damaged], 0
     for record, path, names in named:
@@ -98,17 +102,6 @@ def by_user(reading: Reading, *, user: str, field: str | None, only: str | None)
     taken = [*chain.from_iterable(mine.values())]
     whole = replace(reading, records=taken, damaged=damaged, remarks=[*reading.remarks, *left_out])
     return whole, {owner: replace(reading, records=records) for owner, records in mine.items()}
-
-
-def _check_field(records: Sequence[_NamedRecord], field: str | None, only: str | None) -> None:
-    """Check that the field tells whose the records are."""
-    if field is None:
-        _require_one_user(records)
-    if field not in (None, NOBODY):
-        if records and not any(field in record.names for record in records):
-            raise InvalidInput(_unknown_field_error(field, records))
-    elif only is not None:
-        raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
 
 
 def _named_records(records: Sequence[Record]) -> Iterator[_NamedRecord]:
@@ -132,8 +125,8 @@ def _unknown_field_error(field: str | None, records: Sequence[_NamedRecord]) -> 
     names = ", ".join(sorted({name for record in records for name in record.names}))
     return (
         f"No record of the file has a field {field!r} that names its user; "
-        f"{f'known are: {names}' if names else 'its records name none'}. Leave user_from (--user-from) out to import all of "
-        "them for one user."
+        f"{f'known are: {names}' if names else 'its records name none'}. Leave user_from= out to import all of them for one "
+        "user."
     )
 
 
@@ -155,9 +148,8 @@ def _require_one_user(records: Sequence[_NamedRecord]) -> None:
     if len(names) > 1:
         some = ", ".join([*names][:NAMED]) + (", ..." if len(names) > NAMED else "")
         raise InvalidInput(
-            f"The file holds records of {len(names)} {what} ({some}). Choose by the field that names users: user_from="
-            f"{field!r} takes those of this user, {NOBODY!r} all of them for this user. On the command line "
-            f"--user-from {field} makes a user for each name, with --only NAME for one of them."
+            f"The file holds records of {len(names)} {what} ({some}). Name the field by which they are told "
+            f"apart: user_from={field!r}, or user_from={NOBODY!r} if all of them are for one user."
         )
 
 

@@ -53,7 +53,7 @@ def run(ui: Explorer, _request: Request, _form: Form) -> str:
         report = ui.memory.consolidate()
         return f"{report.memories_promoted} memories became long-term, {report.memories_archived} were absorbed."
 
-    return f"/job?id={ui.jobs.start('Consolidating', work).id}"
+    return ui.jobs.start("Consolidating", work)
 
 
 def undo(ui: Explorer, _: Request, form: Form) -> str:

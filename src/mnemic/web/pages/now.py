@@ -28,17 +28,6 @@ _WORDS = {"remember": "new", "update": "edited", "archive": "forgotten", "restor
 
 
 @dataclass(frozen=True, slots=True)
-class _Started:
-    """Where the page of a job is."""
-
-    id: str
-
-    @property
-    def path(self) -> str:
-        return f"/job?id={self.id}"
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """What became of a memory: its text now, and before where something took its place."""
 
@@ -153,7 +142,7 @@ def process(ui: Explorer, _request: Request, _form: Form) -> str:
         report = ui.memory.process(progress=progress)
         return f"{report.messages} messages became {report.episodes} episodes and {report.memories} memories."
 
-    return _Started(ui.jobs.start("Processing messages", work).id).path
+    return ui.jobs.start("Processing messages", work)
 
 
 def check(ui: Explorer, _request: Request, _form: Form) -> str:
@@ -164,4 +153,4 @@ def check(ui: Explorer, _request: Request, _form: Form) -> str:
         checks = f"{len(report.checks)} checks of {sum(report.checks.values()):,} rows"
         return f"{checks}: no findings." if report.ok else f"{checks}. Findings: {'; '.join(report.findings)}"
 
-    return _Started(ui.jobs.start("Checking the record", work).id).path
+    return ui.jobs.start("Checking the record", work)

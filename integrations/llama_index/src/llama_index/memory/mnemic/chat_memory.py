@@ -24,7 +24,8 @@ from pydantic import FieldSerializationInfo, SkipValidation
 
 from llama_index.memory.mnemic._messages import Place, as_chat, cleaned, copied, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory, Message, Mood, Recipe, Scope, adapters
+from mnemic import Memory, Message, Scope, adapters
+from mnemic.adapters.schemas import RecallFields
 
 DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
@@ -36,7 +37,7 @@ LAST_TURN = 50
 """How far back the turn before a new one is looked for: further than any run of tool calls."""
 
 
-class MnemicChatMemory(BaseMemory):
+class MnemicChatMemory(BaseMemory, RecallFields):
     """The memory of a chat engine or an agent: a buffer of the current session with recall from all earlier ones.
 
     Every message of the user and of the model is in long-term memory as soon as it is put. ``get`` gives the newest
@@ -92,14 +93,7 @@ class MnemicChatMemory(BaseMemory):
     session_id: str | None = None
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
     max_tokens: int = Field(default=2_000, ge=0)
-    min_evidence: Literal["strong", "weak", "none"] = "weak"
     inject: Literal["user", "system"] = "user"
-    filters: dict[str, Any] = Field(default_factory=dict)
-    profile: bool = False
-    recipe: SkipValidation[str | Recipe] = "conversation"
-    mood: SkipValidation[Mood] = None
-    emotion_weight: float = 0.3
-    procedures: int = 0
     options: dict[str, Any] = Field(default_factory=dict)
     idle: bool = True
     buffer: list[ChatMessage] | None = None

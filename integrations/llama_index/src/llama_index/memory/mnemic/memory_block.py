@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, takewhile
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
@@ -20,6 +20,7 @@ from pydantic import SkipValidation
 from llama_index.memory.mnemic._messages import Place, cleaned, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
 from mnemic import Memory, Mood, Recipe, Scope, adapters
+from mnemic.adapters.schemas import RecallFields
 
 COMPARED = 2_000
 """How many of the latest messages of a session a queue is compared with."""
@@ -32,7 +33,7 @@ NO_SESSION = "default"
 T = TypeVar("T")
 
 
-class MnemicMemoryBlock(BaseMemoryBlock[str]):
+class MnemicMemoryBlock(BaseMemoryBlock[str], RecallFields):
     """Recall from earlier conversations, for ``Memory.from_defaults(memory_blocks=[...])``.
 
     ``Memory`` gives a block only what it ejects from its queue, and a short chat ejects nothing. But it shows the block
@@ -73,13 +74,8 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     memory: Place = Field(default=None, exclude=True)
     scope: SkipValidation[Scope | dict[str, str] | None] = None
     max_tokens: int = Field(default=2_000, ge=0)
-    min_evidence: Literal["strong", "weak", "none"] = "weak"
-    filters: dict[str, Any] = Field(default_factory=dict)
-    profile: bool = False
     recipe: SkipValidation[str | Recipe] = Field(default="conversation", exclude=True)
     mood: SkipValidation[Mood] = Field(default=None, exclude=True)
-    emotion_weight: float = 0.3
-    procedures: int = 0
     options: dict[str, Any] = Field(default_factory=dict, exclude=True)
     idle: bool = True
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
