@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mnemic.embedders.probe import TextProbe
+from mnemic.embedders.probe import LinearProbe, TextProbe
 from mnemic.knowledge.episodes import least_trusted
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
@@ -20,7 +20,7 @@ from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, w
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Message, Source
 from mnemic.types.literals import SILENT_ROLES
-from mnemic.vectors import DEFAULT_MODELS, LinearProbe
+from mnemic.vectors import DEFAULT_MODELS
 
 BIAS = -4.76
 THRESHOLD, POSSIBLE = 0.48, 0.2
@@ -479,17 +479,7 @@ WORTH = TextProbe("mnemic.knowledge", "worth.json")
 Fitted by ``benchmarks.quality.worth_fit`` on sentences by several authors who knew no code, with the phrases that at least
 five of them wrote.
 """
-FRAME = LinearProbe(
-    "WroJQ829FzgDPK07HERBuqHACbh1LiC8DUKkvka44j24v78/BLfsPllDvz1yuOg5prRvuC2yJUJLuC46HEA6rEAohDWCOt0sx7jZsI4/aDFRP9m7cLyuPO"
-    "28hz3buoMxsMTutxDCBD2cutI6l75NOi28nbbQvOAypsIfqJI8MkLbMaEvxC2kOdisAcB6v/rA/MHKqoO/nb8uPvS4sbNOuzmtRT/NOCU9z7ANOUc4LbvC"
-    "P8VBzb2CNCJAs0DhvM07S8B1vMs//DQ0uM82PDi8wIDBIL/xuI68EUENOolABb8dvJG9oz06vZu0fL8dv9s+pT3aOOi3YbB8ul6+zTgAgBs08DGtuDW46z"
-    "wqverCPrKwN0hCXbVRwLU9VkOvwI1Barpeu1M8/zAWPTlAOr8oxOw0/Ksps3s9VjkhuHcOYqmYP7Ivs0DoOwtAEz65Obk9njlYvwO3SsCGvoo4yq4xOoTA"
-    "NTeHuIq9tqgovbI4DDuqOzu9rMAKpJs+1Lx3qCmx2jJOOzS8mcI1QO+5Tzu6PwO/PUBxvpC+b8GEQuq7MLyHttas68CnGlM9/zrkvNa+rTofQAg77rinwL"
-    "Q9Nz4AAEa9NDorwXI8QTxLufS+JKtLO/k/TMQNuv4pEr65vc+8YsMau6682UKOP+07bEA1Oqg3O74ZRfm8jTnWqeM2A0CfPFqwx743P16t9TYPrAq9R7WX"
-    "OA/CmcBcvmU0LDoyvZYwHT3jIlw8SjxqOzvDXrh+vsK3TD96vlrBz6jutn7CljhsNGQupD2Xwf65V0Skuxu7AsB6QV7Ao8JmvQi0lUGdKrG+5Tp1NUK75j"
-    "G1uQw6XMLGO6xAGjvjN7LBwTsCgJbEp7g5wck8GToPvPo8+zjqtmm4P7OGO3e9pbGRQHtBccM7QRGtI8EQRKc9jz5OwF7Ah0HXvl/Bc73aImk5JjxSwYvB"
-    "hcEMPZK74rUmuCm8ZzqePie8TSH6ug48rrnWtnNB962CuX8x2znMLAS9usN8OGA7E7HSORA+uD3FJMc6nb8="
-)
+FRAME = LinearProbe("mnemic.knowledge", "frames.json")
 """The log odds that a sentence frames those around it, from its vector; fitted by ``benchmarks.quality.worth_fit``."""
 
 

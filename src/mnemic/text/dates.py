@@ -76,25 +76,9 @@ def _lasting(words: re.Match[str], reference: int) -> Period:
     return reference - days - more, reference
 
 
-def _past_unit(words: re.Match[str], reference: int) -> Period:
-    return reference - UNITS[words[1]], reference
-
-
 def _word(words: re.Match[str], reference: int) -> Period:
     day = reference + _WORDS[words[1]]
     return day, day
-
-
-def _lately(_: re.Match[str], reference: int) -> Period:
-    return reference - RECENT, reference
-
-
-def _shifted(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[2], _STEPS[words[1]], reference)
-
-
-def _before_last(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[1], -2, reference)
 
 
 def _calendar(unit: str, step: int, reference: int) -> Period:
@@ -119,18 +103,6 @@ def _calendar(unit: str, step: int, reference: int) -> Period:
     return month_of(year, month + 1)
 
 
-def _weekend(_: re.Match[str], reference: int) -> Period:
-    return reference - 3, reference + 7
-
-
-def _past_weekend(_: re.Match[str], reference: int) -> Period:
-    return _calendar("weekend", 0 if reference % 7 in (6, 0) else -1, reference)
-
-
-def _weekday(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[1], -1, reference)
-
-
 def _day_of_month(words: re.Match[str], reference: int) -> Period:
     """The last such day before a day.
 
@@ -148,12 +120,12 @@ def _day_of_month(words: re.Match[str], reference: int) -> Period:
 
 
 # Patterns and how they are read. Earlier patterns take their text from later ones; ``day`` is where the name of a day begins.
-_PHRASES = (
+_PHRASES: tuple[tuple[str, Reading], ...] = (
     (rf"\b{COUNTED} (?:ago|back)\b", _ago),
     (rf"\b(?:last|past|previous) {COUNTED}\b", _lasting),
-    (rf"\bpast ({'|'.join(UNITS)})\b", _past_unit),
-    (rf"\b{_WHAT} before last\b", _before_last),
-    (rf"\b(last|this|next) {_WHAT}\b", _shifted),
+    (rf"\bpast ({'|'.join(UNITS)})\b", lambda words, today: (today - UNITS[words[1]], today)),
+    (rf"\b{_WHAT} before last\b", lambda words, today: _calendar(words[1], -2, today)),
+    (rf"\b(last|this|next) {_WHAT}\b", lambda words, today: _calendar(words[2], _STEPS[words[1]], today)),
     (rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b", _word),
 )
 
@@ -162,13 +134,13 @@ def _compiled(*phrases: tuple[str, Reading]) -> tuple[tuple[re.Pattern[str], Rea
     return tuple((re.compile(pattern), reading) for pattern, reading in phrases)
 
 
-_IN_STATEMENTS = _compiled(*_PHRASES, (r"\bweekend", _weekend))
+_IN_STATEMENTS = _compiled(*_PHRASES, (r"\bweekend", lambda _, today: (today - 3, today + 7)))
 _IN_QUESTIONS = _compiled(
     *_PHRASES,
-    (rf"\b{LATELY}\b", _lately),
-    (r"\bweekend\b", _past_weekend),
-    (rf"\b{_BEFORE_A_DAY} (?P<day>{_WEEKDAY})\b", _weekday),
-    (rf"\b({_WEEKDAY})(?=['\u2019]s\b)", _weekday),
+    (rf"\b{LATELY}\b", lambda _, today: (today - RECENT, today)),
+    (r"\bweekend\b", lambda _, today: _calendar("weekend", 0 if today % 7 in (6, 0) else -1, today)),
+    (rf"\b{_BEFORE_A_DAY} (?P<day>{_WEEKDAY})\b", lambda words, today: _calendar(words[1], -1, today)),
+    (rf"\b({_WEEKDAY})(?=['\u2019]s\b)", lambda words, today: _calendar(words[1], -1, today)),
     (rf"\b{_BEFORE_A_DAY} the (?P<day>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),
 )
 
