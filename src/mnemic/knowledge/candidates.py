@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
 from mnemic.knowledge.metadata import describe
-from mnemic.knowledge.selection import Statement, judgements, statements, worth
-from mnemic.runtime.consultant import Consultant, episode_batches
+from mnemic.knowledge.selection import judgements, statements, worth
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import has_exchanged, has_other_value
@@ -26,7 +26,7 @@ from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
-from mnemic.types import MemoryRecord, Message, Source
+from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import AGENT
 from mnemic.vectors import Floats, appended, dot, eased, top
 
@@ -241,7 +241,7 @@ def candidates(
     all_messages = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
     judged = statements(all_messages, partial(judgements, runtime.indexer))
-    selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in judged]
+    selected = [Candidate(_record(project, statement.text, statement.cited), statement.worth) for statement in judged]
     unrefined: frozenset[int] = frozenset()
     from_model: list[Candidate] = []
     if consultant.available:
@@ -276,18 +276,6 @@ def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
     return values <= stated and len(terms & stated) >= MIN_COVERAGE * len(terms)
 
 
-def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
-    return _record(
-        project,
-        statement.text,
-        statement.message_ids,
-        statement.said_at,
-        statement.source,
-        statement.trust,
-        statement.speaker,
-    )
-
-
 def sentence_about(text: str, terms: AbstractSet[str], statement: str) -> str:
     """The sentence of a text that a new statement corrects; all of it if no sentence is clearly meant.
 
@@ -318,10 +306,7 @@ def is_made(record: MemoryRecord) -> bool:
 
 def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:
     """What a message says in one sentence, as a memory derived from it."""
-    assert message.id is not None
-    assert message.sent_at is not None
-    source, trust = least_trusted([message])
-    return _record(project, sentence, (message.id,), message.sent_at, source, trust, message.name)
+    return _record(project, sentence, [message])
 
 
 def omission(message: Message, sentence: str, project: str | None) -> MemoryRecord:
@@ -339,19 +324,13 @@ def _omission_id(record: MemoryRecord) -> str:
     return _id(record.project, record.content, ("", *record.source_ids))
 
 
-def _record(
-    project: str | None,
-    text: str,
-    message_ids: tuple[str, ...],
-    said_at: datetime,
-    source: Source,
-    trust: float,
-    speaker: str | None = None,
-) -> MemoryRecord:
-    """A memory derived from messages; its salience is set later, with its novelty."""
+def _record(project: str | None, text: str, cited: Sequence[Message]) -> MemoryRecord:
+    """A memory derived from messages, said in the last of them; its salience is set later, with its novelty."""
+    ids, (source, trust), said_at = tuple(str(m.id) for m in cited), least_trusted(cited), cited[-1].sent_at
+    assert said_at is not None
     moment = now().astimezone(said_at.tzinfo)
     record = MemoryRecord(
-        id=_id(project, text, message_ids), content=text, speaker=speaker, source_ids=message_ids, project=project,
+        id=_id(project, text, ids), content=text, speaker=cited[-1].name, source_ids=ids, project=project,
         source=source, trust=trust, said_at=said_at, created_at=moment, updated_at=moment,
     )  # fmt: skip
     return with_description(record, typed=False)
@@ -405,17 +384,13 @@ def _extract(
     from mnemic.llm import extraction, narration
 
     part_messages = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
-    trusts = [is_trusted(messages[0].trust) if messages else None for messages in part_messages]
-    prompt_groups = [
-        [positions[i] for i in group]
-        for positions in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
-        for group in episode_batches([len(part_messages[position]) for position in positions], narration.MOST_EPISODES)
-    ]
+    trusted = {p: is_trusted(messages[0].trust) for p, messages in enumerate(part_messages) if messages}
+    sizes = {position: len(messages) for position, messages in enumerate(part_messages)}
+    groups = prompt_groups(trusted, narration.MOST_EPISODES, sizes)
     known_records = [
-        _known_memories(runtime, [parts[p] for p in group], snapshot, trusted=trusts[group[0]] is True)
-        for group in prompt_groups
+        _known_memories(runtime, [parts[p] for p in group], snapshot, trusted=trusted[group[0]]) for group in groups
     ]
-    texts = [[(_title(part_messages[p], parts[p][1]), part_messages[p]) for p in group] for group in prompt_groups]
+    texts = [[(_title(part_messages[p], parts[p][1]), part_messages[p]) for p in group] for group in groups]
     predictions = _predictions(runtime, consultant, texts, known_records)
     answers = consultant.ask_all(
         [
@@ -423,7 +398,7 @@ def _extract(
             for episodes, records, expected in zip(texts, known_records, predictions, strict=True)
         ]
     )
-    for group, records, expected, answer in zip(prompt_groups, known_records, predictions, answers, strict=True):
+    for group, records, expected, answer in zip(groups, known_records, predictions, answers, strict=True):
         if answer is None:
             continue
         consultant.failed += len(answer.unread)
@@ -476,12 +451,10 @@ def _from_model(
 ) -> Candidate:  # fmt: skip
     """A statement of the language model as a candidate."""
     cited = [messages[index] for index in statement.messages]
-    source, trust = least_trusted(cited)
-    said_at = cited[0].sent_at
-    assert said_at is not None
-    record = _record(project, statement.text, tuple(str(m.id) for m in cited), said_at, source, trust)
+    record = _record(project, statement.text, cited)
     record = replace(
-        record, type=statement.type, confidence=statement.confidence, keywords=statement.keywords or record.keywords,
+        record, speaker=None, said_at=cited[0].sent_at, type=statement.type, confidence=statement.confidence,
+        keywords=statement.keywords or record.keywords,
         tags=statement.tags or record.tags, category=statement.category or record.category,
     )  # fmt: skip
     verdict = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.ingest import REFERENCE
 from mnemic.knowledge import segmentation
-from mnemic.runtime.consultant import Consultant, episode_batches
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
@@ -341,7 +341,11 @@ def _narrate(
     narratives = {index: record for index, record in enumerate(records) if record is not None}
     missing = [index for index in range(len(groups)) if index not in narratives]
     latest = {index: groups[index][-narration.MOST_MESSAGES :] for index in missing}
-    parts = _prompt_groups(latest, narration.MOST_EPISODES)
+    kinds = {index: {is_trusted(message.trust) for message in messages} for index, messages in latest.items()}
+    of_one_kind = {index: True in kind for index, kind in kinds.items() if len(kind) == 1}
+    sizes = {index: len(messages) for index, messages in latest.items()}
+    parts = [[index] for index in latest if index not in of_one_kind]  # a mixed episode has a prompt of its own
+    parts += prompt_groups(of_one_kind, narration.MOST_EPISODES, sizes)
     answers = consultant.ask_all([lambda p=part: narration.task([latest[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         items = () if answer is None else zip(part, answer, strict=True)
@@ -356,16 +360,6 @@ def _narrate(
             title, story = title or by_rule[0], story or by_rule[1]
         narrated.append((title, story, narrative is None))
     return narrated
-
-
-def _prompt_groups(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]]:
-    """Group episodes into prompts, trusted and untrusted ones apart; a mixed episode has its own prompt."""
-    kinds = {index: {is_trusted(message.trust) for message in messages} for index, messages in groups.items()}
-    prompts = [[index] for index, kind in kinds.items() if len(kind) == 2]
-    for trusted in (True, False):
-        indexes = [index for index, kind in kinds.items() if kind == {trusted}]
-        prompts += [[indexes[i] for i in part] for part in episode_batches([len(groups[i]) for i in indexes], most)]
-    return prompts
 
 
 def merge_episodes(

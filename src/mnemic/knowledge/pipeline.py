@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from mnemic.knowledge.reconciliation import (
     settle,
     time_said,
 )
-from mnemic.runtime.consultant import Consultant
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.services.telemetry import traced
@@ -449,7 +448,8 @@ def _ask_links(
         return proposals
     from mnemic.llm import links
 
-    parts = _prompt_groups([index for index, (_, others) in enumerate(pairs) if others], pairs, links.MOST_MEMORIES)
+    trusted = {index: is_trusted(record.trust) for index, (record, others) in enumerate(pairs) if others}
+    parts = prompt_groups(trusted, links.MOST_MEMORIES)
     answers = consultant.ask_all([lambda p=part: links.task([pairs[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         if answer is None:
@@ -468,34 +468,22 @@ def _ask_links(
     return proposals
 
 
-def _prompt_groups(
-    indexes: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
-) -> list[list[int]]:
-    """Group memories into prompts, trusted and untrusted ones apart."""
-    kinds = ([index for index in indexes if is_trusted(pairs[index][0].trust) == trusted] for trusted in (True, False))
-    return [kind[start : start + most] for kind in kinds for start in range(0, len(kind), most)]
-
-
 def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
     """Described memories, and whether the description is final: by the language model if there is one."""
     if not consultant.available:
         return [(with_description(record), True) for record in records]
     from mnemic.llm import enrichment
 
-    most = enrichment.MOST_MEMORIES
-    order = sorted(range(len(records)), key=lambda index: not is_trusted(records[index].trust))
-    first = sum(is_trusted(record.trust) for record in records)  # trusted and untrusted memories never share a prompt
-    ends = [*range(0, first, most), *range(first, len(records), most), len(records)]
-    parts = [[records[index] for index in order[a:b]] for a, b in pairwise(ends)]
-    answers = consultant.ask_all([lambda p=part: enrichment.task(p) for part in parts])
-    described: list[tuple[MemoryRecord, bool]] = []
+    trusted = {index: is_trusted(record.trust) for index, record in enumerate(records)}
+    parts = prompt_groups(trusted, enrichment.MOST_MEMORIES)
+    answers = consultant.ask_all([lambda p=part: enrichment.task([records[index] for index in p]) for part in parts])
+    described: dict[int, tuple[MemoryRecord, bool]] = {}
     for part, answer in zip(parts, answers, strict=True):
-        items = [None] * len(part) if answer is None else answer
-        for record, item in zip(part, items, strict=True):
-            described.append(
-                (with_description(record) if item is None else _with_enrichment(record, item), answer is not None)
-            )
-    return [result for _, result in sorted(zip(order, described, strict=True), key=lambda pair: pair[0])]
+        for index, item in zip(part, answer or [None] * len(part), strict=True):
+            record = records[index]
+            record = with_description(record) if item is None else _with_enrichment(record, item)
+            described[index] = record, answer is not None
+    return [described[index] for index in trusted]
 
 
 def _with_enrichment(record: MemoryRecord, description: enrichment.Enrichment) -> MemoryRecord:

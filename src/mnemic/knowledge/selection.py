@@ -7,18 +7,17 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from mnemic.embedders.probe import LinearProbe, TextProbe
-from mnemic.knowledge.episodes import least_trusted
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
 from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
 from mnemic.text.terms import STOP_WORDS
-from mnemic.types import Message, Source
+from mnemic.types import Message
 from mnemic.types.literals import SILENT_ROLES
 from mnemic.vectors import DEFAULT_MODELS
 
@@ -118,28 +117,19 @@ REQUEST_WORDS = frozenset("make add give write show tell explain let can what ho
 """First words of requests and questions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(NamedTuple):
     """A statement worth a memory.
 
     Attributes:
         text: verbatim except white space; a short answer with its question: ``Who is your dentist? - Dr. Costa``. A sentence
             of a message that opens with another's words or a request comes with that opening.
-        message_ids: its message, preceded by that of the question.
-        said_at: time of the message.
-        speaker: name of the speaker; None for a user without a name.
+        cited: its message, preceded by that of the question.
         worth: 0 to 1, the probability that a person would note it.
-        source: that of the least trusted of its messages.
-        trust: 0 to 1, the minimum over its messages.
     """
 
     text: str
-    message_ids: tuple[str, ...]
-    said_at: datetime
-    speaker: str | None
+    cited: Sequence[Message]
     worth: float
-    source: Source
-    trust: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +182,7 @@ Judge = Callable[[Sequence[str]], Mapping[str, Judgement]]
 """Judges sentences; those that it cannot judge are missing."""
 
 
-def _no_judgements(texts: Sequence[str]) -> Mapping[str, Judgement]:
-    del texts
-    return {}
-
-
-def statements(messages: Sequence[Message], judge: Judge = _no_judgements) -> list[Statement]:
+def statements(messages: Sequence[Message], judge: Judge = lambda _: {}) -> list[Statement]:
     """Select statements worth a memory; deterministic.
 
     Only persons make statements: users, and speakers with a name. From an assistant, a tool or a document nothing is
@@ -215,19 +200,20 @@ def statements(messages: Sequence[Message], judge: Judge = _no_judgements) -> li
     possible = [(candidate, odds) for candidate, odds in scored if _probability(odds) >= POSSIBLE]
     texts = (text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)
     judged = judge([*dict.fromkeys(texts)])
-    worths = [(candidate, _probability(odds + _worth_of(candidate, judged))) for candidate, odds in possible]
+    worths = [
+        (c, _probability(odds + (judged[c.asserted].worth if c.asserted in judged else 0.0))) for c, odds in possible
+    ]
     chosen = [(candidate, worth) for candidate, worth in worths if worth >= THRESHOLD]
     texts_by_position: dict[int, str] = {}
     for candidate, _ in chosen:
         if candidate.asserted in judged:
             texts_by_position[candidate.position] = f"{texts_by_position.get(candidate.position, '')}\n{candidate.text}"
     framed = ((_in_frame(c, texts_by_position.get(c.position, ""), judged), worth) for c, worth in chosen)
-    return [_statement(candidate, citable, worth) for candidate, worth in framed if candidate]
-
-
-def _worth_of(candidate: Candidate, judged: Mapping[str, Judgement]) -> float:
-    judgement = judged.get(candidate.asserted)
-    return judgement.worth if judgement else 0.0
+    return [
+        Statement(c.whole, citable[c.position - (c.question is not None) : c.position + 1], round(worth, 3))
+        for c, worth in framed
+        if c
+    ]
 
 
 def _in_frame(candidate: Candidate, statement_text: str, judged: Mapping[str, Judgement]) -> Candidate | None:
@@ -455,22 +441,6 @@ def _log_odds(values: Mapping[str, float]) -> float:
 
 def _probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-log_odds))
-
-
-def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) -> Statement:
-    message = messages[candidate.position]
-    cited = [messages[candidate.position - 1], message] if candidate.question else [message]
-    source, trust = least_trusted(cited)
-    assert message.sent_at is not None
-    return Statement(
-        text=candidate.whole,
-        message_ids=tuple(str(each.id) for each in cited),
-        said_at=message.sent_at,
-        speaker=message.name,
-        worth=round(worth, 3),
-        source=source,
-        trust=trust,
-    )
 
 
 WORTH = TextProbe("mnemic.knowledge", "worth.json")
