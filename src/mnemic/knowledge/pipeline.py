@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -80,7 +81,7 @@ class _Run:
     answers: int
     progress: Progress | None
     consultant: Consultant
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    counts: Counter[str] = field(default_factory=Counter[str])
     snapshots: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
     described_ids: set[str] = field(default_factory=set[str])
     _background: Mapping[str, int] | None = None
@@ -91,14 +92,10 @@ class _Run:
             self._background = episodes.background(self.runtime, self.scope.user)
         return self._background
 
-    def count(self, **more: int) -> None:
-        for name, number in more.items():
-            self.counts[name] = self.counts.get(name, 0) + number
-
     def report(self, answers: int = 0) -> None:
         """Report the messages that are done, and the long answers."""
         if self.progress:
-            done = min(self.counts.get("messages", 0), self.total)
+            done = min(self.counts["messages"], self.total)
             self.progress(done + answers, self.total + self.answers)
 
     def snapshot_of(self, project: str | None) -> Snapshot:
@@ -134,7 +131,7 @@ def process(
         if not halted():
             _refine(run, unrefined)
             settle(runtime, scope)
-        run.count(enriched=_enrich_pending(run, limit, halted))
+        run.counts.update(enriched=_enrich_pending(run, limit, halted))
         _embed_answers(run, unread, halted)
     waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
@@ -148,7 +145,7 @@ def _steps(run: _Run, halted: Callable[[], bool]) -> None:
     """
     done: set[Level] = set()
     levels: list[Level] = []
-    while (remaining := run.total - run.counts.get("messages", 0)) > 0 and not halted():
+    while (remaining := run.total - run.counts["messages"]) > 0 and not halted():
         if not levels:
             waiting = run.runtime.store.knowledge.conversations(run.scope.user)
             levels = [(project, session) for project, session, _ in reversed(waiting) if (project, session) not in done]
@@ -266,7 +263,7 @@ def _store(
         snapshot.reload()  # some memories were not stored under their own id
     snapshot.commit()
     done = sum(map(len, groups)) + len(silent)
-    run.count(messages=done, episodes=len(drafts), **result.counts)
+    run.counts.update(result.counts, messages=done, episodes=len(drafts))
     run.report()
 
 
@@ -317,7 +314,7 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
             snapshot.reload()
             continue
         snapshot.commit()
-        run.count(**result.counts)
+        run.counts.update(result.counts)
 
 
 def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[Change]:

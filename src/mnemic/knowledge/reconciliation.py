@@ -7,6 +7,7 @@ rules of which precision comes first.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -154,16 +155,12 @@ class Reconciliation:
     """Changes and counts of a reconciled batch."""
 
     changes: list[Change] = field(default_factory=list[Change])
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-
-    def count(self, name: str) -> None:
-        """Increment a count."""
-        self.counts[name] = self.counts.get(name, 0) + 1
+    counts: Counter[str] = field(default_factory=Counter[str])
 
 
 def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Reconciliation:
     """Compare candidates with known memories one by one, and collect the changes to store."""
-    result = Reconciliation(counts={"known": batch.known})
+    result = Reconciliation(counts=Counter(known=batch.known))
     records = [candidate.record for candidate in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
@@ -173,7 +170,7 @@ def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Recon
         new = replace(candidate, record=replace(candidate.record, emotion=mood))
         if twin := snapshot.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
-                result.count("known")
+                result.counts["known"] += 1
                 _confirm(runtime, new.record, [twin], snapshot, result)
                 continue
             _supersede_untrusted([twin], snapshot, result)
@@ -202,7 +199,7 @@ def _decide(
         nearest = _exclude(nearest, _supersede_untrusted(untrusted, snapshot, result))
         resolution = reconcile(record, *nearest, threshold=threshold)
     if resolution.outcome == "duplicate":
-        result.count("known")
+        result.counts["known"] += 1
         _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], snapshot, result)
         return
     by_id = {other.id: other for other in nearest[0]}
@@ -213,16 +210,16 @@ def _decide(
         weight = salience(new.worth, record.type, min(resolution.novelty, error))
         record = replace(record, importance=weight, salience=weight)
     result.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
-    result.count("memories")
+    result.counts["memories"] += 1
     snapshot.add(record, index.vector)
     for change in resolution_changes(record, resolution, by_id):
         result.changes.append(change)
         if isinstance(change, PutLink):
-            result.count("contradictions")
+            result.counts["contradictions"] += 1
         elif isinstance(change, Supersede):
             snapshot.mark_ended(change.id, now())
             if change.id != record.id:
-                result.count("updated")
+                result.counts["updated"] += 1
     proposed = [link for link in propose_links(record, *nearest) if link.target not in resolution.of]
     result.changes += link_changes(record, proposed, by_id)
 

@@ -106,9 +106,9 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     the query, the logarithm of the number of records searched, whether it is talk with an assistant, and the log odds that
     the query needs memory.
     """
-    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))
+    merit = _merit(pool, CONVERSATION.weights, _PRIORS | _APART)
     if pool.assisted.any():
-        merit = np.where(pool.assisted, _merit(pool, _weights_without(CONVERSATION.assisted, _APART)), merit)
+        merit = np.where(pool.assisted, _merit(pool, CONVERSATION.assisted, _APART), merit)
     rank = np.empty(len(pool), np.float32)
     rank[order] = np.log1p(np.arange(len(order)))
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
@@ -119,11 +119,8 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in values.items()}
 
 
-def _weights_without(weights: Mapping[str, float], names: AbstractSet[str]) -> Mapping[str, float]:
-    return {name: weight for name, weight in weights.items() if name not in names}
-
-
-def _merit(pool: Pool, weights: Mapping[str, float]) -> Floats:
+def _merit(pool: Pool, weights: Mapping[str, float], without: AbstractSet[str]) -> Floats:
+    weights = {name: weight for name, weight in weights.items() if name not in without}
     return plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)
 
 
@@ -216,7 +213,7 @@ def _with_need(probability: float, pool: Pool) -> float:
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     """The probability for conversations between people."""
-    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))[order]
+    merit = _merit(pool, CONVERSATION.weights, _PRIORS | _APART)[order]
     first = order[:3]
     sum_ = (
         _INTERCEPT

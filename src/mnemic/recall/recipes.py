@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -200,10 +201,7 @@ def weighted(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict
 
 def total(parts: Mapping[str, Floats]) -> Floats:
     """The sum of what each signal adds."""
-    sum_ = np.zeros(len(next(iter(parts.values()))), np.float32)
-    for part in parts.values():
-        sum_ += part
-    return sum_
+    return reduce(np.add, parts.values())
 
 
 def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:

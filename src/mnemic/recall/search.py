@@ -47,7 +47,7 @@ from mnemic.recall.results import (
     hit_from,
     replies,
     visibility,
-    with_end,
+    with_successors,
 )
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
@@ -144,7 +144,8 @@ class _Ranked:
         signals = {name: float(value[position]) for name, value in self.signals.items()}
         parts = {name: float(value[position]) for name, value in self.parts.items() if value[position]}
         row = int(self.rows[position])
-        hit = hit_from(stored, float(self.scores[position]), float(self.relevance[position]), signals, parts, row)
+        score, relevance = float(self.scores[position]), float(self.relevance[position])
+        hit = hit_from(stored, score, relevance=relevance, scores=signals, contributions=parts, sequence=row)
         return hit if row not in self.passages else replace(hit, passage=_passage(hit.text, self.passages[row]))
 
 
@@ -234,7 +235,7 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
             continue
         narrowed = replace(query, filters=replace(query.filters, reach=reach))
         result = _search_reach(runtime, scope, replace(embedded_query, query=narrowed), view)
-        best = max(best, result, key=_probability)
+        best = max(best, result, key=lambda result: result.probability)
         for hit in result:
             hits.setdefault(hit.id, hit)
         if len(hits) >= query.k:
@@ -244,10 +245,6 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
     successors = {indexes[hit.id]: [indexes[id_] for id_ in hit.superseded_by if id_ in indexes] for hit in merged}
     order: list[int] = current_first(np.arange(len(merged)), successors).tolist()
     return replace(best, hits=tuple(merged[index] for index in order[: query.k]))
-
-
-def _probability(result: SearchResult) -> float:
-    return result.probability
 
 
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
@@ -291,7 +288,9 @@ class _FirstPool:
 def _match_rows(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
     query = embedded_query.query
     allowed = allowed_rows(runtime, scope, query.filters, view)
-    cosines = _cosines(view, embedded_query.vectors, allowed)
+    cosines = view.vectors.cosines(embedded_query.vectors) if embedded_query.vectors else None
+    if cosines is not None:
+        cosines.settle(allowed)
     passages = _nearest_passages(runtime, view, allowed, cosines, embedded_query.vectors)
     question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
     return _Match(allowed, question, passages)
@@ -335,7 +334,7 @@ def _first_pool(
     boosted = dict(provenance.boosted)
     for row, (_, cosine) in match.passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
-    pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
+    pool = build_pool(view, question, rows, boosted=boosted, mood=mood_proximities(runtime, view, query, rows, mood))
     # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
@@ -345,7 +344,7 @@ def _first_pool(
         )
     ):
         rows = ascending(len(view.columns), rows, list(near))
-        row_moods = _mood_by_row(runtime, view, query, rows, mood)
+        row_moods = mood_proximities(runtime, view, query, rows, mood)
         pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
@@ -444,7 +443,10 @@ def _result(
     pool = replace(pool, unanswered=_unanswered(read, pool, query.text))
     # Before the passes below, since grade and relevance are fitted on the order that the signals give.
     grade = evidence.grade(pool, first.order, model=model, searched=searched)
-    successors = _positions(pool.rows, first_pool.provenance.successors)
+    successors = {
+        int(np.searchsorted(pool.rows, row)): np.searchsorted(pool.rows, others).tolist()
+        for row, others in first_pool.provenance.successors.items()
+    }
     relevance = as_relevant(relevances(pool, first.order, model=model, searched=searched), successors)
     order = first.order
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
@@ -487,25 +489,6 @@ def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:
     return query.min_relevance if first.relevance.max() >= query.min_best else math.inf
 
 
-def _mood_by_row(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
-    """Similarity of rows to a mood; empty without one."""
-    if mood is None:
-        return {}
-    near = mood_proximities(runtime, view, view.columns.doc[rows], mood, judge=isinstance(query.mood, Emotion))
-    return {
-        row: near[doc] for row, doc in zip(rows.tolist(), view.columns.doc[rows].tolist(), strict=True) if doc in near
-    }
-
-
-def _cosines(view: View, vectors: Sequence[Floats], allowed: Mask) -> Cosines | None:
-    """The cosine of every row with a query, the highest over its wordings; None without vectors."""
-    if not vectors:
-        return None
-    cosines = view.vectors.cosines(vectors)
-    cosines.settle(allowed)
-    return cosines
-
-
 def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
     """Alternative wordings by the language model, with ``expand_query``."""
     if not query.expand_query or runtime.llm is None:
@@ -514,15 +497,6 @@ def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
 
     answer = Consultant(runtime).ask(lambda: expansion.task(query.text))
     return answer or ()
-
-
-def _positions(rows: Rows, successors: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Map rows of the catalog to positions in a pool that holds them all."""
-
-    def position(row: int) -> int:
-        return int(np.searchsorted(rows, row))
-
-    return {position(row): [position(other) for other in others] for row, others in successors.items()}
 
 
 def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
@@ -645,8 +619,12 @@ def _hits(
             break
     first = dict(itertools.islice(hits.items(), k))
     docs = {id_: collector.docs[id_] for id_ in first}
-    linked = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
-    return tuple(_with_ends(read.view, query.filters, linked, docs, holds))
+    linked = {
+        hit.id: hit for hit in _with_derived(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
+    }
+    own_docs = {id_: doc for id_, (doc, _) in docs.items()}
+    holding = {id_: holds.get(doc) for id_, doc in own_docs.items()}
+    return tuple(with_successors(runtime, read.view, linked, own_docs, query.filters, holding))
 
 
 def _unanswered(read: _Reader, pool: Pool, query_text: str) -> Mask:
@@ -690,7 +668,7 @@ def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord
     return f"session {value.session}" if value.session else f"source {value.source}"
 
 
-def _with_provenance(
+def _with_derived(
     runtime: Runtime,
     user: str,
     view: View,
@@ -699,44 +677,20 @@ def _with_provenance(
     folded_docs: Mapping[str, Sequence[int]],
     provenance: Provenance,
 ) -> Iterator[Hit]:
-    """Hits with the ids of derived memories, successors and episodes, including those of folded restatements."""
-    used = {doc for doc, _ in docs.values()}
-    row_by_id: dict[str, int] = {}
+    """Hits with the ids of derived memories and episodes, including those of folded restatements."""
     made: dict[str, list[int]] = {}
-    if provenance.via or provenance.superseding:
-        for id_, (doc, _) in docs.items():
-            rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
-            row_by_id[id_] = rows[0]
-            made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
-    docs_wanted = {episode for _, episode in docs.values() if episode}
-    for id_ in row_by_id:
-        docs_wanted |= {*made[id_]}
-        used |= {*made[id_]}
-    runtime.uses.note(user, used)
-    ids = runtime.store.relations.ids(view.user, sorted(docs_wanted))
-    superseding = {doc for row in row_by_id.values() for doc in provenance.superseding.get(row, ())}
-    successor_ids = runtime.store.relations.ids(view.user, sorted(superseding), archived=True)
+    for id_, (doc, _) in docs.items() if provenance.via else ():
+        rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
+        made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
+    derived = {doc for made_docs in made.values() for doc in made_docs}
+    runtime.uses.note(user, derived | {doc for doc, _ in docs.values()})
+    ids = runtime.store.relations.ids(view.user, sorted(derived | {e for _, e in docs.values() if e}))
     for id_, hit in hits.items():
-        row, episode = row_by_id.get(id_, -1), docs[id_][1]
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        successors = tuple(successor_ids[doc] for doc in provenance.superseding.get(row, ()) if doc in successor_ids)
-        episode_id = ids.get(episode) if episode else None
-        if via or successors or episode_id != hit.episode:  # most hits have none
-            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=successors, episode=episode_id)  # noqa: PLW2901
+        episode = ids.get(docs[id_][1] or -1)
+        if via or episode != hit.episode:  # most hits have none
+            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), episode=episode)  # noqa: PLW2901
         yield hit
-
-
-def _with_ends(
-    view: View, filters: RecordFilter, hits: Iterable[Hit], docs: Mapping[str, tuple[int, int | None]],
-    holds: Mapping[int, bool | None],
-) -> Iterator[Hit]:  # fmt: skip
-    """Hits, marked as ended where what superseded them is erased; what says something that holds is superseded by nothing."""
-    validity = view.columns.validity
-    known = validity.any_expired
-    for hit in hits:
-        doc = docs[hit.id][0]
-        ended = known and not hit.superseded_by and validity.ended(doc, filters.at, filters.known_at)
-        yield with_end(hit, holds=holds.get(doc), ended=ended)
 
 
 def mood_of(runtime: Runtime, text: str) -> Emotion:
@@ -759,12 +713,11 @@ def mood_and_weight(
     """
     if isinstance(query.mood, Emotion):
         return query.mood, query.emotion_weight * scale
-    if query.mood == "session" and (mood := session_mood(runtime, scope)) is not None:
-        return mood, IMPLICIT_WEIGHT * query.emotion_weight * scale
-    if not query.emotion_weight or not processed:
-        return None, 0.0
-    mood = estimate.emotion(query.text)
-    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if estimate.has_affect(mood) else (None, 0.0)
+    mood = session_mood(runtime, scope) if query.mood == "session" else None
+    if mood is None and query.emotion_weight and processed:
+        mood = estimate.emotion(query.text)
+        mood = mood if estimate.has_affect(mood) else None
+    return mood, 0.0 if mood is None else IMPLICIT_WEIGHT * query.emotion_weight * scale
 
 
 def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
@@ -797,27 +750,22 @@ def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
     return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
 
 
-def mood_proximities(
-    runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, *, judge: bool
-) -> Mapping[int, float]:
-    """Similarity of records to a mood, 0 to 1, by doc.
+def mood_proximities(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
+    """Similarity of rows to a mood, 0 to 1; empty without one.
 
-    Args:
-        runtime: gives access to the records.
-        view: the user's records.
-        docs: the records.
-        mood: the mood to compare with.
-        judge: compute missing emotions now; else these records are left out.
+    Emotions that are missing are computed for a mood that is given; else these records are left out.
     """
-    emotions = runtime.store.relations.emotions(view.user, docs.tolist())
-    missing = [int(doc) for doc in docs if int(doc) not in emotions] if judge else []
-    stored = runtime.store.fetch(view.user, missing) if missing else {}
-    if stored:
-        rows = view.columns.rows_of(sorted(stored))
-        vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
+    if mood is None:
+        return {}
+    docs = dict(zip(view.columns.doc[rows].tolist(), rows.tolist(), strict=True))
+    emotions = runtime.store.relations.emotions(view.user, [*docs])
+    missing = [doc for doc in docs if doc not in emotions] if isinstance(query.mood, Emotion) else []
+    if stored := runtime.store.fetch(view.user, missing) if missing else {}:
+        stored_rows = view.columns.rows_of(sorted(stored))
+        vectors = [*view.vectors.of(stored_rows)] if view.vectors.dimension else [None] * len(stored_rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
         emotions |= dict(zip(sorted(stored), estimate.emotions_of(texts, vectors, view.model or ""), strict=True))
-    return {doc: estimate.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}
+    return {docs[doc]: estimate.similarity(mood, emotion) for doc, emotion in emotions.items() if doc in docs}
 
 
 def in_english(question: str, hits: Sequence[Hit]) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic import InvalidInput, Message
+from mnemic import Message
 from mnemic.knowledge.segmentation import LONGEST, begins_episode, boundaries, is_filler, is_greeting, turn
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -159,13 +159,6 @@ def test_times_may_be_missing_naive_or_out_of_order():
     ]
     assert boundaries(messages, about(0, 0, 0, 0)) == [0]
     assert boundaries(messages, about(0, 0, 0, 0), time_gap=timedelta(0)) == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("form", [boundaries, begins_episode])
-@pytest.mark.parametrize("shape", [(3, 8), (4,)])
-def test_vectors_that_do_not_fit_are_refused(form, shape):
-    with pytest.raises(InvalidInput, match="one row per message"):
-        form(talk(*TRAIN), np.ones(shape, np.float32))
 
 
 @settings(max_examples=40, deadline=None)

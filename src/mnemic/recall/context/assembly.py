@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from mnemic.recall.context.packing import (
 )
 from mnemic.recall.context.styles import StyledPrompt
 from mnemic.recall.order import latest_statements, likeness
-from mnemic.recall.results import hit_from, with_end
+from mnemic.recall.results import hit_from, with_successors
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.safety.trust import UNTRUSTED
@@ -371,23 +371,8 @@ def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most
     stored = [Stored(kind="message", value=s.message, status="short_term", project=None) for s in standings]
     hits = [hit_from(message, sequence=n) for n, message in enumerate(stored)]
     holds = {hit.id: standing.holds for hit, standing in zip(hits, standings, strict=True)}
-    return _mark_superseded(runtime, scope, [*reversed(hits)], holds, filters)
-
-
-def _mark_superseded(
-    runtime: Runtime, scope: Scope, hits: Sequence[Hit], holds: Mapping[str, bool | None], filters: RecordFilter
-) -> list[Hit]:
-    """Mark messages whose content a later memory superseded."""
-    view = runtime.views.of(scope.user) if hits else None
-    if view is None or not (validity := view.columns.validity).any_expired:
-        return list(hits)
-    docs = runtime.store.docs_of(scope.user, [hit.id for hit in hits])
-    later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
-    superseding_docs = sorted({doc for docs in later.values() for doc in docs})
-    ids = runtime.store.relations.ids(view.user, superseding_docs, archived=True)
-    new_ids = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    ended = {id_ for id_, doc in docs.items() if not new_ids[id_] and validity.ended(doc, filters.at, filters.known_at)}
-    return [
-        with_end(replace(hit, superseded_by=new_ids.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
-        for hit in hits
-    ]
+    newest = {hit.id: hit for hit in reversed(hits)}
+    view = runtime.views.of(scope.user)
+    if view is None or not newest:
+        return []
+    return with_successors(runtime, view, newest, runtime.store.docs_of(scope.user, [*newest]), filters, holds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -52,12 +53,9 @@ class StyledPrompt:
         """
         if style not in get_args(Style):
             raise InvalidInput(f"style must be one of {list(get_args(Style))} or None, not {shown(style)}.")
-        least = 0 if self.frame.standing else 1
-        low, high = least - 1, len(self.lines)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.frame.fits(self._text(style, middle)) else (low, middle - 1)
-        return self._text(style, low) if low >= least else ""
+        sizes = range(0 if self.frame.standing else 1, len(self.lines) + 1)
+        fitting = bisect_left(sizes, x=True, key=lambda size: not self.frame.fits(self._text(style, size)))
+        return self._text(style, sizes[fitting - 1]) if fitting else ""
 
     def _text(self, style: Style, most: int) -> str:
         outline = _outline(self.lines[:most], self.background, self.frame)
