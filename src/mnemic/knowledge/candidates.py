@@ -345,70 +345,58 @@ def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
 # With a language model
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Messages of an episode of one trust, for one prompt: a model that reads both together may mix them."""
+
+    position: int
+    messages: Sequence[Message]
+    draft: EpisodeDraft
+    vector: Floats | None
+    trusted: bool
+
+    @property
+    def text(self) -> extraction.EpisodeText:
+        """The title and the messages; the title of a mixed episode is not used for its trusted part."""
+        episode = self.draft.episode
+        return (episode.title if is_trusted(episode.trust) or not self.trusted else title(self.messages)), self.messages
+
+
 def _model_candidates(
     runtime: Runtime, consultant: Consultant, episodes: Sequence[EpisodePart], snapshot: Snapshot
 ) -> tuple[list[Candidate], frozenset[int]]:
     """The model's statements beyond its prediction, and positions of episodes it left to the rules."""
-    positions, parts = _by_trust(episodes)
-    answers = _extract(runtime, consultant, parts, snapshot)
-    unanswered = frozenset(position for position, answer in zip(positions, answers, strict=True) if answer is None)
-    return [candidate for answer in answers for candidate in answer or ()], unanswered
-
-
-def _by_trust(episodes: Sequence[EpisodePart]) -> tuple[list[int], list[EpisodePart]]:
-    """Split episodes by trust: a model that reads trusted and untrusted messages together may mix them.
-
-    Returns:
-        For each part the position of its episode, and the parts.
-    """
-    numbered_parts: list[tuple[int, EpisodePart]] = []
-    for position, (messages, draft, vector) in enumerate(episodes):
-        for trusted in (True, False):
-            part = [message for message in messages if is_trusted(message.trust) is trusted]
-            if part or (trusted and not messages):
-                numbered_parts.append((position, (part, draft, vector)))
-    return [position for position, _ in numbered_parts], [part for _, part in numbered_parts]
-
-
-def _title(messages: Sequence[Message], draft: EpisodeDraft) -> str:
-    """The title of a part; the title of a mixed episode is not used for its trusted part."""
-    trusted = is_trusted(draft.episode.trust) or not is_trusted(messages[0].trust)
-    return draft.episode.title if trusted else title(messages)
-
-
-def _extract(
-    runtime: Runtime, consultant: Consultant, parts: Sequence[EpisodePart], snapshot: Snapshot
-) -> list[list[Candidate] | None]:
-    """The model's statements for each part; None without an answer."""
-    results: list[list[Candidate] | None] = [None] * len(parts)
     from mnemic.llm import extraction, narration
 
-    part_messages = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
-    trusted = {p: is_trusted(messages[0].trust) for p, messages in enumerate(part_messages) if messages}
-    sizes = {position: len(messages) for position, messages in enumerate(part_messages)}
-    groups = prompt_groups(trusted, narration.MOST_EPISODES, sizes)
-    known_records = [
-        _known_memories(runtime, [parts[p] for p in group], snapshot, trusted=trusted[group[0]]) for group in groups
+    parts = [
+        _Part(position, said[-narration.MOST_MESSAGES :], draft, vector, trusted)
+        for position, (messages, draft, vector) in enumerate(episodes)
+        for trusted in (True, False)
+        if (said := [message for message in messages if is_trusted(message.trust) is trusted])
     ]
-    texts = [[(_title(part_messages[p], parts[p][1]), part_messages[p]) for p in group] for group in groups]
-    predictions = _predictions(runtime, consultant, texts, known_records)
+    sizes = {number: len(part.messages) for number, part in enumerate(parts)}
+    numbers = prompt_groups(dict(enumerate(p.trusted for p in parts)), narration.MOST_EPISODES, sizes)
+    groups = [[parts[number] for number in group] for group in numbers]
+    known = [_known_memories(runtime, group, snapshot) for group in groups]
+    texts = [[part.text for part in group] for group in groups]
+    predictions = _predictions(runtime, consultant, texts, known)
     answers = consultant.ask_all(
         [
             lambda t=episodes, k=records, e=expected: extraction.task(t, k, e)
-            for episodes, records, expected in zip(texts, known_records, predictions, strict=True)
+            for episodes, records, expected in zip(texts, known, predictions, strict=True)
         ]
     )
-    for group, records, expected, answer in zip(groups, known_records, predictions, answers, strict=True):
-        if answer is None:
-            continue
-        consultant.failed += len(answer.unread)
-        for number, position in enumerate(group):
-            if number not in answer.unread:
-                project, messages = parts[position][1].episode.project, part_messages[position]
-                predicted = expected[number] if expected else ""
-                extracted = [statement for statement in answer.statements if statement.episode == number]
-                results[position] = [_from_model(s, project, messages, records, predicted) for s in extracted]
-    return results
+    stated, unread = list[Candidate](), set[int]()
+    for group, records, expected, answer in zip(groups, known, predictions, answers, strict=True):
+        consultant.failed += 0 if answer is None else len(answer.unread)
+        for number, part in enumerate(group):
+            if answer is None or number in answer.unread:
+                unread.add(part.position)
+                continue
+            predicted, project = expected[number] if expected else "", part.draft.episode.project
+            extracted = [statement for statement in answer.statements if statement.episode == number]
+            stated += [_from_model(each, project, part.messages, records, predicted) for each in extracted]
+    return stated, frozenset(unread)
 
 
 def _predictions(
@@ -431,15 +419,12 @@ def _predictions(
     return [answer or () for answer in answers]
 
 
-def _known_memories(
-    runtime: Runtime, parts: Sequence[EpisodePart], snapshot: Snapshot, *, trusted: bool
-) -> list[MemoryRecord]:
-    """Known memories for the episodes of one prompt, interleaved by rank, each once."""
+def _known_memories(runtime: Runtime, parts: Sequence[_Part], snapshot: Snapshot) -> list[MemoryRecord]:
+    """Known memories for the episodes of one prompt, interleaved by rank, each once; trusted ones for trusted episodes."""
     from mnemic.llm import extraction
 
-    nearest = [
-        snapshot.nearest(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts
-    ]
+    most, trusted = runtime.settings.processing.max_statements_for_prediction, parts[0].trusted
+    nearest = [snapshot.nearest(part.vector, most)[0] for part in parts]
     ranked = (record for rank in zip_longest(*nearest) for record in rank if record is not None)
     records = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
     return list(records.values())[: extraction.MOST_KNOWN]
@@ -474,14 +459,11 @@ def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecor
         typed: whether its type is set too.
     """
     description = describe(record.content, type=record.type if typed else None)
-    return replace(
-        record, type=description.type, summary=record.summary or description.summary,
-        keywords=record.keywords or description.keywords, tags=record.tags or description.tags,
-        category=record.category or description.category,
-        confidence=min(record.confidence, description.confidence),
-        related_files=record.related_files or description.related_files,
-        related_entities=record.related_entities or description.related_entities,
-    )  # fmt: skip
+    fields: dict[str, Any] = {name: getattr(record, name) or getattr(description, name) for name in _DESCRIBED}
+    return replace(record, type=description.type, confidence=min(record.confidence, description.confidence), **fields)
+
+
+_DESCRIBED = ("summary", "keywords", "tags", "category", "related_files", "related_entities")
 
 
 _EMPTY_DESCRIPTION: dict[str, Any] = {

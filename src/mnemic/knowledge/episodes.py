@@ -136,7 +136,7 @@ def _excerpt(
         threshold = threshold or worth[index] / MIN_SHARE
         covered.update(waiting.pop(index)[1])
         number, sentence = numbered_sentences[index]
-        line = f"{_speaker(messages[number])}: {_clip(sentence, SENTENCE)}"
+        line = f"{speaker_label(messages[number])}: {_clip(sentence, SENTENCE)}"
         if not chosen or length + len(line) <= EXCERPT:
             chosen[index] = line
         length += len(line)
@@ -199,14 +199,10 @@ def _clip(text: str, most: int) -> str:
     return text[: space if space > 0 else most - 1].rstrip(_EDGES) + "\u2026"
 
 
-def _speaker(message: Message) -> str:
-    return speaker_label(message)
-
-
 def _fallback(messages: Sequence[Message], most: int) -> str:
     """The first text, else the speakers."""
     texts = (" ".join(message.content[:READ_CHARS].split()) for message in messages)
-    who = ", ".join(dict.fromkeys(map(_speaker, messages)))
+    who = ", ".join(dict.fromkeys(map(speaker_label, messages)))
     return _clip(next(filter(None, texts), "") or who, most)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from mnemic.knowledge import episodes
 from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot, is_made, with_new_description
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.stores.sql.changes import OTHER_VALUE, RESTATED_BY_TRUSTED
+from mnemic.stores.sql.changes import RESTATED_BY_TRUSTED
 from mnemic.text.dates import of_one_time
 from mnemic.text.differences import NEGATIONS, differs
 from mnemic.text.sentences import sentences
@@ -47,8 +47,6 @@ from mnemic.types import (
 )
 from mnemic.vectors import Floats, dot
 
-Outcome: TypeAlias = Literal["new", "duplicate", "update", "contradiction"]
-
 BASE, WORTH_RANGE = 0.2, 0.4
 """Salience of an event of no worth, and the range added by its worth."""
 TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}
@@ -57,22 +55,14 @@ NOVELTY_SHARE = 0.3
 """The share of salience lost without any novelty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """The decision about a new memory.
+class Resolution(NamedTuple):
+    """Whether a new memory is known: the known memories that it restates, and its novelty.
 
-    Attributes:
-        outcome: ``new``: store it. ``duplicate``: it restates those in ``of``; drop it. ``update``: store it and
-            supersede those in ``of``. ``contradiction``: store it, linked to those in ``of``.
-        of: ids of the known memories concerned.
-        novelty: 0 to 1, the share that was not known (prediction error).
-        reason: for the history and for people.
+    The novelty is the share that was not known (prediction error), 0 to 1.
     """
 
-    outcome: Outcome
-    of: tuple[str, ...] = ()
-    novelty: float = 1.0
-    reason: str = ""
+    restated: Sequence[MemoryRecord]
+    novelty: float
 
 
 def salience(worth: float, type: MemoryType, novelty: float = 1.0) -> float:
@@ -106,7 +96,7 @@ def reconcile(
     *,
     threshold: float | None = None,
 ) -> Resolution:
-    """Decide whether a new memory is new or a duplicate.
+    """Decide whether a new memory restates known ones.
 
     No wording ends a statement: both stay, and recall ranks the later one first. What a key ends, the store decides.
 
@@ -116,17 +106,13 @@ def reconcile(
         cosines: with each of them, shape (len(existing),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
-    error = _novelty(record, existing, cosines)
+    novelty = _novelty(record, existing, cosines)
+    if record.key is not None or threshold is None:
+        return Resolution([], novelty)
     similarities = [1.0] * len(existing) if cosines is None else cosines.tolist()
-    if record.key is None and threshold is not None:
-        restated = [
-            other.id
-            for other, cosine in zip(existing, similarities, strict=True)
-            if cosine >= threshold and _is_restatement(record, other)
-        ]
-        if restated:
-            return Resolution("duplicate", tuple(restated), novelty=min(error, 1 - threshold), reason="said before")
-    return Resolution("new", novelty=error, reason="nothing known says it")
+    pairs = zip(existing, similarities, strict=True)
+    restated = [other for other, cosine in pairs if cosine >= threshold and _is_restatement(record, other)]
+    return Resolution(restated, min(novelty, 1 - threshold) if restated else novelty)
 
 
 def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
@@ -194,42 +180,31 @@ def _decide(
     settings, record = runtime.settings.processing, new.record
     nearest = snapshot.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
-    resolution = reconcile(record, *nearest, threshold=threshold)
-    if untrusted := _untrusted_duplicates(record, resolution, nearest):
-        nearest = _exclude(nearest, _supersede_untrusted(untrusted, snapshot, result))
-        resolution = reconcile(record, *nearest, threshold=threshold)
-    if resolution.outcome == "duplicate":
+    restated, novelty = reconcile(record, *nearest, threshold=threshold)
+    if restated and is_trusted(record.trust) and not any(is_trusted(other.trust) for other in restated):
+        _supersede_untrusted(restated, snapshot, result)
+        nearest = _exclude(nearest, {other.id for other in restated})
+        restated, novelty = reconcile(record, *nearest, threshold=threshold)
+    if restated:
         result.counts["known"] += 1
-        _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], snapshot, result)
+        _confirm(runtime, record, restated, snapshot, result)
         return
     by_id = {other.id: other for other in nearest[0]}
-    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in by_id:
-        outcome, other = new.verdict
-        resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
     if not record.pinned:
-        weight = salience(new.worth, record.type, min(resolution.novelty, error))
+        weight = salience(new.worth, record.type, min(novelty, error))
         record = replace(record, importance=weight, salience=weight)
     result.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
     result.counts["memories"] += 1
     snapshot.add(record, index.vector)
-    for change in resolution_changes(record, resolution, by_id):
+    outcome, judged_id = new.verdict or ("", "")
+    if judged := by_id.get(judged_id):
+        change = _verdict_change(record, judged, outcome)
         result.changes.append(change)
-        if isinstance(change, PutLink):
-            result.counts["contradictions"] += 1
-        elif isinstance(change, Supersede):
-            snapshot.mark_ended(change.id, now())
-            if change.id != record.id:
-                result.counts["updated"] += 1
-    proposed = [link for link in propose_links(record, *nearest) if link.target not in resolution.of]
+        result.counts["updated" if isinstance(change, Supersede) else "contradictions"] += 1
+        if isinstance(change, Supersede):
+            snapshot.mark_ended(judged.id, now())
+    proposed = [link for link in propose_links(record, *nearest) if link.target != judged_id]
     result.changes += link_changes(record, proposed, by_id)
-
-
-def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest: Neighbours) -> list[MemoryRecord]:
-    """Untrusted memories that a trusted source now restates; they do not make it a duplicate."""
-    if resolution.outcome != "duplicate" or not is_trusted(record.trust):
-        return []
-    others = [other for other in nearest[0] if other.id in resolution.of]
-    return [] if any(is_trusted(other.trust) for other in others) else others
 
 
 def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
@@ -238,13 +213,12 @@ def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
     return [records[index] for index in remaining], None if cosines is None else cosines[remaining]
 
 
-def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> set[str]:
-    """Supersede untrusted memories that a trusted source restates; returns their ids."""
+def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> None:
+    """Supersede untrusted memories that a trusted source restates."""
     for other in others:
         if other.expired_at is None:
             result.changes.append(Supersede(id=other.id, by=None, at=None, reason=RESTATED_BY_TRUSTED))
             snapshot.mark_ended(other.id, now())
-    return {other.id for other in others}
 
 
 def _confirm(
@@ -268,26 +242,16 @@ def _confirm(
         snapshot.revise(revised)
 
 
-def resolution_changes(record: MemoryRecord, resolution: Resolution, by_id: Mapping[str, MemoryRecord]) -> list[Change]:
-    """Changes of a resolution: supersessions of what it replaces, links to what it contradicts.
+def _verdict_change(record: MemoryRecord, other: MemoryRecord, outcome: str) -> Supersede | PutLink:
+    """The change of a language model's verdict: a memory ends when its successor became true, or was said again.
 
-    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting. Only the reason of
-    the first may quote it, or a quotation would remain after the first is erased.
+    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting.
     """
-    changes: list[Change] = []
-    for number, other in enumerate(by_id[id_] for id_ in resolution.of):
-        outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
-        if outcome == "update" and record.trust >= other.trust:
-            changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
-        elif outcome in ("update", "contradiction"):
-            link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
-            changes.append(PutLink(link=link))
-    return changes
-
-
-def _end_time(record: MemoryRecord, follows: MemoryRecord) -> datetime:
-    """When a memory ends: when its successor became true, or was said again if that is not later."""
-    return since(follows) if since(follows) > since(record) else time_said(follows)
+    reason = "the language model reads it so"
+    if outcome == "update" and record.trust >= other.trust:
+        end = since(record) if since(record) > since(other) else time_said(record)
+        return Supersede(id=other.id, by=record.id, at=end, reason=reason)
+    return PutLink(link=Link(source=record.id, target=other.id, type="contradicts", reason=reason))
 
 
 def link_changes(
@@ -475,10 +439,6 @@ def _side(record: MemoryRecord) -> _Side:
     return _Side(record, text, frozenset(content_terms(text)), names)
 
 
-def _is_later(new: MemoryRecord, old: MemoryRecord) -> bool:
-    return (new.valid_at or new.created_at) >= (old.valid_at or old.created_at)
-
-
 def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
     """Whether two lasting statements about the same time contradict each other.
 
@@ -538,7 +498,8 @@ def _kind(pair: _Pair) -> LinkType | None:
     """The first link type that applies."""
     if pair.near(RELATED_FROM) and contradicts(pair.new.record, pair.old.record):
         return "contradicts"
-    if _is_later(pair.new.record, pair.old.record):
+    new, old = pair.new.record, pair.old.record
+    if (new.valid_at or new.created_at) >= (old.valid_at or old.created_at):
         if _implements(pair):
             return "implements"
         if _extends(pair):

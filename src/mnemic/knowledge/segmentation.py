@@ -79,41 +79,22 @@ _FILLER_TERMS = frozenset(
 _MOST_FILLER_WORDS = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Dialogue cues of one message.
+def turn(text: str) -> dict[str, bool]:
+    """The dialogue cues of a message, by name.
 
-    Attributes:
-        greets: it starts with a greeting.
-        opens: it announces another subject ("by the way", "another thing").
-        asks: it asks for or wants something.
-        replies: it starts like an answer or a comment.
-        closes: it thanks, takes leave, or asks whether there is anything else.
-        waits: it ends in a question that expects an answer, and does not close.
+    ``greets``: it starts with a greeting. ``opens``: it announces another subject ("by the way", "another thing"). ``asks``: it
+    asks for or wants something. ``replies``: it starts like an answer or a comment. ``closes``: it thanks, takes leave, or asks
+    whether there is anything else. ``waits``: it ends in a question that expects an answer, and does not close.
     """
-
-    greets: bool
-    opens: bool
-    asks: bool
-    replies: bool
-    closes: bool
-    waits: bool
-
-
-def turn(text: str) -> Turn:
-    """The dialogue cues of a message."""
     head, tail = text[:READ_CHARS], text[-READ_CHARS:].rstrip()
     if tail.endswith("]"):  # a note such as an image caption
         tail = tail[: max(tail.rfind("["), 0)].rstrip()
-    closes = bool(_CLOSES.search(tail))
-    return Turn(
-        greets=bool(_GREETS.match(head)),
-        opens=bool(_OPENS.search(head)),
-        asks=bool(_ASKS.search(head)),
-        replies=bool(_REPLIES.match(head)),
-        closes=closes,
-        waits=tail.endswith(("?", "\uff1f")) and not closes,
-    )
+    cues = {
+        "greets": _GREETS.match(head), "opens": _OPENS.search(head), "asks": _ASKS.search(head),
+        "replies": _REPLIES.match(head), "closes": _CLOSES.search(tail),
+    }  # fmt: skip
+    waits = tail.endswith(("?", "\uff1f")) and not cues["closes"]
+    return {name: match is not None for name, match in cues.items()} | {"waits": waits}
 
 
 def is_filler(text: str) -> bool:
@@ -385,9 +366,9 @@ def _cues(messages: Sequence[Message], embedded: Mask, time_gap: timedelta) -> F
     turns = [turn(m.content) for m in messages]
     cues = np.zeros((len(messages), len(CUES)), np.float32)
     for index, current in enumerate(turns):
-        cues[index, :5] = current.greets, current.opens, current.asks, current.replies, current.closes
+        cues[index, :5] = [current[name] for name in CUES[:5]]
         if index:
-            cues[index, 5:7] = turns[index - 1].closes, turns[index - 1].waits
+            cues[index, 5:7] = turns[index - 1]["closes"], turns[index - 1]["waits"]
             cues[index, 7] = min(_pause(messages[index - 1], messages[index]) / time_gap, 1.0) if time_gap else 0.0
     cues[:, 8] = ~embedded
     return cues

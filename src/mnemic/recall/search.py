@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -52,7 +53,7 @@ from mnemic.recall.results import (
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.safety.trust import SourceQuota, is_trusted
+from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT
 from mnemic.text.english import REPLY, bare_words, is_english, mostly_english
 from mnemic.text.sentences import passages as passages_of
@@ -567,9 +568,17 @@ def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _R
 
 @dataclass(slots=True)
 class _HitCollector:
-    """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown."""
+    """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown.
 
-    quota: SourceQuota
+    Each source may have its share of ten hits at once, and one more whenever the list has grown enough, so that a
+    longer list begins with the shorter one.
+
+    Attributes:
+        share: largest share of one source, 0 to 1; 1 is no limit.
+    """
+
+    share: float
+    admitted: Counter[str] = field(default_factory=Counter[str])
     folded: FoldedHits = field(default_factory=FoldedHits)
     docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
     folded_docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
@@ -577,18 +586,23 @@ class _HitCollector:
         default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
     )
 
+    def _admits(self, source: str | None) -> bool:
+        """Whether a hit of a source may follow; the source of trusted hits is None."""
+        most = max(round(self.share * 10), int(self.share * (len(self.folded.hits) + 1)))
+        return source is None or self.share >= 1.0 or self.admitted[source] < most
+
     def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
         """Add a hit, then a waiting one that its source's share now allows."""
-        if not self.quota.admits(source, len(self.folded.hits)):
+        if not self._admits(source):
             self.waiting.append((source, stored, hit, vector, doc))
             return
         if (carrier := self.folded.add(hit, vector)) != hit.id:
             self.folded_docs.setdefault(carrier, []).append(doc)
             return
         self.docs[hit.id] = doc, stored.episode
-        self.quota.count(source)
+        self.admitted.update([source] if source else [])
         for index, entry in enumerate(self.waiting):
-            if self.quota.admits(entry[0], len(self.folded.hits)):
+            if self._admits(entry[0]):
                 del self.waiting[index]
                 self.add(*entry)
                 return
@@ -601,7 +615,7 @@ def _hits(
 
     Each untrusted source is limited to its share, so that flooding a memory with text does not fill the result.
     """
-    k, collector = query.k, _HitCollector(SourceQuota(share=query.untrusted_share))
+    k, collector = query.k, _HitCollector(query.untrusted_share)
     hits, holds = collector.folded.hits, dict[int, bool | None]()
     for page in pages:
         start, before = 0, len(hits)

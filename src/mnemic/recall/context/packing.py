@@ -300,29 +300,20 @@ def _notes(
     lines: Sequence[Line], background: Background, rendered_text: str, frame: Frame
 ) -> Iterator[tuple[Anchor, str]]:
     """Notes on lines: since when, until when, the earlier value, the current value."""
-    for line in lines:
-        hit = line.hit
+    for hit in (line.hit for line in lines if line.text):
         record = background.memories.get(hit.id)
-        others = (
-            [background.memories[id_] for id_ in hit.superseded_by if id_ in background.memories]
-            if record is None
-            else background.replaced.get(hit.id, ())
-        )
-        fitting = [
-            (other, inert(other.content, frame.fence)) for other in others if not cannot_fit(other.content, frame)
-        ]
-        new = [other for other, text in fitting if text not in rendered_text]
+        successors = [background.memories[id_] for id_ in hit.superseded_by if id_ in background.memories]
+        others = successors if record is None else background.replaced.get(hit.id, ())
+        fitting = [(o, inert(o.content, frame.fence)) for o in others if not cannot_fit(o.content, frame)]
+        new = [(other, marked(text, other)) for other, text in fitting if text not in rendered_text]
         if record is None:
-            notes = [
-                f" (now{_since(other, ', since ')}: {marked(inert(other.content, frame.fence), other)})"
-                for other in new
-            ]
+            notes = [f" (now{_since(other, ', since ')}: {text})" for other, text in new]
         else:
             since = _since(record)
             notes = [f" ({since})"] if since and since != date_of(hit.sent_at) else []
             notes += [f" (until {date_of(record.invalid_at)})"] if record.invalid_at else []
-            notes += [f" (before: {marked(inert(other.content, frame.fence), other)})" for other in new]
-        yield from (((hit.id, ""), note) for note in notes if line.text)
+            notes += [f" (before: {text})" for _, text in new]
+        yield from (((hit.id, ""), note) for note in notes)
 
 
 def _since(fact: MemoryRecord, word: str = "") -> str:

@@ -351,17 +351,18 @@ def _is_stated_password(match: Match) -> bool:
     if quoted or (_is_odd(value) and not _of_code(value)):
         return True
     if not value.isalpha():
-        return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
+        return (
+            value.isdigit()
+            or not re.fullmatch(r"[\w'\u2019/-]+", value)
+            or (
+                len(re.split(r"[-_]", value)) >= 3 and _ends_sentence(match)  # a passphrase of hyphenated words
+            )
+        )
     copula = match["copula"].strip(" ,").lower()
     said = copula in _PLAIN_COPULAS or (copula.endswith(":") and copula != ":")
     if not said and (value.islower() or copula in ("to", ":")):
         return False
     return len(value) >= 5 and _ends_sentence(match) and not _ADJECTIVE_ENDINGS.search(value)
-
-
-def _worded_secret(value: str, match: Match) -> bool:
-    """Whether it is a passphrase of at least three hyphenated words at the end of a sentence."""
-    return len(re.split(r"[-_]", value)) >= 3 and _ends_sentence(match)
 
 
 def _is_random_value(match: Match) -> bool:

@@ -262,10 +262,6 @@ def _openai(match: Match) -> bool:
     return _body(match) and is_mixed(match[0][3:]) and not is_placeholder(match[0][3:]) and is_random(match[0][3:])
 
 
-def _jwt(match: Match) -> bool:
-    return len(match[0]) >= 40
-
-
 def _random(match: Match) -> bool:
     return is_random(match[0])
 
@@ -321,7 +317,7 @@ TOKENS = (
             r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_-]|\.\w)"),
     Pattern("private-key", ("LS0tLS1CRUdJTi",), _is_encoded_key,
             _BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?>(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400})={0,2}"),
-    Pattern("jwt", ("eyJ",), _jwt, rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
+    Pattern("jwt", ("eyJ",), lambda match: len(match[0]) >= 40, rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
     Pattern("discord-token", ("M", "N", "O"), _random, least=58, anywhere=True, expression=
             r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w-]|\.\w)"),
     Pattern("zai-key", (".",), _random, least=49, anywhere=True, expression=
