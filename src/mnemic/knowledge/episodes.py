@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -303,22 +303,22 @@ def draft_episodes(
     against: Mapping[str, int],
 ) -> list[EpisodeDraft]:
     """One episode per group; ``records`` are titles and stories that exist, ``against`` is the background."""
-    stories = _narrate(consultant, groups, records, against)
-    return [
-        _draft(messages, title, story, level, unrefined=failed)
-        for messages, (title, story, failed) in zip(groups, stories, strict=True)
-    ]
+    drafts: list[EpisodeDraft] = []
+    for messages, (title, story, failed) in zip(groups, _narrate(consultant, groups, records, against), strict=True):
+        (source, trust), moments = least_trusted(messages), [m.sent_at for m in messages if m.sent_at]
+        drafts.append(
+            _draft(
+                messages, title, story, unrefined=failed, started_at=min(moments), ended_at=max(moments), source=source,
+                trust=trust, project=level[0], session=level[1],
+            )
+        )  # fmt: skip
+    return drafts
 
 
-def _draft(
-    messages: Sequence[Message], title: str, story: str, level: tuple[str | None, str | None], *, unrefined: bool
-) -> EpisodeDraft:
-    source, trust = least_trusted(messages)
-    moments = [m.sent_at for m in messages if m.sent_at]
+def _draft(messages: Sequence[Message], title: str, story: str, *, unrefined: bool, **fields: Any) -> EpisodeDraft:
     record = Episode(
         id=_episode_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
-        started_at=min(moments), ended_at=max(moments), project=level[0], session=level[1], source=source, trust=trust,
-        created_at=now(),
+        created_at=now(), **fields,
     )  # fmt: skip
     return EpisodeDraft(record, messages, unrefined)
 
@@ -363,15 +363,13 @@ def merge_episodes(
 ) -> EpisodeDraft:
     """Merge two similar episodes."""
     ((title, story, failed),) = _narrate(consultant, [messages], (), against)
-    record = Episode(
-        id=_episode_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
-        source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
-        ended_at=max(first.ended_at, second.ended_at), project=first.project,
-        session=first.session if first.session == second.session else None,
-        source=first.source if first.trust <= second.trust else second.source, trust=least_trust([first.trust, second.trust]),
-        created_at=now(),
+    less_trusted = min(first, second, key=lambda episode: episode.trust)
+    return _draft(
+        messages, title, story, unrefined=failed, source_ids=(first.id, second.id), project=first.project,
+        started_at=min(first.started_at, second.started_at), ended_at=max(first.ended_at, second.ended_at),
+        session=first.session if first.session == second.session else None, source=less_trusted.source,
+        trust=less_trusted.trust,
     )  # fmt: skip
-    return EpisodeDraft(record, messages, failed)
 
 
 def _episode_id(messages: Sequence[Message]) -> str:
@@ -382,12 +380,8 @@ def _episode_id(messages: Sequence[Message]) -> str:
 
 def least_trusted(messages: Sequence[Message]) -> tuple[Source, float]:
     """Source and trust of the least trusted message."""
-    worst = min(messages, key=_trust)
-    return worst.source or "direct_user", _trust(worst)
-
-
-def _trust(message: Message) -> float:
-    return 1.0 if message.trust is None else message.trust
+    worst = min(messages, key=lambda message: least_trust([message.trust]))
+    return worst.source or "direct_user", least_trust([worst.trust])
 
 
 def rewritten(

@@ -407,7 +407,7 @@ def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]
             others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
             if others:
                 linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
-    answers = _ask_links(run.consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
+    answers = _ask_links(run.consultant, [(record, _near(*nearest)) for record, nearest in linkable])
     changes: list[Change] = []
     for (record, nearest), answer in zip(linkable, answers, strict=True):
         proposed = propose_links(record, *nearest) if answer is None else answer
@@ -428,12 +428,10 @@ def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], snapshot
     return [others[index] for index in indexes], cosines[indexes]
 
 
-def _link_candidates(nearest: Neighbours) -> list[MemoryRecord]:
+def _near(others: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> list[MemoryRecord]:
     """The neighbours near enough to ask the language model about."""
-    others, cosines = nearest
-    if cosines is None:
-        return []
-    return [other for other, cosine in zip(others, cosines, strict=True) if cosine >= MIN_COSINE][:CANDIDATES]
+    indexes = [] if cosines is None else np.flatnonzero(cosines >= MIN_COSINE)[:CANDIDATES].tolist()
+    return [others[index] for index in indexes]
 
 
 def _ask_links(

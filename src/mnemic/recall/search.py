@@ -250,12 +250,19 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
 
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     read = _Reader(runtime, view)
+    query, vectors = embedded_query.query, embedded_query.vectors
     with runtime.gate.turn():
-        match = _match_rows(runtime, scope, embedded_query, view)
+        allowed = allowed_rows(runtime, scope, query.filters, view)
+        cosines = view.vectors.cosines(vectors) if vectors else None
+        if cosines is not None:
+            cosines.settle(allowed)
+        passages = _nearest_passages(runtime, view, allowed, cosines, vectors)
+        question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
     # Between the turns, because a model may take long: embedding what is left of messages, and reranking.
-    question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)
+    question = _without_forgotten(runtime, scope.user, read, question, allowed, vectors)
     with runtime.gate.turn():
-        first_pool = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
+        similar = _similar_rows(view, question, allowed, passages, vectors)
+        first_pool = _first_pool(runtime, scope, view, question, similar, passages)
         if first_pool is None or runtime.reranker is None:
             return SearchResult() if first_pool is None else _result(runtime, scope, embedded_query, read, first_pool)
     first_pool = replace(first_pool, first=_rerank(runtime.reranker, read, embedded_query.query.text, first_pool.first))
@@ -263,15 +270,8 @@ def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery
         return _result(runtime, scope, embedded_query, read, first_pool)
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """How the rows match a query; ``passages``: by row the number of the nearest passage of a long text, and its cosine less
-    ``EASE``.
-    """
-
-    allowed: Mask
-    question: AnalysedQuery
-    passages: Mapping[int, tuple[int, float]]
+_Passages = Mapping[int, tuple[int, float]]
+"""By row the number of the nearest passage of a long text, and its cosine less ``EASE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,22 +286,13 @@ class _FirstPool:
     model: str | None
 
 
-def _match_rows(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
-    query = embedded_query.query
-    allowed = allowed_rows(runtime, scope, query.filters, view)
-    cosines = view.vectors.cosines(embedded_query.vectors) if embedded_query.vectors else None
-    if cosines is not None:
-        cosines.settle(allowed)
-    passages = _nearest_passages(runtime, view, allowed, cosines, embedded_query.vectors)
-    question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
-    return _Match(allowed, question, passages)
-
-
-def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
+def _similar_rows(
+    view: View, question: AnalysedQuery, allowed: Mask, passages: _Passages, vectors: Sequence[Floats]
+) -> Mask:
     """The allowed rows of which the cosine is at least ``min_similarity``."""
-    least, cosines = match.question.query.min_similarity, match.question.cosines
+    least, cosines = question.query.min_similarity, question.cosines
     if least is None:
-        return match.allowed
+        return allowed
     if cosines is None:
         raise EmbedderUnavailable(
             "min_similarity compares vectors, and the embedder is unavailable. Search without it, or see the "
@@ -309,21 +300,20 @@ def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
         )
     if view.vectors.centre is not None:
         cosines = view.vectors.cosines(vectors, plain=True)
-        cosines.settle(match.allowed)
+        cosines.settle(allowed)
     similar = cosines.values >= least
     if view.vectors.centre is None:  # else the cosines of passages are of another scale
-        similar[[row for row, (_, cosine) in match.passages.items() if cosine >= least]] = True
-    return match.allowed & similar
+        similar[[row for row, (_, cosine) in passages.items() if cosine >= least]] = True
+    return allowed & similar
 
 
 def _first_pool(
-    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, match: _Match, view: View
+    runtime: Runtime, scope: Scope, view: View, question: AnalysedQuery, similar: Mask, passages: _Passages
 ) -> _FirstPool | None:
-    question, query = match.question, match.question.query
-    visible_records = visibility(view, _similar_rows(view, match, embedded_query.vectors))
+    query, visible_records = question.query, visibility(view, similar)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
-    long = [row for row in match.passages if visible_records.visible[row]]
+    long = [row for row in passages if visible_records.visible[row]]
     rows = ascending(len(view.columns), rows, provenance.rows(), long)
     if not len(rows):
         return None
@@ -333,7 +323,7 @@ def _first_pool(
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
     boosted = dict(provenance.boosted)
-    for row, (_, cosine) in match.passages.items():
+    for row, (_, cosine) in passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
     pool = build_pool(view, question, rows, boosted=boosted, mood=mood_proximities(runtime, view, query, rows, mood))
     # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
@@ -349,14 +339,14 @@ def _first_pool(
         pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
-    first = replace(first, passages={row: number for row, (number, _) in match.passages.items()})
+    first = replace(first, passages={row: number for row, (number, _) in passages.items()})
     return _FirstPool(question, visible_records, provenance, pool, first, model)
 
 
 def _nearest_passages(
     runtime: Runtime, view: View, allowed: Mask, cosines: Cosines | None, wordings: Sequence[Floats]
-) -> dict[int, tuple[int, float]]:
-    """The nearest passage of the ``SEARCHED`` nearest long texts, as in ``_Match``."""
+) -> _Passages:
+    """The nearest passage of each of the ``SEARCHED`` nearest long texts."""
     c = view.columns
     if cosines is None:
         return {}
@@ -374,20 +364,20 @@ def _nearest_passages(
 
 
 def _without_forgotten(
-    runtime: Runtime, user: str, read: _Reader, match: _Match, wordings: Sequence[Floats]
+    runtime: Runtime, user: str, read: _Reader, question: AnalysedQuery, allowed: Mask, wordings: Sequence[Floats]
 ) -> AnalysedQuery:
     """The query without what messages have of it in forgotten sentences: their words, and their cosines.
 
     Of the ``EMBEDDED`` nearest messages the cosine becomes that of what is shown; that of another one counts if no word of
     the query is hidden. A sentence that has only ended still leads from the question to what took its place.
     """
-    c, question, cosines = read.view.columns, match.question, match.question.cosines
+    c, cosines = read.view.columns, question.cosines
     if not c.forgotten:
         return question
     filters = question.query.filters
     key = ("remainders", filters.at, filters.known_at, filters.expired)
     all_remainders = c.cached(key, lambda: _remainders(runtime, user, read, question.query))
-    remainders = {row: r for row, r in all_remainders.items() if match.allowed[row]}
+    remainders = {row: r for row, r in all_remainders.items() if allowed[row]}
     if not remainders:
         return question
     hidden = {row: np.array([term in r.hidden for term in question.terms], np.bool_) for row, r in remainders.items()}
