@@ -261,11 +261,8 @@ def _stems(*tables: dict[str, str], part: int | None = None) -> dict[str, str]:
     }
 
 
-_EVERYDAY_TERMS, _SOFTWARE_TERMS, _AMBIGUOUS_TERMS = (
-    _stems(_LIFE, _WORK),
-    _stems(_SOFTWARE, part=0),
-    _stems(_SOFTWARE, part=1),
-)
+_EVERYDAY_TERMS = _stems(_LIFE, _WORK)
+_SOFTWARE_TERMS, _AMBIGUOUS_TERMS = (_stems(_SOFTWARE, part=part) for part in (0, 1))
 _CODE = re.compile(r"\b[A-Za-z]\w*_\w+\b|`[^`\n]+`|\w\(\)|(?<!\S)--[a-z]|\w\.(?:py|js|ts|go|rs|md|toml|ya?ml|json)\b|"
     r"\bv?\d+\.\d+\.\d+\b|\b\d+ ?(?:ms|[MG]i?B)\b|\b(?!Mc|Mac|De|Le)[A-Z][a-z]+[A-Z]\w+")  # fmt: skip
 
@@ -370,9 +367,7 @@ def _type(text: str) -> MemoryType:
     if _DATED.search(text):
         return "episodic"
     words = _words(text)
-    past = any(
-        is_past(word) and before not in _PARTICIPLE_CONTEXT for before, word in zip(("", *words), words, strict=False)
-    )
+    past = any(is_past(word) and before not in _PARTICIPLE_CONTEXT for before, word in pairwise(("", *words)))
     return "episodic" if past and _NON_EVENT_VERBS.isdisjoint(words) else "semantic"
 
 

@@ -269,13 +269,8 @@ def _store(
 
 def _next_version(previous: Episode, draft: Episode) -> Episode:
     """The next version of an episode."""
-    return replace(
-        draft,
-        id=previous.id,
-        version=previous.version + 1,
-        source_ids=previous.source_ids,
-        created_at=previous.created_at,
-    )
+    kept: dict[str, Any] = {name: getattr(previous, name) for name in ("id", "source_ids", "created_at")}
+    return replace(draft, version=previous.version + 1, **kept)
 
 
 def _embed_answers(run: _Run, docs: Sequence[int], halted: Callable[[], bool]) -> None:

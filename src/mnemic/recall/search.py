@@ -198,7 +198,8 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
-    if runtime.indexer.embedder.id in DEFAULT_MODELS and not in_english(query.text, result.hits):
+    texts = (query.text, *(hit.text for hit in result.hits[:1]))
+    if runtime.indexer.embedder.id in DEFAULT_MODELS and not all(map(is_english, texts)):
         warn_of_other_languages(runtime, scope.user)
         graded = cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
@@ -770,11 +771,6 @@ def mood_proximities(runtime: Runtime, view: View, query: Query, rows: Rows, moo
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
         emotions |= dict(zip(sorted(stored), estimate.emotions_of(texts, vectors, view.model or ""), strict=True))
     return {docs[doc]: estimate.similarity(mood, emotion) for doc, emotion in emotions.items() if doc in docs}
-
-
-def in_english(question: str, hits: Sequence[Hit]) -> bool:
-    """Whether a question and its first hit are English."""
-    return is_english(question) and all(is_english(hit.text) for hit in hits[:1])
 
 
 def warn_of_other_languages(runtime: Runtime, user: str) -> None:

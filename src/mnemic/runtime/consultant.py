@@ -39,7 +39,7 @@ def prompt_groups(trusted: Mapping[int, bool], most: int, sizes: Mapping[int, in
         for number in (number for number, is_trusted in trusted.items() if is_trusted is kind):
             size = sizes[number] if sizes else 0
             if not group or size > room or len(group) == most:
-                group, room = [], MESSAGES_PER_PROMPT
+                group, room = list[int](), MESSAGES_PER_PROMPT
                 prompts.append(group)
             group.append(number)
             room -= size

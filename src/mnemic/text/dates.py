@@ -12,11 +12,13 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from mnemic.text.english import MONTHS, NUMBERS, READ, WEEKDAYS, language_of
 from mnemic.text.terms import STOP_WORDS
 
+T = TypeVar("T")
+R = TypeVar("R")
 Period = tuple[int, int]
 
 
@@ -154,19 +156,33 @@ def relative_mentions(text: str, reference: int, *, is_question: bool = False) -
         is_question: whether it asks about the past: its weekdays, weekend and days of a month are the last ones. A statement
             may mean the next ones as well; in it, weekdays and days of a month alone name nothing.
     """
-    mentions: list[Mention] = []
-    for pattern, reading in _IN_QUESTIONS if is_question else _IN_STATEMENTS:
 
-        def take(words: re.Match[str], reading: Reading = reading) -> str:
-            start = words.start("day") if "day" in words.re.groupindex else words.start()
+    def mention(words: re.Match[str], reading: Reading) -> Mention:
+        start = words.start("day") if "day" in words.re.groupindex else words.start()
+        return Mention(start, words.end(), [reading(words, reference)])
+
+    return _extracted(text, _IN_QUESTIONS if is_question else _IN_STATEMENTS, mention)
+
+
+def _extracted(
+    text: str, patterns: Iterable[tuple[re.Pattern[str], T]], read: Callable[[re.Match[str], T], R]
+) -> tuple[list[R], str]:
+    """What the matches of patterns stand for, and the text without them, of the same length.
+
+    A match that stands for nothing, such as a day beyond the calendar, stays.
+    """
+    extracted: list[R] = []
+    for pattern, meaning in patterns:
+
+        def take(match: re.Match[str], meaning: T = meaning) -> str:
             try:
-                mentions.append(Mention(start, words.end(), [reading(words, reference)]))
-            except ValueError:  # beyond the calendar, or no day
-                return words[0]
-            return " " * len(words[0])
+                extracted.append(read(match, meaning))
+            except ValueError:
+                return match[0]
+            return " " * len(match[0])
 
         text = pattern.sub(take, text)
-    return mentions, text
+    return extracted, text
 
 
 MOST_PERIODS = 20
@@ -248,17 +264,13 @@ class _Date(NamedTuple):
 
 def _extract_dates(text: str) -> tuple[list[_Date], str]:
     """Every date in a lower-case text, and the text without them, of the same length."""
-    dates: list[_Date] = []
-    for pattern, groups in _DATES:
+    return _extracted(text, _DATES, _date)
 
-        def take(match: re.Match[str], groups: tuple[int, int, int] = groups) -> str:
-            parts = [match[group] or "0" if group else "0" for group in groups]
-            year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
-            dates.append(_Date(match.start(1), match.end(), year, month, day))
-            return " " * len(match[0])
 
-        text = pattern.sub(take, text)
-    return dates, text
+def _date(match: re.Match[str], groups: tuple[int, int, int]) -> _Date:
+    parts = [match[group] or "0" if group else "0" for group in groups]
+    year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
+    return _Date(match.start(1), match.end(), year, month, day)
 
 
 def _spelled_out(text: str) -> str:
