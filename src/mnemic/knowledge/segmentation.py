@@ -65,15 +65,14 @@ _CLOSES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _FILLER_TERMS = frozenset(
-    term
-    for term in content_terms(
-        """hi heya hiya yo hello howdy greetings morning afternoon evening night bye goodbye thanks thank welcome please
-        sorry yes yep yup nope nah sure great good nice cool fine well awesome amazing wonderful lovely perfect
-        excellent fantastic haha hahaha lol right true indeed exactly absolutely definitely totally course alright glad
-        happy today day sounds see talk later soon care take anything else help helpful problem worries pleasure back
-        hear know understand interesting agree hmm hm ah aha uh um hope enjoy weekend chat dear friend guys everyone
-        there going tell buddy mate always actually maybe guess think done bit got ha yay bro dude man anytime
-        appreciate ttyl cya assist questions question let"""
+    content_terms(
+        """hi heya hiya yo hello howdy greetings morning afternoon evening night bye goodbye thank welcome please sorry
+        yes yep yup nope nah sure great good nice cool fine well awesome amazing wonderful lovely perfect excellent
+        fantastic haha hahaha lol right true indeed exactly absolutely definitely totally course alright glad happy
+        today day sounds see talk later soon care take anything else help problem worries pleasure back hear know
+        understand interesting agree hmm hm ah aha uh um hope enjoy weekend chat dear friend guys everyone going tell
+        buddy mate always actually maybe guess think done bit ha yay bro dude man anytime appreciate ttyl cya assist
+        question let"""
     )
 )
 _MOST_FILLER_WORDS = 25
