@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from mnemic.llm import extraction
 
 
-Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
-"""Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""
+Neighbours = Sequence[tuple[MemoryRecord, float | None]]
+"""Memories and their cosines with another one, as the default embedder would give them; None without vectors."""
 
 DIGITS = 3
 """Significant digits of a cosine, given the precision of stored vectors."""
@@ -90,7 +90,7 @@ class Snapshot:
         result. Without a vector: those added last.
         """
         if vector is None:
-            return [self._current(record) for record, _ in list(self._added.values())[-most:]], None
+            return [(self._current(record), None) for record, _ in list(self._added.values())[-most:]]
         more = most + len(self._ended)  # some of the live rows have ended since
         by_id = {
             record.id: (self._current(record), round(cosine, DIGITS))
@@ -101,10 +101,13 @@ class Snapshot:
             )
         }
         order = sorted(by_id.values(), key=lambda pair: (-pair[1], pair[0].id))
-        live = [pair for pair in order if pair[0].expired_at is None][:most]
-        ended = [pair for pair in order if pair[0].expired_at is not None][:most]
-        cosines = np.array([cosine for _, cosine in (*live, *ended)], np.float64)
-        return [record for record, _ in (*live, *ended)], eased(cosines, self.base)
+        live, ended = (
+            [pair for pair in order if (pair[0].expired_at is None) is holds][:most] for holds in (True, False)
+        )
+        cosines: list[float] = eased(
+            np.array([cosine for _, cosine in (*live, *ended)], np.float64), self.base
+        ).tolist()
+        return [(record, cosine) for (record, _), cosine in zip((*live, *ended), cosines, strict=True)]
 
     def _nearest_stored(self, vector: Floats, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
@@ -424,9 +427,13 @@ def _known_memories(runtime: Runtime, parts: Sequence[_Part], snapshot: Snapshot
     from mnemic.llm import extraction
 
     most, trusted = runtime.settings.processing.max_statements_for_prediction, parts[0].trusted
-    nearest = [snapshot.nearest(part.vector, most)[0] for part in parts]
-    ranked = (record for rank in zip_longest(*nearest) for record in rank if record is not None)
-    records = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
+    ranked = zip_longest(*(snapshot.nearest(part.vector, most) for part in parts))
+    records = {
+        r.id: r
+        for rank in ranked
+        for r, _ in filter(None, rank)
+        if r.expired_at is None and (is_trusted(r.trust) or not trusted)
+    }
     return list(records.values())[: extraction.MOST_KNOWN]
 
 

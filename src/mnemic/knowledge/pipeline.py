@@ -399,34 +399,23 @@ def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]
         if record.session is None and index.vector is not None:
             if record.project not in snapshots:
                 snapshots[record.project] = Snapshot(run.runtime, run.scope.user, record.project)
-            others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
-            if others:
-                linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
-    answers = _ask_links(run.consultant, [(record, _near(*nearest)) for record, nearest in linkable])
+            nearest = [
+                (fresh.get(other.id, other), cosine)
+                for other, cosine in snapshots[record.project].nearest(index.vector, NEAREST + 1)
+                if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
+            ]
+            if nearest:
+                linkable.append((record, nearest))
+    near = [
+        (record, [other for other, cosine in nearest if cosine and cosine >= MIN_COSINE][:CANDIDATES])
+        for record, nearest in linkable
+    ]
+    answers = _ask_links(run.consultant, near)
     changes: list[Change] = []
     for (record, nearest), answer in zip(linkable, answers, strict=True):
-        proposed = propose_links(record, *nearest) if answer is None else answer
-        changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
+        proposed = propose_links(record, nearest) if answer is None else answer
+        changes += link_changes(record, proposed, {other.id: other for other, _ in nearest})
     return changes
-
-
-def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], snapshot: Snapshot) -> Neighbours:
-    """The nearest believed memories that were not said later."""
-    others, cosines = snapshot.nearest(vector, NEAREST + 1)
-    if cosines is None:
-        return [], None
-    indexes = [
-        index
-        for index, other in enumerate(others)
-        if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
-    ]
-    return [others[index] for index in indexes], cosines[indexes]
-
-
-def _near(others: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> list[MemoryRecord]:
-    """The neighbours near enough to ask the language model about."""
-    indexes = [] if cosines is None else np.flatnonzero(cosines >= MIN_COSINE)[:CANDIDATES].tolist()
-    return [others[index] for index in indexes]
 
 
 def _ask_links(

@@ -14,9 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
@@ -89,13 +86,7 @@ def since(record: MemoryRecord) -> datetime:
     return aware(record.valid_at or record.said_at or record.created_at, UTC)
 
 
-def reconcile(
-    record: MemoryRecord,
-    existing: Sequence[MemoryRecord],
-    cosines: NDArray[np.float64] | None,
-    *,
-    threshold: float | None = None,
-) -> Resolution:
+def reconcile(record: MemoryRecord, existing: Neighbours, *, threshold: float | None = None) -> Resolution:
     """Decide whether a new memory restates known ones.
 
     No wording ends a statement: both stay, and recall ranks the later one first. What a key ends, the store decides.
@@ -103,15 +94,13 @@ def reconcile(
     Args:
         record: the new memory.
         existing: the nearest believed or ended memories, which may be about the same subject.
-        cosines: with each of them, shape (len(existing),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
-    novelty = _novelty(record, existing, cosines)
+    novelty = _novelty(record, existing)
     if record.key is not None or threshold is None:
         return Resolution([], novelty)
-    similarities = [1.0] * len(existing) if cosines is None else cosines.tolist()
-    pairs = zip(existing, similarities, strict=True)
-    restated = [other for other, cosine in pairs if cosine >= threshold and _is_restatement(record, other)]
+    near = [other for other, cosine in existing if cosine is None or cosine >= threshold]
+    restated = [other for other in near if _is_restatement(record, other)]
     return Resolution(restated, min(novelty, 1 - threshold) if restated else novelty)
 
 
@@ -127,12 +116,12 @@ def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     )
 
 
-def _novelty(record: MemoryRecord, existing: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
+def _novelty(record: MemoryRecord, existing: Neighbours) -> float:
     """The share of a memory that known ones do not cover: by cosine, or by words without vectors."""
-    if cosines is not None and len(cosines):
-        return float(np.clip(1 - cosines.max(), 0, 1))
+    if cosines := [cosine for _, cosine in existing if cosine is not None]:
+        return min(max(1 - max(cosines), 0.0), 1.0)
     terms = set(content_terms(record.content))
-    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other in existing if terms)
+    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other, _ in existing if terms)
     return 1 - max(shares, default=0.0)
 
 
@@ -169,8 +158,8 @@ def _prediction_error(new: Candidate, vector: Floats | None, expected: Floats | 
     """The prediction error of a candidate, 0 to 1: the share that was not expected; 1 without a prediction."""
     if not new.predicted:
         return 1.0
-    cosines = None if vector is None or expected is None else np.array([float(dot(vector, expected))])
-    return _novelty(new.record, [replace(new.record, content=new.predicted)], cosines)
+    cosine = None if vector is None or expected is None else float(dot(vector, expected))
+    return _novelty(new.record, [(replace(new.record, content=new.predicted), cosine)])
 
 
 def _decide(
@@ -180,16 +169,17 @@ def _decide(
     settings, record = runtime.settings.processing, new.record
     nearest = snapshot.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
-    restated, novelty = reconcile(record, *nearest, threshold=threshold)
+    restated, novelty = reconcile(record, nearest, threshold=threshold)
     if restated and is_trusted(record.trust) and not any(is_trusted(other.trust) for other in restated):
         _supersede_untrusted(restated, snapshot, result)
-        nearest = _exclude(nearest, {other.id for other in restated})
-        restated, novelty = reconcile(record, *nearest, threshold=threshold)
+        ids = {other.id for other in restated}
+        nearest = [(other, cosine) for other, cosine in nearest if other.id not in ids]
+        restated, novelty = reconcile(record, nearest, threshold=threshold)
     if restated:
         result.counts["known"] += 1
         _confirm(runtime, record, restated, snapshot, result)
         return
-    by_id = {other.id: other for other in nearest[0]}
+    by_id = {other.id: other for other, _ in nearest}
     if not record.pinned:
         weight = salience(new.worth, record.type, min(novelty, error))
         record = replace(record, importance=weight, salience=weight)
@@ -203,14 +193,8 @@ def _decide(
         result.counts["updated" if isinstance(change, Supersede) else "contradictions"] += 1
         if isinstance(change, Supersede):
             snapshot.mark_ended(judged.id, now())
-    proposed = [link for link in propose_links(record, *nearest) if link.target != judged_id]
+    proposed = [link for link in propose_links(record, nearest) if link.target != judged_id]
     result.changes += link_changes(record, proposed, by_id)
-
-
-def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
-    records, cosines = nearest
-    remaining = [index for index, record in enumerate(records) if record.id not in ids]
-    return [records[index] for index in remaining], None if cosines is None else cosines[remaining]
 
 
 def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> None:
@@ -363,6 +347,8 @@ RESTATES_FROM = 0.75
 """Cosine above which two statements are restatements, even without a common name."""
 LONGEST = 2_000
 """Characters compared of a memory."""
+MOST = 5
+"""Most links of one memory."""
 
 _BASE: dict[LinkType, float] = {"contradicts": 0.6, "implements": 0.45, "references": 0.35, "extends": 0.3}
 _DECISIONS = frozenset(("architecture_decision", "constraint"))
@@ -523,13 +509,7 @@ def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
     )
 
 
-def propose_links(
-    record: MemoryRecord,
-    others: Sequence[MemoryRecord],
-    cosines: NDArray[np.float64] | None,
-    *,
-    most: int = 5,
-) -> list[ProposedLink]:
+def propose_links(record: MemoryRecord, others: Neighbours) -> list[ProposedLink]:
     """Propose links of a new memory to known ones.
 
     Only live memories at the same level count. Each gets at most one link, the first of these that applies.
@@ -542,16 +522,13 @@ def propose_links(
     Args:
         record: the new memory, described.
         others: memories that may be related, described.
-        cosines: with each of them, shape (len(others),), or None.
-        most: most links.
 
     Returns:
-        The links, strongest first, ties by id. Only ``contradicts`` is symmetric.
+        At most ``MOST`` links, strongest first, ties by id. Only ``contradicts`` is symmetric.
     """
     new = _side(record)
     links: list[ProposedLink] = []
-    cosine_list = [None] * len(others) if cosines is None else cosines.tolist()
-    for other, cosine in zip(others, cosine_list, strict=True):
+    for other, cosine in others:
         expired = other.status == "archived" or other.expired_at is not None
         if expired or other.id == record.id or other.project != record.project or other.content == record.content:
             continue
@@ -559,4 +536,4 @@ def propose_links(
         pair = _Pair(new, old, new.names & old.names, cosine)
         if kind := _kind(pair):
             links.append(_propose(pair, kind))
-    return sorted(links, key=lambda link: (-link.strength, link.target))[: max(most, 0)]
+    return sorted(links, key=lambda link: (-link.strength, link.target))[:MOST]
