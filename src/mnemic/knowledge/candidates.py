@@ -383,12 +383,8 @@ def _model_candidates(
     known = [_known_memories(runtime, group, snapshot) for group in groups]
     texts = [[part.text for part in group] for group in groups]
     predictions = _predictions(runtime, consultant, texts, known)
-    answers = consultant.ask_all(
-        [
-            lambda t=episodes, k=records, e=expected: extraction.task(t, k, e)
-            for episodes, records, expected in zip(texts, known, predictions, strict=True)
-        ]
-    )
+    prompts = zip(texts, known, predictions, strict=True)
+    answers = consultant.ask_all([lambda p=prompt: extraction.task(*p) for prompt in prompts])
     stated, unread = list[Candidate](), set[int]()
     for group, records, expected, answer in zip(groups, known, predictions, answers, strict=True):
         consultant.failed += 0 if answer is None else len(answer.unread)
@@ -413,12 +409,8 @@ def _predictions(
         return [()] * len(texts)
     from mnemic.llm import prediction
 
-    answers = consultant.ask_all(
-        [
-            lambda t=[title for title, _ in episodes], k=records: prediction.task(t, k)
-            for episodes, records in zip(texts, known, strict=True)
-        ]
-    )
+    titles = [[title for title, _ in episodes] for episodes in texts]
+    answers = consultant.ask_all([lambda p=pair: prediction.task(*p) for pair in zip(titles, known, strict=True)])
     return [answer or () for answer in answers]
 
 

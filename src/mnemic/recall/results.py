@@ -6,6 +6,7 @@ evidence may not be shown. Superseded records rank after their successors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -108,38 +109,67 @@ SAME = 0.9
 """Least cosine of restatements; ``text.restates`` decides."""
 
 
-class FoldedHits:
-    """Collects hits in order of rank and folds redundant ones.
+@dataclass(slots=True)
+class HitCollector:
+    """Collects hits in order of rank, folds restatements, and limits each untrusted source to its share.
 
     A restatement of a hit by the same speaker is listed in its ``similar``, and as evidence (``message_ids``) when the words
-    are the same.
+    are the same. Each untrusted source may have its share of ten hits at once, and one more whenever the list has grown
+    enough, so that a longer list begins with the shorter one: surplus hits wait.
+
+    Attributes:
+        share: largest share of one source, 0 to 1; 1 is no limit.
+        hits: the hits by id; ``docs``: the doc of each, then those of what is folded into it; ``episodes``: of their episodes.
     """
 
-    def __init__(self) -> None:
-        self.hits: dict[str, Hit] = {}
-        self._vectors = np.empty((0, 0), np.float32)
+    share: float
+    hits: dict[str, Hit] = field(default_factory=dict[str, Hit])
+    docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
+    episodes: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+    waiting: list[_Entry] = field(default_factory=list["_Entry"])
+    _admitted: Counter[str] = field(default_factory=Counter[str])
+    _vectors: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
-    def add(self, hit: Hit, vector: NDArray[np.float32]) -> str:
-        """Add a hit, or fold it into another one; returns the id of the hit that holds it."""
+    def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
+        """Add a hit or fold it into another one, then add a waiting one that its source's share now allows."""
+        if not self._admits(source):
+            self.waiting.append((source, stored, hit, vector, doc))
+            return
         if (leader := self._restated_by(hit, vector)) is not None:
-            same = leader.text.split() == hit.text.split()
-            evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
-            times = tuple(sorted(filter(None, (*(leader.said_at or (leader.sent_at,)), hit.sent_at))))
-            self.hits[leader.id] = replace(
-                leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times
-            )
-            return leader.id
+            self.hits[leader.id] = _folded(leader, hit)
+            self.docs[leader.id].append(doc)
+            return
         self._vectors = appended(self._vectors, len(self.hits), vector)
-        self.hits[hit.id] = hit
-        return hit.id
+        self.hits[hit.id], self.docs[hit.id], self.episodes[hit.id] = hit, [doc], stored.episode
+        self._admitted.update([source] if source else [])
+        for index, entry in enumerate(self.waiting):
+            if self._admits(entry[0]):
+                del self.waiting[index]
+                self.add(*entry)
+                return
 
-    def _restated_by(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
+    def _admits(self, source: str | None) -> bool:
+        """Whether a hit of a source may follow; the source of trusted hits is None."""
+        most = max(round(self.share * 10), int(self.share * (len(self.hits) + 1)))
+        return source is None or self.share >= 1.0 or self._admitted[source] < most
+
+    def _restated_by(self, hit: Hit, vector: Floats) -> Hit | None:
         """The best hit that says the same."""
-        if not self.hits:
-            return None
-        close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME)
-        leaders = list(self.hits.values()) if len(close) else ()
+        close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME) if self.hits else ()
+        leaders = list(self.hits.values()) if len(close) else []
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
+
+
+_Entry = tuple[str | None, Stored, Hit, Floats, int]
+
+
+def _folded(leader: Hit, hit: Hit) -> Hit:
+    """A hit with a restatement of it."""
+    evidence = (
+        (*leader.message_ids, *hit.message_ids) if leader.text.split() == hit.text.split() else leader.message_ids
+    )
+    times = tuple(sorted(filter(None, (*(leader.said_at or (leader.sent_at,)), hit.sent_at))))
+    return replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times)
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:

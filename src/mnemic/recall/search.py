@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -38,7 +37,7 @@ from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
 from mnemic.recall.results import (
-    FoldedHits,
+    HitCollector,
     Provenance,
     Visibility,
     as_relevant,
@@ -557,48 +556,6 @@ def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _R
     )
 
 
-@dataclass(slots=True)
-class _HitCollector:
-    """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown.
-
-    Each source may have its share of ten hits at once, and one more whenever the list has grown enough, so that a
-    longer list begins with the shorter one.
-
-    Attributes:
-        share: largest share of one source, 0 to 1; 1 is no limit.
-    """
-
-    share: float
-    admitted: Counter[str] = field(default_factory=Counter[str])
-    folded: FoldedHits = field(default_factory=FoldedHits)
-    docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
-    folded_docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
-    waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(
-        default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
-    )
-
-    def _admits(self, source: str | None) -> bool:
-        """Whether a hit of a source may follow; the source of trusted hits is None."""
-        most = max(round(self.share * 10), int(self.share * (len(self.folded.hits) + 1)))
-        return source is None or self.share >= 1.0 or self.admitted[source] < most
-
-    def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
-        """Add a hit, then a waiting one that its source's share now allows."""
-        if not self._admits(source):
-            self.waiting.append((source, stored, hit, vector, doc))
-            return
-        if (carrier := self.folded.add(hit, vector)) != hit.id:
-            self.folded_docs.setdefault(carrier, []).append(doc)
-            return
-        self.docs[hit.id] = doc, stored.episode
-        self.admitted.update([source] if source else [])
-        for index, entry in enumerate(self.waiting):
-            if self._admits(entry[0]):
-                del self.waiting[index]
-                self.add(*entry)
-                return
-
-
 def _hits(
     runtime: Runtime, user: str, read: _Reader, query: Query, pages: Iterable[_Ranked], provenance: Provenance
 ) -> tuple[Hit, ...]:
@@ -606,8 +563,8 @@ def _hits(
 
     Each untrusted source is limited to its share, so that flooding a memory with text does not fill the result.
     """
-    k, collector = query.k, _HitCollector(query.untrusted_share)
-    hits, holds = collector.folded.hits, dict[int, bool | None]()
+    k, collector = query.k, HitCollector(query.untrusted_share)
+    hits, holds = collector.hits, dict[int, bool | None]()
     for page in pages:
         start, before = 0, len(hits)
         while len(hits) < k and start < len(page):
@@ -623,13 +580,10 @@ def _hits(
         if len(hits) >= k or (collector.waiting and len(hits) == before):  # only surplus hits are left
             break
     first = dict(itertools.islice(hits.items(), k))
-    docs = {id_: collector.docs[id_] for id_ in first}
-    linked = {
-        hit.id: hit for hit in _with_derived(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
-    }
-    own_docs = {id_: doc for id_, (doc, _) in docs.items()}
-    holding = {id_: holds.get(doc) for id_, doc in own_docs.items()}
-    return tuple(with_successors(runtime, read.view, linked, own_docs, query.filters, holding))
+    linked = {hit.id: hit for hit in _with_derived(runtime, user, read.view, first, collector, provenance)}
+    docs = {id_: collector.docs[id_][0] for id_ in first}
+    holding = {id_: holds.get(doc) for id_, doc in docs.items()}
+    return tuple(with_successors(runtime, read.view, linked, docs, query.filters, holding))
 
 
 def _unanswered(read: _Reader, pool: Pool, query_text: str) -> Mask:
@@ -674,25 +628,20 @@ def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord
 
 
 def _with_derived(
-    runtime: Runtime,
-    user: str,
-    view: View,
-    hits: Mapping[str, Hit],
-    docs: Mapping[str, tuple[int, int | None]],
-    folded_docs: Mapping[str, Sequence[int]],
-    provenance: Provenance,
+    runtime: Runtime, user: str, view: View, hits: Mapping[str, Hit], collector: HitCollector, provenance: Provenance
 ) -> Iterator[Hit]:
     """Hits with the ids of derived memories and episodes, including those of folded restatements."""
     made: dict[str, list[int]] = {}
-    for id_, (doc, _) in docs.items() if provenance.via else ():
-        rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
+    for id_ in hits if provenance.via else ():
+        rows = view.columns.rows_of(collector.docs[id_]).tolist()
         made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
-    derived = {doc for made_docs in made.values() for doc in made_docs}
-    runtime.uses.note(user, derived | {doc for doc, _ in docs.values()})
-    ids = runtime.store.relations.ids(view.user, sorted(derived | {e for _, e in docs.values() if e}))
+    derived = {doc for docs in made.values() for doc in docs}
+    runtime.uses.note(user, derived | {collector.docs[id_][0] for id_ in hits})
+    episodes = {episode for id_ in hits if (episode := collector.episodes[id_])}
+    ids = runtime.store.relations.ids(view.user, sorted(derived | episodes))
     for id_, hit in hits.items():
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        episode = ids.get(docs[id_][1] or -1)
+        episode = ids.get(collector.episodes[id_] or -1)
         if via or episode != hit.episode:  # most hits have none
             hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), episode=episode)  # noqa: PLW2901
         yield hit
