@@ -400,11 +400,8 @@ def features(candidate: Candidate) -> dict[str, float]:
     standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     first, opens_first = in_first_person(candidate.text, words), in_first_person(candidate.text[:2], words[:2])
-    question, second, orders = (
-        is_question(candidate.text),
-        not SECOND.isdisjoint(word_set) or SECOND_WIDE in text,
-        opens in REQUEST_WORDS,
-    )
+    question, orders = is_question(candidate.text), opens in REQUEST_WORDS
+    second = not SECOND.isdisjoint(word_set) or SECOND_WIDE in text
     return {
         "size": math.log1p(max(size, SHORTEST) if opens_first else size),
         "digit": float(any(map(str.isdigit, text))),

@@ -98,8 +98,6 @@ RERANKED = 50
 
 DECIDES = 2.0
 """Times its weight that a given mood counts among answers that are equally good, so that it decides between them."""
-LEAST_SHOWN = 0.05
-"""Similarity to a mood below which nothing is said to suit it."""
 MOOD_TURNS = 5
 """Turns of the user that make up the mood of a session."""
 IMPLICIT_WEIGHT = 0.2
@@ -325,19 +323,17 @@ def _first_pool(
     boosted = dict(provenance.boosted)
     for row, (_, cosine) in passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
-    pool = build_pool(view, question, rows, boosted=boosted, mood=mood_proximities(runtime, view, query, rows, mood))
-    # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
-    first = _rank_pool(view, question, pool)
-    depth = query.expand_links or int("graph" in query.recipe.weights)
-    if depth and (
-        near := proximities(
-            runtime, view, visible_records, pool.rows[first.order].tolist(), provenance.via, depth, query.now
-        )
-    ):
-        rows = ascending(len(view.columns), rows, list(near))
-        row_moods = mood_proximities(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
-        first = _rank_pool(view, question, pool)
+
+    def ranked(rows: Rows, near: Mapping[int, float] | None = None) -> tuple[Pool, _Ranked]:
+        moods = mood_proximities(runtime, view, query, rows, mood)
+        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=moods)
+        return pool, _rank_pool(view, question, pool)
+
+    pool, first = ranked(rows)
+    if depth := query.expand_links or int("graph" in query.recipe.weights):  # from the first hits to what they lead to
+        seeds = pool.rows[first.order].tolist()
+        if near := proximities(runtime, view, visible_records, seeds, provenance.via, depth, query.now):
+            pool, first = ranked(ascending(len(view.columns), rows, list(near)), near)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
     first = replace(first, passages={row: number for row, (number, _) in passages.items()})
     return _FirstPool(question, visible_records, provenance, pool, first, model)
@@ -500,7 +496,7 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     if (weight := query.emotion_weight) and pool.mood.any():
         if isinstance(query.mood, Emotion):
             plain, _, _ = recipes.score(pool, recipe, groups)
-            pool = replace(pool, mood=among_equals(pool.mood, plain, weight * quality_unit(recipe)))
+            pool = replace(pool, mood=recipes.among_equals(pool.mood, plain, weight * quality_unit(recipe)))
             weight *= DECIDES
         recipe = replace(recipe, quality={**recipe.quality, "emotion": weight})
     scores, signals, parts = recipes.score(pool, recipe, groups)
@@ -674,34 +670,13 @@ def mood_and_weight(
     return mood, 0.0 if mood is None else IMPLICIT_WEIGHT * query.emotion_weight * scale
 
 
-def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
-    """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
-
-    Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.
-
-    Args:
-        near: (m,) similarity of each candidate to the mood.
-        scores: (m,) their scores without the mood.
-        weight: of the mood; those within it of the best score answer as well as the best.
-    """
-    equal = scores >= scores.max() - weight
-    best = float(near[equal].max())
-    return np.where(equal, near / best if best >= LEAST_SHOWN else near, 0.0).astype(np.float32)
-
-
 def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
     """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none."""
     if scope.session is None:
         return None
     filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
     turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS, newest=True)
-    shown = [mood for mood in estimate.emotions([turn.content for turn in turns]) if estimate.has_affect(mood)]
-    total = sum(mood.confidence for mood in shown)
-    if not total:
-        return None
-    valence = sum(mood.valence * mood.confidence for mood in shown) / total
-    arousal = sum(mood.arousal * mood.confidence for mood in shown) / total
-    return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
+    return estimate.mean(estimate.emotions([turn.content for turn in turns]))
 
 
 def mood_proximities(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:

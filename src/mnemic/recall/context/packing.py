@@ -460,13 +460,7 @@ def _covers(line: Line, other: Hit) -> bool:
 
 def _contains_words(part: str, whole: str) -> bool:
     """Whether a text occurs in another at word boundaries."""
-    position = whole.find(part)
-    while position >= 0:
-        around = whole[position - 1 : position] + whole[position + len(part) : position + len(part) + 1]
-        if not any(char.isalnum() for char in around):
-            return True
-        position = whole.find(part, position + 1)
-    return False
+    return part in whole and re.search(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", whole) is not None
 
 
 def uncovered(lines: Sequence[Line], others: Sequence[Line]) -> tuple[Line, ...]:
