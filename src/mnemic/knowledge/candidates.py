@@ -28,7 +28,7 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import AGENT
-from mnemic.vectors import Floats, appended, dot, eased, top
+from mnemic.vectors import Floats, dot, eased, top
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
@@ -66,8 +66,6 @@ class Snapshot:
     def _load(self) -> None:
         """Load the stored state."""
         self._added: dict[str, tuple[MemoryRecord, Floats | None]] = {}
-        self._added_ids: list[str] = []
-        self._added_matrix = np.empty((0, 0), np.float32)
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._runtime.views.of(self._user)
@@ -97,17 +95,14 @@ class Snapshot:
             for record, cosine in (
                 *self._nearest_stored(vector, self._live_rows, more),
                 *self._nearest_stored(vector, self._ended_rows, most),
-                *self._nearest_added(vector, more),
+                *self._cosines_of_added(vector),
             )
         }
         order = sorted(by_id.values(), key=lambda pair: (-pair[1], pair[0].id))
-        live, ended = (
-            [pair for pair in order if (pair[0].expired_at is None) is holds][:most] for holds in (True, False)
-        )
-        cosines: list[float] = eased(
-            np.array([cosine for _, cosine in (*live, *ended)], np.float64), self.base
-        ).tolist()
-        return [(record, cosine) for (record, _), cosine in zip((*live, *ended), cosines, strict=True)]
+        live, ended = ([pair for pair in order if (pair[0].expired_at is None) is is_live] for is_live in (True, False))
+        nearest = [*live[:most], *ended[:most]]
+        cosines = eased(np.array([cosine for _, cosine in nearest], np.float64), self.base)
+        return [(record, cosine) for (record, _), cosine in zip(nearest, cosines.tolist(), strict=True)]
 
     def _nearest_stored(self, vector: Floats, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
@@ -122,13 +117,10 @@ class Snapshot:
             (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
         ]
 
-    def _nearest_added(self, vector: Floats, most: int) -> list[tuple[MemoryRecord, float]]:
-        if not self._added_ids or self._added_matrix.shape[1] != len(vector):
-            return []
-        cosines = dot(self._added_matrix[: len(self._added_ids)], vector)
-        return [
-            (self._added[self._added_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
-        ]
+    def _cosines_of_added(self, vector: Floats) -> list[tuple[MemoryRecord, float]]:
+        added = [(record, v) for record, v in self._added.values() if v is not None and len(v) == len(vector)]
+        cosines: list[float] = dot(np.stack([v for _, v in added]), vector).tolist() if added else []
+        return [(record, cosine) for (record, _), cosine in zip(added, cosines, strict=True)]
 
     def _fetch(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
         missing = [doc for doc in docs if doc not in self._records]
@@ -146,10 +138,6 @@ class Snapshot:
 
     def add(self, record: MemoryRecord, vector: Floats | None) -> None:
         """Add a memory that is about to be stored."""
-        fits = vector is not None and (not self._added_ids or self._added_matrix.shape[1] == len(vector))
-        if fits and vector is not None and record.id not in self._added:
-            self._added_matrix = appended(self._added_matrix, len(self._added_ids), vector)
-            self._added_ids.append(record.id)
         self._added[record.id] = (record, vector)
 
     def twin(self, new: MemoryRecord, twins: Mapping[str, str]) -> MemoryRecord | None:

@@ -414,10 +414,6 @@ _POSTAL = re.compile(r"\s+(?:is|was) (?:the|a|my|our|its) (?:postal|zip|area) co
 _OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
 
 
-def _is_seed(match: Match) -> bool:
-    return len(set(re.findall(r"[a-z]+", match["secret"]))) >= 8
-
-
 def _is_whole_seed(match: Match) -> bool:
     """Whether words right after their name are as many as a wallet has, all distinct, and no sentence."""
     words = re.findall(r"[a-z]+", match["secret"])
@@ -507,7 +503,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_whole_seed,
           r"(?:seed|recovery|mnemonic|backup)[ _-]?(?:phrase|words?|seed)\s{1,4}[\"'`(]?"
           rf"(?P<secret>(?-i:{_SEED}(?:[ ,]{{1,3}}{_SEED}){{11,23}}))(?![ ,]{{1,3}}[a-z])"),
-    _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_seed,
+    _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), lambda match: len(set(re.findall(r"[a-z]+", match["secret"]))) >= 8,
           r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
           rf"(?P<secret>{_SEED}(?:(?:[ ,]{{1,3}}{_SEED}){{11,23}}|(?:,?\s{{0,2}}\n\s{{0,3}}{_SEED}){{11,23}}))"),
 )  # fmt: skip

@@ -225,7 +225,8 @@ class _Finder:
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
-        self._words = _shortest(self._needles)
+        # a text without the words that contain no other has none at all
+        self._words = tuple(n for n in self._needles if not any(word != n and word in n for word in self._needles))
         self._words_in_ascii = tuple(filter(str.isascii, self._words))
         self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
         self._size = 0
@@ -374,11 +375,6 @@ def _folded(text: str) -> str:
     """The text in lower case, with unchanged positions."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-
-
-def _shortest(needles: Collection[str]) -> tuple[str, ...]:
-    """The needles that contain no other: a text without these has none at all."""
-    return tuple(sorted(n for n in needles if not any(other != n and other in n for other in needles)))
 
 
 def _merged(spans: list[Span]) -> list[Span]:
