@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -201,7 +200,10 @@ def weighted(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict
 
 def total(parts: Mapping[str, Floats]) -> Floats:
     """The sum of what each signal adds."""
-    return reduce(np.add, parts.values())
+    sum_ = np.zeros(len(next(iter(parts.values()))), np.float32)
+    for part in parts.values():
+        sum_ += part
+    return sum_
 
 
 def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
