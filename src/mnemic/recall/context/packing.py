@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -491,11 +490,13 @@ def _truncated_best(hit: Hit, frame: Frame) -> list[Line]:
     def fits(size: int) -> bool:
         return frame.fits(_render([Line(hit, line_of(hit, frame.fence, hit.text[:size] + " ..."))], frame))
 
-    most = prefix_size(frame.max_tokens) if cannot_fit(hit.text, frame) else len(hit.text)
-    size = bisect_left(range(1, most + 1), x=True, key=lambda size: not fits(size))
-    space = hit.text.rfind(" ", max(size - LONGEST_WORD, 1), size)
-    beginning = f"{hit.text[: space if space > 0 else size]} ..."
-    return [Line(hit, line_of(hit, frame.fence, beginning), beginning)] if size else []
+    low, high = 0, prefix_size(frame.max_tokens) if cannot_fit(hit.text, frame) else len(hit.text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    space = hit.text.rfind(" ", max(low - LONGEST_WORD, 1), low)
+    beginning = f"{hit.text[: space if space > 0 else low]} ..."
+    return [Line(hit, line_of(hit, frame.fence, beginning), beginning)] if low else []
 
 
 def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
