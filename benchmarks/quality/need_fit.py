@@ -23,7 +23,7 @@ from benchmarks.quality import regression
 from benchmarks.quality.chats import LONGER, SMALL, percent
 from benchmarks.quality.evidence import auroc
 from benchmarks.vectors import default_embedder
-from mnemic.vectors import LinearProbe
+from mnemic.embedders.probe import pack
 
 DATA = Path(__file__).with_name("texts_by_need.json")
 RIDGE = 0.4
@@ -85,7 +85,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     }
     figures |= {name: judged(weights, of_chats(file)) for name, file in (("small", SMALL), ("longer", LONGER))}
     embedder.close()
-    print(LinearProbe.pack(weights))
+    print(pack(weights))
     rows = [(name, *figure.values()) for name, figure in figures.items()]
     reporting.print_table("the need of memory", ("texts", *DEFINITIONS), rows)
     data = {"sha256": {file.name: reporting.sha256(file) for file in (DATA, SMALL, LONGER)}}

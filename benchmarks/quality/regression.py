@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.probe import phrases
-from mnemic.vectors import LinearProbe
+from mnemic.embedders.probe import pack, phrases
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +65,7 @@ class TextRegression:
     def to_json(self) -> str:
         """The file that ``TextProbe`` reads."""
         dimension = len(self.weights) - len(self.phrases) - 1
-        vector = LinearProbe.pack(np.append(self.weights[:dimension], self.weights[-1]))
+        vector = pack(np.append(self.weights[:dimension], self.weights[-1]))
         weights = dict(zip(self.phrases, self.weights[dimension:-1].round(2).tolist(), strict=True))
         return json.dumps({"vector": vector, "phrases": weights}, ensure_ascii=False, indent=0) + "\n"
 

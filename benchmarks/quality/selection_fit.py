@@ -185,7 +185,7 @@ def kept(messages: Sequence[Message], noted: set[int], *, show: bool) -> tuple[i
     chosen: dict[int, list[str]] = {}
     places = {message.id: at for at, message in enumerate(messages)}
     for one in selection.statements(messages):
-        chosen.setdefault(places[one.message_ids[-1]], []).append(one.text)
+        chosen.setdefault(places[one.cited[-1].id], []).append(one.text)
     right = {
         at
         for at in noted & set(chosen)
@@ -213,7 +213,7 @@ def judge(folders: Sequence[Path], agents: Path | None, threshold: float, *, sho
         if stories := _data(folder, "values_that_change"):
             with using(without(f"{folder.name}/stories")):
                 messages = [(told(story), story) for story in stories]
-                ids = [{i for one in selection.statements(m) for i in one.message_ids} for m, _ in messages]
+                ids = [{message.id for one in selection.statements(m) for message in one.cited} for m, _ in messages]
                 asked = [{t for q in s["questions"] for t in (*q["current"], *q["earlier"])} for _, s in messages]
                 held = sum(len(a & i) for a, i in zip(asked, ids, strict=True))
                 print(f"{folder.name} stories: {held} of {sum(map(len, asked))}")
@@ -244,7 +244,7 @@ def _evidence(agents: Path) -> str:
                 m.id for m in messages if m.role == "user" and (m.id in evidence or m.id.partition("/")[2] in evidence)
             }
             chosen = selection.statements(messages)
-            held, wanted = held + len(own & {i for one in chosen for i in one.message_ids}), wanted + len(own)
+            held, wanted = held + len(own & {message.id for one in chosen for message in one.cited}), wanted + len(own)
             made, said = made + len(chosen), said + len(messages)
     cpu = 1_000 * (time.process_time() - begun) / said
     return f"agents: evidence {held} of {wanted}, {made / said:.2f} memories a message, {cpu:.2f} ms a message"

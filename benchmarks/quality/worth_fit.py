@@ -32,9 +32,9 @@ from benchmarks.quality.regression import TextRegression
 from benchmarks.quality.selection_fit import START, Example, examples
 from benchmarks.vectors import default_embedder
 from mnemic import Message
+from mnemic.embedders.probe import pack
 from mnemic.knowledge import selection
 from mnemic.text.english import is_english
-from mnemic.vectors import LinearProbe
 
 HERE = Path(__file__).parent
 SENTENCES, MESSAGES = HERE / "sentences_by_worth.json", HERE / "messages_by_worth.json"
@@ -216,7 +216,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     if options.worth:
         worth = fitted_worth(_those(texts, plain), vectors[plain], odds[plain], notes[plain], authors[plain])
         options.worth.write_text(worth.to_json(), encoding="utf-8")
-    print("frame", LinearProbe.pack(fitted_frames(frames, [*itertools.chain(*messages)], sentences)))
+    print("frame", pack(fitted_frames(frames, [*itertools.chain(*messages)], sentences)))
     rows = [(name, *figure.values()) for name, figure in worths.items()]
     reporting.print_table("chosen, each author left out, %", ("kind", "sentences", "words", "both"), rows)
     rows = [(name, *figure.values()) for name, figure in framed.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,45 +55,6 @@ def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """
     with np.errstate(all="ignore"):
         return left @ right
-
-
-class LinearProbe:
-    """A logistic regression on vectors of the default embedder.
-
-    Args:
-        packed: the weights of the features and the intercept, from ``pack``.
-    """
-
-    def __init__(self, packed: str) -> None:
-        self._packed = packed
-        self._weights: NDArray[np.float32] | None = None
-
-    @staticmethod
-    def pack(weights: NDArray[Any]) -> str:
-        """Numbers as text, in half precision."""
-        return b64encode(np.asarray(weights, "<f2").tobytes()).decode()
-
-    @property
-    def weights(self) -> NDArray[np.float32]:
-        """The weights of the features and the intercept, shape (d + 1,)."""
-        if self._weights is None:
-            self._weights = np.frombuffer(b64decode(self._packed), "<f2").astype(np.float32)
-        return self._weights
-
-    def log_odds(self, vectors: NDArray[np.float32], model: str | None) -> NDArray[np.float32]:
-        """The log odds of each vector.
-
-        Args:
-            vectors: shape (n, d), where other features may stand after those of the vector.
-            model: id of their embedder; all are 0 with one that the weights were not fitted on.
-
-        Returns:
-            Shape (n,).
-        """
-        weights = self.weights
-        if model not in DEFAULT_MODELS or vectors.shape[1] != len(weights) - 1:
-            return np.zeros(len(vectors), np.float32)
-        return dot(vectors, weights[:-1]) + weights[-1]
 
 
 def appended(matrix: Floats, count: int, row: Floats) -> Floats:

@@ -304,6 +304,17 @@ def has_affect(mood: Emotion) -> bool:
     return mood.confidence > 0 and max(abs(mood.valence), abs(mood.arousal)) >= FLOOR
 
 
+def mean(moods: Sequence[Emotion]) -> Emotion | None:
+    """The mean of the moods that show affect, weighted by confidence; None if none does."""
+    shown = [mood for mood in moods if has_affect(mood)]
+    total = sum(mood.confidence for mood in shown)
+    if not total:
+        return None
+    valence = sum(mood.valence * mood.confidence for mood in shown) / total
+    arousal = sum(mood.arousal * mood.confidence for mood in shown) / total
+    return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
+
+
 def emotions_of(texts: Sequence[str], vectors: Sequence[Floats | None], model: str) -> list[Emotion]:
     """The emotion of texts, using their vectors where there are any."""
     width = next((len(vector) for vector in vectors if vector is not None), 0)

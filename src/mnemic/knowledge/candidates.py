@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
 from mnemic.knowledge.metadata import describe
-from mnemic.knowledge.selection import Statement, judgements, statements, worth
-from mnemic.runtime.consultant import Consultant, episode_batches
+from mnemic.knowledge.selection import judgements, statements, worth
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import has_exchanged, has_other_value
@@ -26,16 +26,16 @@ from mnemic.text.english import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
-from mnemic.types import MemoryRecord, Message, Source
+from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import AGENT
-from mnemic.vectors import Floats, appended, dot, eased, top
+from mnemic.vectors import Floats, dot, eased, top
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
 
-Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
-"""Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""
+Neighbours = Sequence[tuple[MemoryRecord, float | None]]
+"""Memories and their cosines with another one, as the default embedder would give them; None without vectors."""
 
 DIGITS = 3
 """Significant digits of a cosine, given the precision of stored vectors."""
@@ -66,8 +66,6 @@ class Snapshot:
     def _load(self) -> None:
         """Load the stored state."""
         self._added: dict[str, tuple[MemoryRecord, Floats | None]] = {}
-        self._added_ids: list[str] = []
-        self._added_matrix = np.empty((0, 0), np.float32)
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._runtime.views.of(self._user)
@@ -90,21 +88,21 @@ class Snapshot:
         result. Without a vector: those added last.
         """
         if vector is None:
-            return [self._current(record) for record, _ in list(self._added.values())[-most:]], None
+            return [(self._current(record), None) for record, _ in list(self._added.values())[-most:]]
         more = most + len(self._ended)  # some of the live rows have ended since
         by_id = {
             record.id: (self._current(record), round(cosine, DIGITS))
             for record, cosine in (
                 *self._nearest_stored(vector, self._live_rows, more),
                 *self._nearest_stored(vector, self._ended_rows, most),
-                *self._nearest_added(vector, more),
+                *self._cosines_of_added(vector),
             )
         }
         order = sorted(by_id.values(), key=lambda pair: (-pair[1], pair[0].id))
-        live = [pair for pair in order if pair[0].expired_at is None][:most]
-        ended = [pair for pair in order if pair[0].expired_at is not None][:most]
-        cosines = np.array([cosine for _, cosine in (*live, *ended)], np.float64)
-        return [record for record, _ in (*live, *ended)], eased(cosines, self.base)
+        live, ended = ([pair for pair in order if (pair[0].expired_at is None) is is_live] for is_live in (True, False))
+        nearest = [*live[:most], *ended[:most]]
+        cosines = eased(np.array([cosine for _, cosine in nearest], np.float64), self.base)
+        return [(record, cosine) for (record, _), cosine in zip(nearest, cosines.tolist(), strict=True)]
 
     def _nearest_stored(self, vector: Floats, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
@@ -119,13 +117,10 @@ class Snapshot:
             (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
         ]
 
-    def _nearest_added(self, vector: Floats, most: int) -> list[tuple[MemoryRecord, float]]:
-        if not self._added_ids or self._added_matrix.shape[1] != len(vector):
-            return []
-        cosines = dot(self._added_matrix[: len(self._added_ids)], vector)
-        return [
-            (self._added[self._added_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
-        ]
+    def _cosines_of_added(self, vector: Floats) -> list[tuple[MemoryRecord, float]]:
+        added = [(record, v) for record, v in self._added.values() if v is not None and len(v) == len(vector)]
+        cosines: list[float] = dot(np.stack([v for _, v in added]), vector).tolist() if added else []
+        return [(record, cosine) for (record, _), cosine in zip(added, cosines, strict=True)]
 
     def _fetch(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
         missing = [doc for doc in docs if doc not in self._records]
@@ -143,10 +138,6 @@ class Snapshot:
 
     def add(self, record: MemoryRecord, vector: Floats | None) -> None:
         """Add a memory that is about to be stored."""
-        fits = vector is not None and (not self._added_ids or self._added_matrix.shape[1] == len(vector))
-        if fits and vector is not None and record.id not in self._added:
-            self._added_matrix = appended(self._added_matrix, len(self._added_ids), vector)
-            self._added_ids.append(record.id)
         self._added[record.id] = (record, vector)
 
     def twin(self, new: MemoryRecord, twins: Mapping[str, str]) -> MemoryRecord | None:
@@ -241,7 +232,7 @@ def candidates(
     all_messages = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
     judged = statements(all_messages, partial(judgements, runtime.indexer))
-    selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in judged]
+    selected = [Candidate(_record(project, statement.text, statement.cited), statement.worth) for statement in judged]
     unrefined: frozenset[int] = frozenset()
     from_model: list[Candidate] = []
     if consultant.available:
@@ -276,18 +267,6 @@ def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
     return values <= stated and len(terms & stated) >= MIN_COVERAGE * len(terms)
 
 
-def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
-    return _record(
-        project,
-        statement.text,
-        statement.message_ids,
-        statement.said_at,
-        statement.source,
-        statement.trust,
-        statement.speaker,
-    )
-
-
 def sentence_about(text: str, terms: AbstractSet[str], statement: str) -> str:
     """The sentence of a text that a new statement corrects; all of it if no sentence is clearly meant.
 
@@ -318,10 +297,7 @@ def is_made(record: MemoryRecord) -> bool:
 
 def stated(message: Message, sentence: str, project: str | None) -> MemoryRecord:
     """What a message says in one sentence, as a memory derived from it."""
-    assert message.id is not None
-    assert message.sent_at is not None
-    source, trust = least_trusted([message])
-    return _record(project, sentence, (message.id,), message.sent_at, source, trust, message.name)
+    return _record(project, sentence, [message])
 
 
 def omission(message: Message, sentence: str, project: str | None) -> MemoryRecord:
@@ -339,19 +315,13 @@ def _omission_id(record: MemoryRecord) -> str:
     return _id(record.project, record.content, ("", *record.source_ids))
 
 
-def _record(
-    project: str | None,
-    text: str,
-    message_ids: tuple[str, ...],
-    said_at: datetime,
-    source: Source,
-    trust: float,
-    speaker: str | None = None,
-) -> MemoryRecord:
-    """A memory derived from messages; its salience is set later, with its novelty."""
+def _record(project: str | None, text: str, cited: Sequence[Message]) -> MemoryRecord:
+    """A memory derived from messages, said in the last of them; its salience is set later, with its novelty."""
+    ids, (source, trust), said_at = tuple(str(m.id) for m in cited), least_trusted(cited), cited[-1].sent_at
+    assert said_at is not None
     moment = now().astimezone(said_at.tzinfo)
     record = MemoryRecord(
-        id=_id(project, text, message_ids), content=text, speaker=speaker, source_ids=message_ids, project=project,
+        id=_id(project, text, ids), content=text, speaker=cited[-1].name, source_ids=ids, project=project,
         source=source, trust=trust, said_at=said_at, created_at=moment, updated_at=moment,
     )  # fmt: skip
     return with_description(record, typed=False)
@@ -366,74 +336,54 @@ def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
 # With a language model
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Messages of an episode of one trust, for one prompt: a model that reads both together may mix them."""
+
+    position: int
+    messages: Sequence[Message]
+    draft: EpisodeDraft
+    vector: Floats | None
+    trusted: bool
+
+    @property
+    def text(self) -> extraction.EpisodeText:
+        """The title and the messages; the title of a mixed episode is not used for its trusted part."""
+        episode = self.draft.episode
+        return (episode.title if is_trusted(episode.trust) or not self.trusted else title(self.messages)), self.messages
+
+
 def _model_candidates(
     runtime: Runtime, consultant: Consultant, episodes: Sequence[EpisodePart], snapshot: Snapshot
 ) -> tuple[list[Candidate], frozenset[int]]:
     """The model's statements beyond its prediction, and positions of episodes it left to the rules."""
-    positions, parts = _by_trust(episodes)
-    answers = _extract(runtime, consultant, parts, snapshot)
-    unanswered = frozenset(position for position, answer in zip(positions, answers, strict=True) if answer is None)
-    return [candidate for answer in answers for candidate in answer or ()], unanswered
-
-
-def _by_trust(episodes: Sequence[EpisodePart]) -> tuple[list[int], list[EpisodePart]]:
-    """Split episodes by trust: a model that reads trusted and untrusted messages together may mix them.
-
-    Returns:
-        For each part the position of its episode, and the parts.
-    """
-    numbered_parts: list[tuple[int, EpisodePart]] = []
-    for position, (messages, draft, vector) in enumerate(episodes):
-        for trusted in (True, False):
-            part = [message for message in messages if is_trusted(message.trust) is trusted]
-            if part or (trusted and not messages):
-                numbered_parts.append((position, (part, draft, vector)))
-    return [position for position, _ in numbered_parts], [part for _, part in numbered_parts]
-
-
-def _title(messages: Sequence[Message], draft: EpisodeDraft) -> str:
-    """The title of a part; the title of a mixed episode is not used for its trusted part."""
-    trusted = is_trusted(draft.episode.trust) or not is_trusted(messages[0].trust)
-    return draft.episode.title if trusted else title(messages)
-
-
-def _extract(
-    runtime: Runtime, consultant: Consultant, parts: Sequence[EpisodePart], snapshot: Snapshot
-) -> list[list[Candidate] | None]:
-    """The model's statements for each part; None without an answer."""
-    results: list[list[Candidate] | None] = [None] * len(parts)
     from mnemic.llm import extraction, narration
 
-    part_messages = [messages[-narration.MOST_MESSAGES :] for messages, *_ in parts]
-    trusts = [is_trusted(messages[0].trust) if messages else None for messages in part_messages]
-    prompt_groups = [
-        [positions[i] for i in group]
-        for positions in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
-        for group in episode_batches([len(part_messages[position]) for position in positions], narration.MOST_EPISODES)
+    parts = [
+        _Part(position, said[-narration.MOST_MESSAGES :], draft, vector, trusted)
+        for position, (messages, draft, vector) in enumerate(episodes)
+        for trusted in (True, False)
+        if (said := [message for message in messages if is_trusted(message.trust) is trusted])
     ]
-    known_records = [
-        _known_memories(runtime, [parts[p] for p in group], snapshot, trusted=trusts[group[0]] is True)
-        for group in prompt_groups
-    ]
-    texts = [[(_title(part_messages[p], parts[p][1]), part_messages[p]) for p in group] for group in prompt_groups]
-    predictions = _predictions(runtime, consultant, texts, known_records)
-    answers = consultant.ask_all(
-        [
-            lambda t=episodes, k=records, e=expected: extraction.task(t, k, e)
-            for episodes, records, expected in zip(texts, known_records, predictions, strict=True)
-        ]
-    )
-    for group, records, expected, answer in zip(prompt_groups, known_records, predictions, answers, strict=True):
-        if answer is None:
-            continue
-        consultant.failed += len(answer.unread)
-        for number, position in enumerate(group):
-            if number not in answer.unread:
-                project, messages = parts[position][1].episode.project, part_messages[position]
-                predicted = expected[number] if expected else ""
-                extracted = [statement for statement in answer.statements if statement.episode == number]
-                results[position] = [_from_model(s, project, messages, records, predicted) for s in extracted]
-    return results
+    sizes = {number: len(part.messages) for number, part in enumerate(parts)}
+    numbers = prompt_groups(dict(enumerate(p.trusted for p in parts)), narration.MOST_EPISODES, sizes)
+    groups = [[parts[number] for number in group] for group in numbers]
+    known = [_known_memories(runtime, group, snapshot) for group in groups]
+    texts = [[part.text for part in group] for group in groups]
+    predictions = _predictions(runtime, consultant, texts, known)
+    prompts = zip(texts, known, predictions, strict=True)
+    answers = consultant.ask_all([lambda p=prompt: extraction.task(*p) for prompt in prompts])
+    stated, unread = list[Candidate](), set[int]()
+    for group, records, expected, answer in zip(groups, known, predictions, answers, strict=True):
+        consultant.failed += 0 if answer is None else len(answer.unread)
+        for number, part in enumerate(group):
+            if answer is None or number in answer.unread:
+                unread.add(part.position)
+                continue
+            predicted, project = expected[number] if expected else "", part.draft.episode.project
+            extracted = [statement for statement in answer.statements if statement.episode == number]
+            stated += [_from_model(each, project, part.messages, records, predicted) for each in extracted]
+    return stated, frozenset(unread)
 
 
 def _predictions(
@@ -447,26 +397,23 @@ def _predictions(
         return [()] * len(texts)
     from mnemic.llm import prediction
 
-    answers = consultant.ask_all(
-        [
-            lambda t=[title for title, _ in episodes], k=records: prediction.task(t, k)
-            for episodes, records in zip(texts, known, strict=True)
-        ]
-    )
+    titles = [[title for title, _ in episodes] for episodes in texts]
+    answers = consultant.ask_all([lambda p=pair: prediction.task(*p) for pair in zip(titles, known, strict=True)])
     return [answer or () for answer in answers]
 
 
-def _known_memories(
-    runtime: Runtime, parts: Sequence[EpisodePart], snapshot: Snapshot, *, trusted: bool
-) -> list[MemoryRecord]:
-    """Known memories for the episodes of one prompt, interleaved by rank, each once."""
+def _known_memories(runtime: Runtime, parts: Sequence[_Part], snapshot: Snapshot) -> list[MemoryRecord]:
+    """Known memories for the episodes of one prompt, interleaved by rank, each once; trusted ones for trusted episodes."""
     from mnemic.llm import extraction
 
-    nearest = [
-        snapshot.nearest(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts
-    ]
-    ranked = (record for rank in zip_longest(*nearest) for record in rank if record is not None)
-    records = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
+    most, trusted = runtime.settings.processing.max_statements_for_prediction, parts[0].trusted
+    ranked = zip_longest(*(snapshot.nearest(part.vector, most) for part in parts))
+    records = {
+        r.id: r
+        for rank in ranked
+        for r, _ in filter(None, rank)
+        if r.expired_at is None and (is_trusted(r.trust) or not trusted)
+    }
     return list(records.values())[: extraction.MOST_KNOWN]
 
 
@@ -476,12 +423,10 @@ def _from_model(
 ) -> Candidate:  # fmt: skip
     """A statement of the language model as a candidate."""
     cited = [messages[index] for index in statement.messages]
-    source, trust = least_trusted(cited)
-    said_at = cited[0].sent_at
-    assert said_at is not None
-    record = _record(project, statement.text, tuple(str(m.id) for m in cited), said_at, source, trust)
+    record = _record(project, statement.text, cited)
     record = replace(
-        record, type=statement.type, confidence=statement.confidence, keywords=statement.keywords or record.keywords,
+        record, speaker=None, said_at=cited[0].sent_at, type=statement.type, confidence=statement.confidence,
+        keywords=statement.keywords or record.keywords,
         tags=statement.tags or record.tags, category=statement.category or record.category,
     )  # fmt: skip
     verdict = None
@@ -501,14 +446,11 @@ def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecor
         typed: whether its type is set too.
     """
     description = describe(record.content, type=record.type if typed else None)
-    return replace(
-        record, type=description.type, summary=record.summary or description.summary,
-        keywords=record.keywords or description.keywords, tags=record.tags or description.tags,
-        category=record.category or description.category,
-        confidence=min(record.confidence, description.confidence),
-        related_files=record.related_files or description.related_files,
-        related_entities=record.related_entities or description.related_entities,
-    )  # fmt: skip
+    fields: dict[str, Any] = {name: getattr(record, name) or getattr(description, name) for name in _DESCRIBED}
+    return replace(record, type=description.type, confidence=min(record.confidence, description.confidence), **fields)
+
+
+_DESCRIBED = ("summary", "keywords", "tags", "category", "related_files", "related_entities")
 
 
 _EMPTY_DESCRIPTION: dict[str, Any] = {

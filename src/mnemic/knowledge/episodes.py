@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.ingest import REFERENCE
 from mnemic.knowledge import segmentation
-from mnemic.runtime.consultant import Consultant, episode_batches
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
@@ -136,7 +136,7 @@ def _excerpt(
         threshold = threshold or worth[index] / MIN_SHARE
         covered.update(waiting.pop(index)[1])
         number, sentence = numbered_sentences[index]
-        line = f"{_speaker(messages[number])}: {_clip(sentence, SENTENCE)}"
+        line = f"{speaker_label(messages[number])}: {_clip(sentence, SENTENCE)}"
         if not chosen or length + len(line) <= EXCERPT:
             chosen[index] = line
         length += len(line)
@@ -199,14 +199,10 @@ def _clip(text: str, most: int) -> str:
     return text[: space if space > 0 else most - 1].rstrip(_EDGES) + "\u2026"
 
 
-def _speaker(message: Message) -> str:
-    return speaker_label(message)
-
-
 def _fallback(messages: Sequence[Message], most: int) -> str:
     """The first text, else the speakers."""
     texts = (" ".join(message.content[:READ_CHARS].split()) for message in messages)
-    who = ", ".join(dict.fromkeys(map(_speaker, messages)))
+    who = ", ".join(dict.fromkeys(map(speaker_label, messages)))
     return _clip(next(filter(None, texts), "") or who, most)
 
 
@@ -307,22 +303,22 @@ def draft_episodes(
     against: Mapping[str, int],
 ) -> list[EpisodeDraft]:
     """One episode per group; ``records`` are titles and stories that exist, ``against`` is the background."""
-    stories = _narrate(consultant, groups, records, against)
-    return [
-        _draft(messages, title, story, level, unrefined=failed)
-        for messages, (title, story, failed) in zip(groups, stories, strict=True)
-    ]
+    drafts: list[EpisodeDraft] = []
+    for messages, (title, story, failed) in zip(groups, _narrate(consultant, groups, records, against), strict=True):
+        (source, trust), moments = least_trusted(messages), [m.sent_at for m in messages if m.sent_at]
+        drafts.append(
+            _draft(
+                messages, title, story, unrefined=failed, started_at=min(moments), ended_at=max(moments), source=source,
+                trust=trust, project=level[0], session=level[1],
+            )
+        )  # fmt: skip
+    return drafts
 
 
-def _draft(
-    messages: Sequence[Message], title: str, story: str, level: tuple[str | None, str | None], *, unrefined: bool
-) -> EpisodeDraft:
-    source, trust = least_trusted(messages)
-    moments = [m.sent_at for m in messages if m.sent_at]
+def _draft(messages: Sequence[Message], title: str, story: str, *, unrefined: bool, **fields: Any) -> EpisodeDraft:
     record = Episode(
         id=_episode_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
-        started_at=min(moments), ended_at=max(moments), project=level[0], session=level[1], source=source, trust=trust,
-        created_at=now(),
+        created_at=now(), **fields,
     )  # fmt: skip
     return EpisodeDraft(record, messages, unrefined)
 
@@ -341,7 +337,11 @@ def _narrate(
     narratives = {index: record for index, record in enumerate(records) if record is not None}
     missing = [index for index in range(len(groups)) if index not in narratives]
     latest = {index: groups[index][-narration.MOST_MESSAGES :] for index in missing}
-    parts = _prompt_groups(latest, narration.MOST_EPISODES)
+    kinds = {index: {is_trusted(message.trust) for message in messages} for index, messages in latest.items()}
+    of_one_kind = {index: True in kind for index, kind in kinds.items() if len(kind) == 1}
+    sizes = {index: len(messages) for index, messages in latest.items()}
+    parts = [[index] for index in latest if index not in of_one_kind]  # a mixed episode has a prompt of its own
+    parts += prompt_groups(of_one_kind, narration.MOST_EPISODES, sizes)
     answers = consultant.ask_all([lambda p=part: narration.task([latest[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         items = () if answer is None else zip(part, answer, strict=True)
@@ -358,30 +358,18 @@ def _narrate(
     return narrated
 
 
-def _prompt_groups(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]]:
-    """Group episodes into prompts, trusted and untrusted ones apart; a mixed episode has its own prompt."""
-    kinds = {index: {is_trusted(message.trust) for message in messages} for index, messages in groups.items()}
-    prompts = [[index] for index, kind in kinds.items() if len(kind) == 2]
-    for trusted in (True, False):
-        indexes = [index for index, kind in kinds.items() if kind == {trusted}]
-        prompts += [[indexes[i] for i in part] for part in episode_batches([len(groups[i]) for i in indexes], most)]
-    return prompts
-
-
 def merge_episodes(
     consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message], against: Mapping[str, int]
 ) -> EpisodeDraft:
     """Merge two similar episodes."""
     ((title, story, failed),) = _narrate(consultant, [messages], (), against)
-    record = Episode(
-        id=_episode_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
-        source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
-        ended_at=max(first.ended_at, second.ended_at), project=first.project,
-        session=first.session if first.session == second.session else None,
-        source=first.source if first.trust <= second.trust else second.source, trust=least_trust([first.trust, second.trust]),
-        created_at=now(),
+    less_trusted = min(first, second, key=lambda episode: episode.trust)
+    return _draft(
+        messages, title, story, unrefined=failed, source_ids=(first.id, second.id), project=first.project,
+        started_at=min(first.started_at, second.started_at), ended_at=max(first.ended_at, second.ended_at),
+        session=first.session if first.session == second.session else None, source=less_trusted.source,
+        trust=less_trusted.trust,
     )  # fmt: skip
-    return EpisodeDraft(record, messages, failed)
 
 
 def _episode_id(messages: Sequence[Message]) -> str:
@@ -392,12 +380,8 @@ def _episode_id(messages: Sequence[Message]) -> str:
 
 def least_trusted(messages: Sequence[Message]) -> tuple[Source, float]:
     """Source and trust of the least trusted message."""
-    worst = min(messages, key=_trust)
-    return worst.source or "direct_user", _trust(worst)
-
-
-def _trust(message: Message) -> float:
-    return 1.0 if message.trust is None else message.trust
+    worst = min(messages, key=lambda message: least_trust([message.trust]))
+    return worst.source or "direct_user", least_trust([worst.trust])
 
 
 def rewritten(

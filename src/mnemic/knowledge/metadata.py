@@ -36,11 +36,11 @@ _JOINS = re.compile(
     "[\u7684\u4e86\u662f\u5728\u548c\u6211\u4f60\u4ed6\u5979\u5b83\u4eec\u5c31\u90fd\u800c\u4e0e\u4e5f\u3041-\u309f]+"
 )
 _STOPS = STOP_WORDS | frozenset(
-    """always never ever every instead rather maybe perhaps still yet because therefore without within across among per via
-    us let cannot must shall may please also whether since unless although though almost already else quite least less
+    """always never ever every instead rather maybe perhaps still yet therefore without within across among per via
+    us let cannot must shall may please whether since unless although though almost already else quite least less
     several whole toward towards upon back away around along behind beside everybody everyone everything somebody someone
     something anybody anyone anything nobody nothing none thing things stuff way ways sure fine good great nice better best
-    bad new old big small own true false yes hi hello thanks dear able much next last ago later soon together apart near
+    bad new old big small true false yes hi hello thanks dear able next last ago later soon together apart near
     honestly terribly against""".split()
 )
 _SPANS = frozenset("day days week weeks month months year years hour hours minute minutes second seconds times".split())
@@ -220,7 +220,7 @@ def category_of(text: str) -> str | None:
 # nothing.
 _LIFE = {
     "family": "mother father mom mum dad parent wife husband partner son daughter sister brother cousin grandmother grandpa "
-    "aunt uncle kid child baby friend married wedding birthday",
+    "aunt uncle child baby friend married wedding birthday",
     "health": "allergy allergic doctor dentist hospital surgery pill therapy diabetes diet blood illness",
     "food": "restaurant dinner lunch breakfast cook recipe coffee tea vegetarian food",
     "home": "house flat apartment garden kitchen neighbour rent",
@@ -237,9 +237,9 @@ _WORK = {
 }
 _SOFTWARE = {
     "database": "database sql postgresql sqlite mongodb redis kafka schema migration | query index",
-    "api": "api apis endpoint graphql grpc http backend microservice json | request route",
+    "api": "api endpoint graphql grpc http backend microservice json | request route",
     "testing": "pytest unittest mock ci flaky | test fixture regression",
-    "deployment": "deploy deployment docker kubernetes staging rollout nginx build | release pipeline container image",
+    "deployment": "deploy docker kubernetes staging rollout nginx build | release pipeline container image",
     "security": "oauth jwt tls encrypt authentication auth | token password login",
     "performance": "latency cpu cache throughput profiling traffic mb | memory",
     "configuration": "config env timeout ttl | port flag",
@@ -261,11 +261,8 @@ def _stems(*tables: dict[str, str], part: int | None = None) -> dict[str, str]:
     }
 
 
-_EVERYDAY_TERMS, _SOFTWARE_TERMS, _AMBIGUOUS_TERMS = (
-    _stems(_LIFE, _WORK),
-    _stems(_SOFTWARE, part=0),
-    _stems(_SOFTWARE, part=1),
-)
+_EVERYDAY_TERMS = _stems(_LIFE, _WORK)
+_SOFTWARE_TERMS, _AMBIGUOUS_TERMS = (_stems(_SOFTWARE, part=part) for part in (0, 1))
 _CODE = re.compile(r"\b[A-Za-z]\w*_\w+\b|`[^`\n]+`|\w\(\)|(?<!\S)--[a-z]|\w\.(?:py|js|ts|go|rs|md|toml|ya?ml|json)\b|"
     r"\bv?\d+\.\d+\.\d+\b|\b\d+ ?(?:ms|[MG]i?B)\b|\b(?!Mc|Mac|De|Le)[A-Z][a-z]+[A-Z]\w+")  # fmt: skip
 
@@ -327,7 +324,7 @@ _RULE = re.compile(
     r"|(?:please |first,? |then,? )?(?P<first>\w+) (?!(?:is|are|was|were|has|have|had|must|should|will|of|by|times?)\b)",
     re.IGNORECASE,
 )
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_DAY = f"(?:{'|'.join(WEEKDAYS)})"
 _MONTH = "|".join(month for month in MONTHS if month != "may")
 _HABIT = re.compile(
     rf"\b(?:every|each|usually|often|always|never|daily|weekly|monthly|weekdays|{_DAY}s|(?:once|twice|times) a|"
@@ -370,9 +367,7 @@ def _type(text: str) -> MemoryType:
     if _DATED.search(text):
         return "episodic"
     words = _words(text)
-    past = any(
-        is_past(word) and before not in _PARTICIPLE_CONTEXT for before, word in zip(("", *words), words, strict=False)
-    )
+    past = any(is_past(word) and before not in _PARTICIPLE_CONTEXT for before, word in pairwise(("", *words)))
     return "episodic" if past and _NON_EVENT_VERBS.isdisjoint(words) else "semantic"
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from mnemic.knowledge.reconciliation import (
     settle,
     time_said,
 )
-from mnemic.runtime.consultant import Consultant
+from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.services.telemetry import traced
@@ -81,7 +81,7 @@ class _Run:
     answers: int
     progress: Progress | None
     consultant: Consultant
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    counts: Counter[str] = field(default_factory=Counter[str])
     snapshots: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
     described_ids: set[str] = field(default_factory=set[str])
     _background: Mapping[str, int] | None = None
@@ -92,14 +92,10 @@ class _Run:
             self._background = episodes.background(self.runtime, self.scope.user)
         return self._background
 
-    def count(self, **more: int) -> None:
-        for name, number in more.items():
-            self.counts[name] = self.counts.get(name, 0) + number
-
     def report(self, answers: int = 0) -> None:
         """Report the messages that are done, and the long answers."""
         if self.progress:
-            done = min(self.counts.get("messages", 0), self.total)
+            done = min(self.counts["messages"], self.total)
             self.progress(done + answers, self.total + self.answers)
 
     def snapshot_of(self, project: str | None) -> Snapshot:
@@ -135,7 +131,7 @@ def process(
         if not halted():
             _refine(run, unrefined)
             settle(runtime, scope)
-        run.count(enriched=_enrich_pending(run, limit, halted))
+        run.counts.update(enriched=_enrich_pending(run, limit, halted))
         _embed_answers(run, unread, halted)
     waiting = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
@@ -149,7 +145,7 @@ def _steps(run: _Run, halted: Callable[[], bool]) -> None:
     """
     done: set[Level] = set()
     levels: list[Level] = []
-    while (remaining := run.total - run.counts.get("messages", 0)) > 0 and not halted():
+    while (remaining := run.total - run.counts["messages"]) > 0 and not halted():
         if not levels:
             waiting = run.runtime.store.knowledge.conversations(run.scope.user)
             levels = [(project, session) for project, session, _ in reversed(waiting) if (project, session) not in done]
@@ -267,19 +263,14 @@ def _store(
         snapshot.reload()  # some memories were not stored under their own id
     snapshot.commit()
     done = sum(map(len, groups)) + len(silent)
-    run.count(messages=done, episodes=len(drafts), **result.counts)
+    run.counts.update(result.counts, messages=done, episodes=len(drafts))
     run.report()
 
 
 def _next_version(previous: Episode, draft: Episode) -> Episode:
     """The next version of an episode."""
-    return replace(
-        draft,
-        id=previous.id,
-        version=previous.version + 1,
-        source_ids=previous.source_ids,
-        created_at=previous.created_at,
-    )
+    kept: dict[str, Any] = {name: getattr(previous, name) for name in ("id", "source_ids", "created_at")}
+    return replace(draft, version=previous.version + 1, **kept)
 
 
 def _embed_answers(run: _Run, docs: Sequence[int], halted: Callable[[], bool]) -> None:
@@ -318,7 +309,7 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
             snapshot.reload()
             continue
         snapshot.commit()
-        run.count(**result.counts)
+        run.counts.update(result.counts)
 
 
 def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[Change]:
@@ -408,36 +399,23 @@ def _batch_link_changes(run: _Run, batch: Sequence[tuple[MemoryRecord, Indexing]
         if record.session is None and index.vector is not None:
             if record.project not in snapshots:
                 snapshots[record.project] = Snapshot(run.runtime, run.scope.user, record.project)
-            others, cosines = _nearest_earlier(record, index.vector, snapshots[record.project])
-            if others:
-                linkable.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
-    answers = _ask_links(run.consultant, [(record, _link_candidates(nearest)) for record, nearest in linkable])
+            nearest = [
+                (fresh.get(other.id, other), cosine)
+                for other, cosine in snapshots[record.project].nearest(index.vector, NEAREST + 1)
+                if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
+            ]
+            if nearest:
+                linkable.append((record, nearest))
+    near = [
+        (record, [other for other, cosine in nearest if cosine and cosine >= MIN_COSINE][:CANDIDATES])
+        for record, nearest in linkable
+    ]
+    answers = _ask_links(run.consultant, near)
     changes: list[Change] = []
     for (record, nearest), answer in zip(linkable, answers, strict=True):
-        proposed = propose_links(record, *nearest) if answer is None else answer
-        changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
+        proposed = propose_links(record, nearest) if answer is None else answer
+        changes += link_changes(record, proposed, {other.id: other for other, _ in nearest})
     return changes
-
-
-def _nearest_earlier(record: MemoryRecord, vector: NDArray[np.float32], snapshot: Snapshot) -> Neighbours:
-    """The nearest believed memories that were not said later."""
-    others, cosines = snapshot.nearest(vector, NEAREST + 1)
-    if cosines is None:
-        return [], None
-    indexes = [
-        index
-        for index, other in enumerate(others)
-        if other.id != record.id and other.expired_at is None and time_said(other) <= time_said(record)
-    ]
-    return [others[index] for index in indexes], cosines[indexes]
-
-
-def _link_candidates(nearest: Neighbours) -> list[MemoryRecord]:
-    """The neighbours near enough to ask the language model about."""
-    others, cosines = nearest
-    if cosines is None:
-        return []
-    return [other for other, cosine in zip(others, cosines, strict=True) if cosine >= MIN_COSINE][:CANDIDATES]
 
 
 def _ask_links(
@@ -449,7 +427,8 @@ def _ask_links(
         return proposals
     from mnemic.llm import links
 
-    parts = _prompt_groups([index for index, (_, others) in enumerate(pairs) if others], pairs, links.MOST_MEMORIES)
+    trusted = {index: is_trusted(record.trust) for index, (record, others) in enumerate(pairs) if others}
+    parts = prompt_groups(trusted, links.MOST_MEMORIES)
     answers = consultant.ask_all([lambda p=part: links.task([pairs[index] for index in p]) for part in parts])
     for part, answer in zip(parts, answers, strict=True):
         if answer is None:
@@ -468,34 +447,22 @@ def _ask_links(
     return proposals
 
 
-def _prompt_groups(
-    indexes: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
-) -> list[list[int]]:
-    """Group memories into prompts, trusted and untrusted ones apart."""
-    kinds = ([index for index in indexes if is_trusted(pairs[index][0].trust) == trusted] for trusted in (True, False))
-    return [kind[start : start + most] for kind in kinds for start in range(0, len(kind), most)]
-
-
 def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
     """Described memories, and whether the description is final: by the language model if there is one."""
     if not consultant.available:
         return [(with_description(record), True) for record in records]
     from mnemic.llm import enrichment
 
-    most = enrichment.MOST_MEMORIES
-    order = sorted(range(len(records)), key=lambda index: not is_trusted(records[index].trust))
-    first = sum(is_trusted(record.trust) for record in records)  # trusted and untrusted memories never share a prompt
-    ends = [*range(0, first, most), *range(first, len(records), most), len(records)]
-    parts = [[records[index] for index in order[a:b]] for a, b in pairwise(ends)]
-    answers = consultant.ask_all([lambda p=part: enrichment.task(p) for part in parts])
-    described: list[tuple[MemoryRecord, bool]] = []
+    trusted = {index: is_trusted(record.trust) for index, record in enumerate(records)}
+    parts = prompt_groups(trusted, enrichment.MOST_MEMORIES)
+    answers = consultant.ask_all([lambda p=part: enrichment.task([records[index] for index in p]) for part in parts])
+    described: dict[int, tuple[MemoryRecord, bool]] = {}
     for part, answer in zip(parts, answers, strict=True):
-        items = [None] * len(part) if answer is None else answer
-        for record, item in zip(part, items, strict=True):
-            described.append(
-                (with_description(record) if item is None else _with_enrichment(record, item), answer is not None)
-            )
-    return [result for _, result in sorted(zip(order, described, strict=True), key=lambda pair: pair[0])]
+        for index, item in zip(part, answer or [None] * len(part), strict=True):
+            record = records[index]
+            record = with_description(record) if item is None else _with_enrichment(record, item)
+            described[index] = record, answer is not None
+    return [described[index] for index in trusted]
 
 
 def _with_enrichment(record: MemoryRecord, description: enrichment.Enrichment) -> MemoryRecord:

@@ -7,14 +7,12 @@ rules of which precision comes first.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict
@@ -22,7 +20,7 @@ from mnemic.knowledge import episodes
 from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot, is_made, with_new_description
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
-from mnemic.stores.sql.changes import OTHER_VALUE, RESTATED_BY_TRUSTED
+from mnemic.stores.sql.changes import RESTATED_BY_TRUSTED
 from mnemic.text.dates import of_one_time
 from mnemic.text.differences import NEGATIONS, differs
 from mnemic.text.sentences import sentences
@@ -46,8 +44,6 @@ from mnemic.types import (
 )
 from mnemic.vectors import Floats, dot
 
-Outcome: TypeAlias = Literal["new", "duplicate", "update", "contradiction"]
-
 BASE, WORTH_RANGE = 0.2, 0.4
 """Salience of an event of no worth, and the range added by its worth."""
 TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}
@@ -56,22 +52,14 @@ NOVELTY_SHARE = 0.3
 """The share of salience lost without any novelty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """The decision about a new memory.
+class Resolution(NamedTuple):
+    """Whether a new memory is known: the known memories that it restates, and its novelty.
 
-    Attributes:
-        outcome: ``new``: store it. ``duplicate``: it restates those in ``of``; drop it. ``update``: store it and
-            supersede those in ``of``. ``contradiction``: store it, linked to those in ``of``.
-        of: ids of the known memories concerned.
-        novelty: 0 to 1, the share that was not known (prediction error).
-        reason: for the history and for people.
+    The novelty is the share that was not known (prediction error), 0 to 1.
     """
 
-    outcome: Outcome
-    of: tuple[str, ...] = ()
-    novelty: float = 1.0
-    reason: str = ""
+    restated: Sequence[MemoryRecord]
+    novelty: float
 
 
 def salience(worth: float, type: MemoryType, novelty: float = 1.0) -> float:
@@ -98,34 +86,22 @@ def since(record: MemoryRecord) -> datetime:
     return aware(record.valid_at or record.said_at or record.created_at, UTC)
 
 
-def reconcile(
-    record: MemoryRecord,
-    existing: Sequence[MemoryRecord],
-    cosines: NDArray[np.float64] | None,
-    *,
-    threshold: float | None = None,
-) -> Resolution:
-    """Decide whether a new memory is new or a duplicate.
+def reconcile(record: MemoryRecord, existing: Neighbours, *, threshold: float | None = None) -> Resolution:
+    """Decide whether a new memory restates known ones.
 
     No wording ends a statement: both stay, and recall ranks the later one first. What a key ends, the store decides.
 
     Args:
         record: the new memory.
         existing: the nearest believed or ended memories, which may be about the same subject.
-        cosines: with each of them, shape (len(existing),), or None.
         threshold: least cosine of a restatement; None skips the check for restatements.
     """
-    error = _novelty(record, existing, cosines)
-    similarities = [1.0] * len(existing) if cosines is None else cosines.tolist()
-    if record.key is None and threshold is not None:
-        restated = [
-            other.id
-            for other, cosine in zip(existing, similarities, strict=True)
-            if cosine >= threshold and _is_restatement(record, other)
-        ]
-        if restated:
-            return Resolution("duplicate", tuple(restated), novelty=min(error, 1 - threshold), reason="said before")
-    return Resolution("new", novelty=error, reason="nothing known says it")
+    novelty = _novelty(record, existing)
+    if record.key is not None or threshold is None:
+        return Resolution([], novelty)
+    near = [other for other, cosine in existing if cosine is None or cosine >= threshold]
+    restated = [other for other in near if _is_restatement(record, other)]
+    return Resolution(restated, min(novelty, 1 - threshold) if restated else novelty)
 
 
 def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
@@ -140,12 +116,12 @@ def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
     )
 
 
-def _novelty(record: MemoryRecord, existing: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
+def _novelty(record: MemoryRecord, existing: Neighbours) -> float:
     """The share of a memory that known ones do not cover: by cosine, or by words without vectors."""
-    if cosines is not None and len(cosines):
-        return float(np.clip(1 - cosines.max(), 0, 1))
+    if cosines := [cosine for _, cosine in existing if cosine is not None]:
+        return min(max(1 - max(cosines), 0.0), 1.0)
     terms = set(content_terms(record.content))
-    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other in existing if terms)
+    shares = (len(terms & set(content_terms(other.content))) / len(terms) for other, _ in existing if terms)
     return 1 - max(shares, default=0.0)
 
 
@@ -154,16 +130,12 @@ class Reconciliation:
     """Changes and counts of a reconciled batch."""
 
     changes: list[Change] = field(default_factory=list[Change])
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-
-    def count(self, name: str) -> None:
-        """Increment a count."""
-        self.counts[name] = self.counts.get(name, 0) + 1
+    counts: Counter[str] = field(default_factory=Counter[str])
 
 
 def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Reconciliation:
     """Compare candidates with known memories one by one, and collect the changes to store."""
-    result = Reconciliation(counts={"known": batch.known})
+    result = Reconciliation(counts=Counter(known=batch.known))
     records = [candidate.record for candidate in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
@@ -173,7 +145,7 @@ def reconcile_batch(runtime: Runtime, batch: Batch, snapshot: Snapshot) -> Recon
         new = replace(candidate, record=replace(candidate.record, emotion=mood))
         if twin := snapshot.twin(new.record, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
-                result.count("known")
+                result.counts["known"] += 1
                 _confirm(runtime, new.record, [twin], snapshot, result)
                 continue
             _supersede_untrusted([twin], snapshot, result)
@@ -186,8 +158,8 @@ def _prediction_error(new: Candidate, vector: Floats | None, expected: Floats | 
     """The prediction error of a candidate, 0 to 1: the share that was not expected; 1 without a prediction."""
     if not new.predicted:
         return 1.0
-    cosines = None if vector is None or expected is None else np.array([float(dot(vector, expected))])
-    return _novelty(new.record, [replace(new.record, content=new.predicted)], cosines)
+    cosine = None if vector is None or expected is None else float(dot(vector, expected))
+    return _novelty(new.record, [(replace(new.record, content=new.predicted), cosine)])
 
 
 def _decide(
@@ -197,57 +169,40 @@ def _decide(
     settings, record = runtime.settings.processing, new.record
     nearest = snapshot.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
-    resolution = reconcile(record, *nearest, threshold=threshold)
-    if untrusted := _untrusted_duplicates(record, resolution, nearest):
-        nearest = _exclude(nearest, _supersede_untrusted(untrusted, snapshot, result))
-        resolution = reconcile(record, *nearest, threshold=threshold)
-    if resolution.outcome == "duplicate":
-        result.count("known")
-        _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], snapshot, result)
+    restated, novelty = reconcile(record, nearest, threshold=threshold)
+    if restated and is_trusted(record.trust) and not any(is_trusted(other.trust) for other in restated):
+        _supersede_untrusted(restated, snapshot, result)
+        ids = {other.id for other in restated}
+        nearest = [(other, cosine) for other, cosine in nearest if other.id not in ids]
+        restated, novelty = reconcile(record, nearest, threshold=threshold)
+    if restated:
+        result.counts["known"] += 1
+        _confirm(runtime, record, restated, snapshot, result)
         return
-    by_id = {other.id: other for other in nearest[0]}
-    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in by_id:
-        outcome, other = new.verdict
-        resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
+    by_id = {other.id: other for other, _ in nearest}
     if not record.pinned:
-        weight = salience(new.worth, record.type, min(resolution.novelty, error))
+        weight = salience(new.worth, record.type, min(novelty, error))
         record = replace(record, importance=weight, salience=weight)
     result.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
-    result.count("memories")
+    result.counts["memories"] += 1
     snapshot.add(record, index.vector)
-    for change in resolution_changes(record, resolution, by_id):
+    outcome, judged_id = new.verdict or ("", "")
+    if judged := by_id.get(judged_id):
+        change = _verdict_change(record, judged, outcome)
         result.changes.append(change)
-        if isinstance(change, PutLink):
-            result.count("contradictions")
-        elif isinstance(change, Supersede):
-            snapshot.mark_ended(change.id, now())
-            if change.id != record.id:
-                result.count("updated")
-    proposed = [link for link in propose_links(record, *nearest) if link.target not in resolution.of]
+        result.counts["updated" if isinstance(change, Supersede) else "contradictions"] += 1
+        if isinstance(change, Supersede):
+            snapshot.mark_ended(judged.id, now())
+    proposed = [link for link in propose_links(record, nearest) if link.target != judged_id]
     result.changes += link_changes(record, proposed, by_id)
 
 
-def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest: Neighbours) -> list[MemoryRecord]:
-    """Untrusted memories that a trusted source now restates; they do not make it a duplicate."""
-    if resolution.outcome != "duplicate" or not is_trusted(record.trust):
-        return []
-    others = [other for other in nearest[0] if other.id in resolution.of]
-    return [] if any(is_trusted(other.trust) for other in others) else others
-
-
-def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
-    records, cosines = nearest
-    remaining = [index for index, record in enumerate(records) if record.id not in ids]
-    return [records[index] for index in remaining], None if cosines is None else cosines[remaining]
-
-
-def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> set[str]:
-    """Supersede untrusted memories that a trusted source restates; returns their ids."""
+def _supersede_untrusted(others: Sequence[MemoryRecord], snapshot: Snapshot, result: Reconciliation) -> None:
+    """Supersede untrusted memories that a trusted source restates."""
     for other in others:
         if other.expired_at is None:
             result.changes.append(Supersede(id=other.id, by=None, at=None, reason=RESTATED_BY_TRUSTED))
             snapshot.mark_ended(other.id, now())
-    return {other.id for other in others}
 
 
 def _confirm(
@@ -271,26 +226,16 @@ def _confirm(
         snapshot.revise(revised)
 
 
-def resolution_changes(record: MemoryRecord, resolution: Resolution, by_id: Mapping[str, MemoryRecord]) -> list[Change]:
-    """Changes of a resolution: supersessions of what it replaces, links to what it contradicts.
+def _verdict_change(record: MemoryRecord, other: MemoryRecord, outcome: str) -> Supersede | PutLink:
+    """The change of a language model's verdict: a memory ends when its successor became true, or was said again.
 
-    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting. Only the reason of
-    the first may quote it, or a quotation would remain after the first is erased.
+    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting.
     """
-    changes: list[Change] = []
-    for number, other in enumerate(by_id[id_] for id_ in resolution.of):
-        outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
-        if outcome == "update" and record.trust >= other.trust:
-            changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
-        elif outcome in ("update", "contradiction"):
-            link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
-            changes.append(PutLink(link=link))
-    return changes
-
-
-def _end_time(record: MemoryRecord, follows: MemoryRecord) -> datetime:
-    """When a memory ends: when its successor became true, or was said again if that is not later."""
-    return since(follows) if since(follows) > since(record) else time_said(follows)
+    reason = "the language model reads it so"
+    if outcome == "update" and record.trust >= other.trust:
+        end = since(record) if since(record) > since(other) else time_said(record)
+        return Supersede(id=other.id, by=record.id, at=end, reason=reason)
+    return PutLink(link=Link(source=record.id, target=other.id, type="contradicts", reason=reason))
 
 
 def link_changes(
@@ -402,6 +347,8 @@ RESTATES_FROM = 0.75
 """Cosine above which two statements are restatements, even without a common name."""
 LONGEST = 2_000
 """Characters compared of a memory."""
+MOST = 5
+"""Most links of one memory."""
 
 _BASE: dict[LinkType, float] = {"contradicts": 0.6, "implements": 0.45, "references": 0.35, "extends": 0.3}
 _DECISIONS = frozenset(("architecture_decision", "constraint"))
@@ -478,10 +425,6 @@ def _side(record: MemoryRecord) -> _Side:
     return _Side(record, text, frozenset(content_terms(text)), names)
 
 
-def _is_later(new: MemoryRecord, old: MemoryRecord) -> bool:
-    return (new.valid_at or new.created_at) >= (old.valid_at or old.created_at)
-
-
 def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
     """Whether two lasting statements about the same time contradict each other.
 
@@ -541,7 +484,8 @@ def _kind(pair: _Pair) -> LinkType | None:
     """The first link type that applies."""
     if pair.near(RELATED_FROM) and contradicts(pair.new.record, pair.old.record):
         return "contradicts"
-    if _is_later(pair.new.record, pair.old.record):
+    new, old = pair.new.record, pair.old.record
+    if (new.valid_at or new.created_at) >= (old.valid_at or old.created_at):
         if _implements(pair):
             return "implements"
         if _extends(pair):
@@ -565,13 +509,7 @@ def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
     )
 
 
-def propose_links(
-    record: MemoryRecord,
-    others: Sequence[MemoryRecord],
-    cosines: NDArray[np.float64] | None,
-    *,
-    most: int = 5,
-) -> list[ProposedLink]:
+def propose_links(record: MemoryRecord, others: Neighbours) -> list[ProposedLink]:
     """Propose links of a new memory to known ones.
 
     Only live memories at the same level count. Each gets at most one link, the first of these that applies.
@@ -584,16 +522,13 @@ def propose_links(
     Args:
         record: the new memory, described.
         others: memories that may be related, described.
-        cosines: with each of them, shape (len(others),), or None.
-        most: most links.
 
     Returns:
-        The links, strongest first, ties by id. Only ``contradicts`` is symmetric.
+        At most ``MOST`` links, strongest first, ties by id. Only ``contradicts`` is symmetric.
     """
     new = _side(record)
     links: list[ProposedLink] = []
-    cosine_list = [None] * len(others) if cosines is None else cosines.tolist()
-    for other, cosine in zip(others, cosine_list, strict=True):
+    for other, cosine in others:
         expired = other.status == "archived" or other.expired_at is not None
         if expired or other.id == record.id or other.project != record.project or other.content == record.content:
             continue
@@ -601,4 +536,4 @@ def propose_links(
         pair = _Pair(new, old, new.names & old.names, cosine)
         if kind := _kind(pair):
             links.append(_propose(pair, kind))
-    return sorted(links, key=lambda link: (-link.strength, link.target))[: max(most, 0)]
+    return sorted(links, key=lambda link: (-link.strength, link.target))[:MOST]

@@ -27,16 +27,7 @@ from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scop
 from mnemic.types.literals import AGENT
 
 REPLACED = "the caller says so"
-UNCHANGED_FIELDS = (
-    "tags",
-    "metadata",
-    "category",
-    "summary",
-    "context",
-    "keywords",
-    "related_files",
-    "related_entities",
-)
+UNCHANGED_FIELDS = tuple("tags metadata category summary context keywords related_files related_entities".split())
 """Fields of a known statement that a duplicate does not change."""
 
 

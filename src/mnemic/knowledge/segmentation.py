@@ -11,7 +11,6 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import InvalidInput
 from mnemic.text.terms import content_terms
 from mnemic.text.values import to_micros
 from mnemic.types import Message
@@ -66,55 +65,35 @@ _CLOSES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _FILLER_TERMS = frozenset(
-    term
-    for term in content_terms(
-        """hi heya hiya yo hello howdy greetings morning afternoon evening night bye goodbye thanks thank welcome please
-        sorry yes yep yup nope nah sure great good nice cool fine well awesome amazing wonderful lovely perfect
-        excellent fantastic haha hahaha lol right true indeed exactly absolutely definitely totally course alright glad
-        happy today day sounds see talk later soon care take anything else help helpful problem worries pleasure back
-        hear know understand interesting agree hmm hm ah aha uh um hope enjoy weekend chat dear friend guys everyone
-        there going tell buddy mate always actually maybe guess think done bit got ha yay bro dude man anytime
-        appreciate ttyl cya assist questions question let"""
+    content_terms(
+        """hi heya hiya yo hello howdy greetings morning afternoon evening night bye goodbye thank welcome please sorry
+        yes yep yup nope nah sure great good nice cool fine well awesome amazing wonderful lovely perfect excellent
+        fantastic haha hahaha lol right true indeed exactly absolutely definitely totally course alright glad happy
+        today day sounds see talk later soon care take anything else help problem worries pleasure back hear know
+        understand interesting agree hmm hm ah aha uh um hope enjoy weekend chat dear friend guys everyone going tell
+        buddy mate always actually maybe guess think done bit ha yay bro dude man anytime appreciate ttyl cya assist
+        question let"""
     )
 )
 _MOST_FILLER_WORDS = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Dialogue cues of one message.
+def turn(text: str) -> dict[str, bool]:
+    """The dialogue cues of a message, by name.
 
-    Attributes:
-        greets: it starts with a greeting.
-        opens: it announces another subject ("by the way", "another thing").
-        asks: it asks for or wants something.
-        replies: it starts like an answer or a comment.
-        closes: it thanks, takes leave, or asks whether there is anything else.
-        waits: it ends in a question that expects an answer, and does not close.
+    ``greets``: it starts with a greeting. ``opens``: it announces another subject ("by the way", "another thing"). ``asks``: it
+    asks for or wants something. ``replies``: it starts like an answer or a comment. ``closes``: it thanks, takes leave, or asks
+    whether there is anything else. ``waits``: it ends in a question that expects an answer, and does not close.
     """
-
-    greets: bool
-    opens: bool
-    asks: bool
-    replies: bool
-    closes: bool
-    waits: bool
-
-
-def turn(text: str) -> Turn:
-    """The dialogue cues of a message."""
     head, tail = text[:READ_CHARS], text[-READ_CHARS:].rstrip()
     if tail.endswith("]"):  # a note such as an image caption
         tail = tail[: max(tail.rfind("["), 0)].rstrip()
-    closes = bool(_CLOSES.search(tail))
-    return Turn(
-        greets=bool(_GREETS.match(head)),
-        opens=bool(_OPENS.search(head)),
-        asks=bool(_ASKS.search(head)),
-        replies=bool(_REPLIES.match(head)),
-        closes=closes,
-        waits=tail.endswith(("?", "\uff1f")) and not closes,
-    )
+    cues = {
+        "greets": _GREETS.match(head), "opens": _OPENS.search(head), "asks": _ASKS.search(head),
+        "replies": _REPLIES.match(head), "closes": _CLOSES.search(tail),
+    }  # fmt: skip
+    waits = tail.endswith(("?", "\uff1f")) and not cues["closes"]
+    return {name: match is not None for name, match in cues.items()} | {"waits": waits}
 
 
 def is_filler(text: str) -> bool:
@@ -138,18 +117,9 @@ READ_FOR_TERMS = 4_000
 
 
 def has_embedding(count: int, vectors: Floats | None) -> Mask:
-    """Which messages have an embedding: a row that is finite and not all zeros.
-
-    Raises:
-        InvalidInput: the number of vectors is not ``count``.
-    """
+    """Which messages have an embedding: a row that is finite and not all zeros."""
     if vectors is None:
         return np.zeros(count, np.bool_)
-    if vectors.ndim != 2 or len(vectors) != count:
-        raise InvalidInput(
-            f"There are {count} messages but the vectors have the shape {vectors.shape}. Give one row per message, of zeros "
-            "where a message has none."
-        )
     return np.logical_and(np.isfinite(vectors).all(axis=1), np.any(vectors != 0, axis=1))
 
 
@@ -162,9 +132,6 @@ def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
 
     Returns:
         Shape (n, d + 512): rows of length 1, shorter where a part is missing.
-
-    Raises:
-        InvalidInput: the number of vectors is not that of the texts.
     """
     words = _word_rows(texts)
     if vectors is None:
@@ -328,11 +295,7 @@ def boundaries(messages: Sequence[Message], vectors: Floats | None, *, time_gap:
 
     Returns:
         Ascending positions; the first is 0. Empty for no messages.
-
-    Raises:
-        InvalidInput: the number of vectors is not that of the messages.
     """
-    has_embedding(len(messages), vectors)
     starts: list[int] = []
     for start, end in stretches(messages, time_gap):
         part = boundary_features(
@@ -356,9 +319,6 @@ def begins_episode(
         vectors: as for ``boundaries``.
         time_gap: the pause that ends an episode.
         weights: of the features.
-
-    Raises:
-        InvalidInput: the number of vectors is not that of the messages.
     """
     if len(messages) < 2:
         return bool(messages)
@@ -405,9 +365,9 @@ def _cues(messages: Sequence[Message], embedded: Mask, time_gap: timedelta) -> F
     turns = [turn(m.content) for m in messages]
     cues = np.zeros((len(messages), len(CUES)), np.float32)
     for index, current in enumerate(turns):
-        cues[index, :5] = current.greets, current.opens, current.asks, current.replies, current.closes
+        cues[index, :5] = [current[name] for name in CUES[:5]]
         if index:
-            cues[index, 5:7] = turns[index - 1].closes, turns[index - 1].waits
+            cues[index, 5:7] = turns[index - 1]["closes"], turns[index - 1]["waits"]
             cues[index, 7] = min(_pause(messages[index - 1], messages[index]) / time_gap, 1.0) if time_gap else 0.0
     cues[:, 8] = ~embedded
     return cues
@@ -483,32 +443,14 @@ def stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[in
 MERGE_THRESHOLD = 0.9
 
 
-def most_similar(vector: Floats | None, candidates: Floats, threshold: float = MERGE_THRESHOLD) -> int | None:
-    """The row of the candidate most similar to a new episode, if it is similar enough to merge with.
+def most_similar(vector: Floats, candidates: Floats, threshold: float = MERGE_THRESHOLD) -> int | None:
+    """The row of the candidate most similar to a new episode, the first of equals; None if none is similar enough.
 
     Args:
-        vector: the embedding of the new episode, shape (d,); None, zeros or NaN without one.
-        candidates: those of recent episodes, shape (n, d); rows of zeros or NaN never match.
+        vector: the embedding of the new episode, shape (d,), of length 1.
+        candidates: those of recent episodes, shape (n, d), of length 1, or of zeros, which never match.
         threshold: the least cosine, -1 to 1.
-
-    Returns:
-        The row, the first of equals; None when no candidate reaches the threshold.
-
-    Raises:
-        InvalidInput: the shapes do not fit.
     """
-    if vector is None or not len(candidates):
-        return None
-    if vector.ndim != 1 or candidates.ndim != 2 or candidates.shape[1] != len(vector):
-        raise InvalidInput(
-            f"An episode's vector of shape {vector.shape} does not compare with candidates of shape {candidates.shape}. Give "
-            "(d,) and (n, d) of one embedding model."
-        )
-    if not np.isfinite(vector).all() or not vector.any():
-        return None
-    usable = np.logical_and(np.isfinite(candidates).all(axis=1), np.any(candidates != 0, axis=1))
-    rows = np.where(usable[:, None], candidates, 0).astype(np.float32)
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * float(np.linalg.norm(vector))
-    cosines = np.where(usable, dot(rows, vector.astype(np.float32)) / np.where(usable, norms, 1), -np.inf)
+    cosines = np.where(candidates.any(axis=1), dot(candidates, vector), -np.inf)
     best = int(cosines.argmax())
     return best if cosines[best] >= threshold - 1e-6 else None

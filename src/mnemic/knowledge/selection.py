@@ -7,20 +7,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from mnemic.embedders.probe import TextProbe
-from mnemic.knowledge.episodes import least_trusted
+from mnemic.embedders.probe import LinearProbe, TextProbe
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
 from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
 from mnemic.text.terms import STOP_WORDS
-from mnemic.types import Message, Source
+from mnemic.types import Message
 from mnemic.types.literals import SILENT_ROLES
-from mnemic.vectors import DEFAULT_MODELS, LinearProbe
+from mnemic.vectors import DEFAULT_MODELS
 
 BIAS = -4.76
 THRESHOLD, POSSIBLE = 0.48, 0.2
@@ -118,28 +117,19 @@ REQUEST_WORDS = frozenset("make add give write show tell explain let can what ho
 """First words of requests and questions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(NamedTuple):
     """A statement worth a memory.
 
     Attributes:
         text: verbatim except white space; a short answer with its question: ``Who is your dentist? - Dr. Costa``. A sentence
             of a message that opens with another's words or a request comes with that opening.
-        message_ids: its message, preceded by that of the question.
-        said_at: time of the message.
-        speaker: name of the speaker; None for a user without a name.
+        cited: its message, preceded by that of the question.
         worth: 0 to 1, the probability that a person would note it.
-        source: that of the least trusted of its messages.
-        trust: 0 to 1, the minimum over its messages.
     """
 
     text: str
-    message_ids: tuple[str, ...]
-    said_at: datetime
-    speaker: str | None
+    cited: Sequence[Message]
     worth: float
-    source: Source
-    trust: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +182,7 @@ Judge = Callable[[Sequence[str]], Mapping[str, Judgement]]
 """Judges sentences; those that it cannot judge are missing."""
 
 
-def _no_judgements(texts: Sequence[str]) -> Mapping[str, Judgement]:
-    del texts
-    return {}
-
-
-def statements(messages: Sequence[Message], judge: Judge = _no_judgements) -> list[Statement]:
+def statements(messages: Sequence[Message], judge: Judge = lambda _: {}) -> list[Statement]:
     """Select statements worth a memory; deterministic.
 
     Only persons make statements: users, and speakers with a name. From an assistant, a tool or a document nothing is
@@ -215,19 +200,20 @@ def statements(messages: Sequence[Message], judge: Judge = _no_judgements) -> li
     possible = [(candidate, odds) for candidate, odds in scored if _probability(odds) >= POSSIBLE]
     texts = (text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)
     judged = judge([*dict.fromkeys(texts)])
-    worths = [(candidate, _probability(odds + _worth_of(candidate, judged))) for candidate, odds in possible]
+    worths = [
+        (c, _probability(odds + (judged[c.asserted].worth if c.asserted in judged else 0.0))) for c, odds in possible
+    ]
     chosen = [(candidate, worth) for candidate, worth in worths if worth >= THRESHOLD]
     texts_by_position: dict[int, str] = {}
     for candidate, _ in chosen:
         if candidate.asserted in judged:
             texts_by_position[candidate.position] = f"{texts_by_position.get(candidate.position, '')}\n{candidate.text}"
     framed = ((_in_frame(c, texts_by_position.get(c.position, ""), judged), worth) for c, worth in chosen)
-    return [_statement(candidate, citable, worth) for candidate, worth in framed if candidate]
-
-
-def _worth_of(candidate: Candidate, judged: Mapping[str, Judgement]) -> float:
-    judgement = judged.get(candidate.asserted)
-    return judgement.worth if judgement else 0.0
+    return [
+        Statement(c.whole, citable[c.position - (c.question is not None) : c.position + 1], round(worth, 3))
+        for c, worth in framed
+        if c
+    ]
 
 
 def _in_frame(candidate: Candidate, statement_text: str, judged: Mapping[str, Judgement]) -> Candidate | None:
@@ -414,11 +400,8 @@ def features(candidate: Candidate) -> dict[str, float]:
     standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     first, opens_first = in_first_person(candidate.text, words), in_first_person(candidate.text[:2], words[:2])
-    question, second, orders = (
-        is_question(candidate.text),
-        not SECOND.isdisjoint(word_set) or SECOND_WIDE in text,
-        opens in REQUEST_WORDS,
-    )
+    question, orders = is_question(candidate.text), opens in REQUEST_WORDS
+    second = not SECOND.isdisjoint(word_set) or SECOND_WIDE in text
     return {
         "size": math.log1p(max(size, SHORTEST) if opens_first else size),
         "digit": float(any(map(str.isdigit, text))),
@@ -457,39 +440,13 @@ def _probability(log_odds: float) -> float:
     return 1 / (1 + math.exp(-log_odds))
 
 
-def _statement(candidate: Candidate, messages: Sequence[Message], worth: float) -> Statement:
-    message = messages[candidate.position]
-    cited = [messages[candidate.position - 1], message] if candidate.question else [message]
-    source, trust = least_trusted(cited)
-    assert message.sent_at is not None
-    return Statement(
-        text=candidate.whole,
-        message_ids=tuple(str(each.id) for each in cited),
-        said_at=message.sent_at,
-        speaker=message.name,
-        worth=round(worth, 3),
-        source=source,
-        trust=trust,
-    )
-
-
 WORTH = TextProbe("mnemic.knowledge", "worth.json")
 """Added to the log odds of the words of a sentence.
 
 Fitted by ``benchmarks.quality.worth_fit`` on sentences by several authors who knew no code, with the phrases that at least
 five of them wrote.
 """
-FRAME = LinearProbe(
-    "WroJQ829FzgDPK07HERBuqHACbh1LiC8DUKkvka44j24v78/BLfsPllDvz1yuOg5prRvuC2yJUJLuC46HEA6rEAohDWCOt0sx7jZsI4/aDFRP9m7cLyuPO"
-    "28hz3buoMxsMTutxDCBD2cutI6l75NOi28nbbQvOAypsIfqJI8MkLbMaEvxC2kOdisAcB6v/rA/MHKqoO/nb8uPvS4sbNOuzmtRT/NOCU9z7ANOUc4LbvC"
-    "P8VBzb2CNCJAs0DhvM07S8B1vMs//DQ0uM82PDi8wIDBIL/xuI68EUENOolABb8dvJG9oz06vZu0fL8dv9s+pT3aOOi3YbB8ul6+zTgAgBs08DGtuDW46z"
-    "wqverCPrKwN0hCXbVRwLU9VkOvwI1Barpeu1M8/zAWPTlAOr8oxOw0/Ksps3s9VjkhuHcOYqmYP7Ivs0DoOwtAEz65Obk9njlYvwO3SsCGvoo4yq4xOoTA"
-    "NTeHuIq9tqgovbI4DDuqOzu9rMAKpJs+1Lx3qCmx2jJOOzS8mcI1QO+5Tzu6PwO/PUBxvpC+b8GEQuq7MLyHttas68CnGlM9/zrkvNa+rTofQAg77rinwL"
-    "Q9Nz4AAEa9NDorwXI8QTxLufS+JKtLO/k/TMQNuv4pEr65vc+8YsMau6682UKOP+07bEA1Oqg3O74ZRfm8jTnWqeM2A0CfPFqwx743P16t9TYPrAq9R7WX"
-    "OA/CmcBcvmU0LDoyvZYwHT3jIlw8SjxqOzvDXrh+vsK3TD96vlrBz6jutn7CljhsNGQupD2Xwf65V0Skuxu7AsB6QV7Ao8JmvQi0lUGdKrG+5Tp1NUK75j"
-    "G1uQw6XMLGO6xAGjvjN7LBwTsCgJbEp7g5wck8GToPvPo8+zjqtmm4P7OGO3e9pbGRQHtBccM7QRGtI8EQRKc9jz5OwF7Ah0HXvl/Bc73aImk5JjxSwYvB"
-    "hcEMPZK74rUmuCm8ZzqePie8TSH6ug48rrnWtnNB962CuX8x2znMLAS9usN8OGA7E7HSORA+uD3FJMc6nb8="
-)
+FRAME = LinearProbe("mnemic.knowledge", "frames.json")
 """The log odds that a sentence frames those around it, from its vector; fitted by ``benchmarks.quality.worth_fit``."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,13 +215,13 @@ def build_pool(
     particular_idf = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
     echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
-    cosines = _turn_cosines(c, question, rows, around, echo)
+    own, before, session, reply = _turn_cosines(c, question, rows, around, echo)
     return Pool(
         rows=rows,
-        dense=np.maximum(cosines.own, _scatter(rows, boosted, -1.0)),
-        dense_before=cosines.before,
-        dense_session=cosines.session,
-        dense_reply=cosines.reply,
+        dense=np.maximum(own, _scatter(rows, boosted, -1.0)),
+        dense_before=before,
+        dense_session=session,
+        dense_reply=reply,
         agent=agent,
         assisted=assisted,
         echo=echo,
@@ -250,17 +250,11 @@ def build_pool(
     )
 
 
-class _TurnCosines(NamedTuple):
-    """Cosines of rows, of the turns before them if these ask, of the best in their sessions, and of the replies to them."""
+def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: Mask) -> Sequence[Floats]:
+    """Cosines of rows, of the turns before them if these ask, of the best in their sessions, and of the replies to them.
 
-    own: Floats
-    before: Floats
-    session: Floats
-    reply: Floats
-
-
-def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: Mask) -> _TurnCosines:
-    """The cosines that the signals read; turns that only echo the query lend theirs to no other."""
+    Turns that only echo the query lend theirs to no other.
+    """
     meaning = question.meaning
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     own = dense[rows]
@@ -268,12 +262,8 @@ def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows,
     before, agent = around[:, HERE - 1], c.agents[rows]
     other = np.where(agent, before, around[:, HERE + 1])
     asks = (c.padded("traits")[before] & english.ASKS) > 0
-    return _TurnCosines(
-        own=own,
-        before=dense[before] * asks,
-        session=_session_cosines(c, dense, question.corpus.rows, rows),
-        reply=np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0)),
-    )
+    reply = np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0))
+    return own, dense[before] * asks, _session_cosines(c, dense, question.corpus.rows, rows), reply
 
 
 def _echoes(

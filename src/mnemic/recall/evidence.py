@@ -35,11 +35,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.embedders.probe import LinearProbe
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
 from mnemic.text import english
 from mnemic.types import Evidence
-from mnemic.vectors import DEFAULT_MODELS, LinearProbe
+from mnemic.vectors import DEFAULT_MODELS
 
 WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NO_SPEAKER = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
@@ -105,9 +106,9 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     the query, the logarithm of the number of records searched, whether it is talk with an assistant, and the log odds that
     the query needs memory.
     """
-    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))
+    merit = _merit(pool, CONVERSATION.weights, _PRIORS | _APART)
     if pool.assisted.any():
-        merit = np.where(pool.assisted, _merit(pool, _weights_without(CONVERSATION.assisted, _APART)), merit)
+        merit = np.where(pool.assisted, _merit(pool, CONVERSATION.assisted, _APART), merit)
     rank = np.empty(len(pool), np.float32)
     rank[order] = np.log1p(np.arange(len(order)))
     rarest = ((pool.counts[:, HERE] > 0) * pool.idf).max(axis=1, initial=0.0)
@@ -118,11 +119,8 @@ def features(pool: Pool, order: NDArray[np.intp], searched: int) -> dict[str, Fl
     return {name: np.broadcast_to(np.asarray(value, np.float32), len(pool)) for name, value in values.items()}
 
 
-def _weights_without(weights: Mapping[str, float], names: AbstractSet[str]) -> Mapping[str, float]:
-    return {name: weight for name, weight in weights.items() if name not in names}
-
-
-def _merit(pool: Pool, weights: Mapping[str, float]) -> Floats:
+def _merit(pool: Pool, weights: Mapping[str, float], without: AbstractSet[str]) -> Floats:
+    weights = {name: weight for name, weight in weights.items() if name not in without}
     return plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)
 
 
@@ -215,7 +213,7 @@ def _with_need(probability: float, pool: Pool) -> float:
 
 def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     """The probability for conversations between people."""
-    merit = _merit(pool, _weights_without(CONVERSATION.weights, _PRIORS | _APART))[order]
+    merit = _merit(pool, CONVERSATION.weights, _PRIORS | _APART)[order]
     first = order[:3]
     sum_ = (
         _INTERCEPT
@@ -231,17 +229,7 @@ def _probability(pool: Pool, order: NDArray[np.intp], searched: int) -> float:
     return float(1.0 / (1.0 + np.exp(-sum_)))
 
 
-NEED = LinearProbe(
-    "3L5wOce56jbnPec/mDzaPTe85zhwwEw85rjhvcJCDbwtQR6/4TplnNzAEzzDHQ84sbvnPrkytSv3NsK8SD2/vhK6ZjSyqNm8F0LWtbi8LryzOnC3j7WEth"
-    "QuRbvsOjO+40BmQYE/ycDYP3u5/bzwObg9PTuwwCC47jiQvQQ5HUDxvw66zrxeNtBB8LyVuf296kBWKFEzyzTHQPo4/zy8w6U0UMC5vHqosj+xPny1YkB5"
-    "OTsu8kH/wIq+/jhAthE98Ly8NUVAP79NtEQ9AjiptE067rbBPCm0ukCYPYI0nS79uHixGDw+wYo/j7lwMz+2w6yvNwe7KbuHugJD6zQAgFu5AkGsMXM8Nk"
-    "E3OAk9Wrf0unjCUTVzsDq7M8CjwIw4iLyQvTS8ITnDOBG+k6cLPXs7JDgSuNY0wrSbt1XBszsSQCm/5rzCuHnA6bgrNEu5iz5zNi49M7tNPnS8dj6+P3U8"
-    "wr/nuHa+T6uKruq5/bshMOi/bzwtwDk5Zb3Fv306p730vmXAdLg6uugyCb5pufO9rbzmPGM0nLyJPqi+T72LQF89VjSHP848ljWDtSBAKbz4Oxm2fS+gMM"
-    "g4m0AAAIS4872cO53DAUG/NFm6ChUVu+e8WkAcPK484Tc5u0M64b4ctmM9wyx8u+w79Dg8OrxAw7HXOGY0Lrm4vDu91r9QNN83a7IGvP7Aoz2cvxg6Mj8x"
-    "uTEsMKzgsZI5QLA+vPg/0bYdOm20Q7zNuwI8dTQXNwy+47IKPuK0CD1Hvku0jDgquIkzG8PTtng7A78juugq+7whPrY+Dr7nuu66vzS/Ose8asAuPRRBPj"
-    "xqQDI22DmXPfY8VLDuwgS5gSwNAP06WrhVuAU+VjSXu8+8ZT55unhAtr6PNKQ6TrwiNs+4Azw6ugLA1rpDJZcxPT+/veaz5rGRQGQ+a7aqQTM2fzsWPGq5"
-    "d7/othHC6rMtOdA/RLU+vnM9BbgCuFw3iMG9ONQ5YLy3vcC3PTqWQOw9Gzq0voWtIjCNOg3Bdb++xHC5vbc="
-)
+NEED = LinearProbe("mnemic.recall", "need.json")
 """The log odds that a text needs memory: "go on", "tell me a joke" and "translate this" do not.
 
 Fitted by ``benchmarks.quality.need_fit`` on 2,562 texts to an assistant, written by three authors who knew no code.

@@ -75,10 +75,8 @@ def _edges(runtime: Runtime, view: View, docs: Sequence[int], depth: int, now: i
             break
         further: set[int] = set()
         for source, target, _, strength, used in runtime.store.relations.links(view.user, frontier):
-            idle = timedelta(
-                days=max(now - used, 0) // DAY
-            )  # whole days, so that a repeated query gives the same result
-            decayed = link_strength(strength, idle)
+            days = max(now - used, 0) // DAY  # whole ones, so that a repeated query gives the same result
+            decayed = link_strength(strength, timedelta(days=days))
             for here, there in ((source, target), (target, source)):
                 neighbours = edges.setdefault(here, {})
                 neighbours[there] = max(neighbours.get(there, 0.0), decayed)

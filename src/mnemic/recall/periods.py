@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -17,7 +17,7 @@ from mnemic.runtime.views import View
 from mnemic.text import english
 from mnemic.text.dates import Period, may_name_a_date, named_periods, without_periods
 from mnemic.text.terms import content_terms
-from mnemic.text.values import from_micros
+from mnemic.text.values import from_micros, local
 from mnemic.types import Query
 from mnemic.vectors import Floats, Mask, Rows, dot
 
@@ -82,7 +82,7 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
     if may_name_a_date(query.text):
         years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
         years = [years[0] - 1, *years]
-    today = _today(query)
+    today = local(from_micros(query.now), query.zone).toordinal()
     named, asked = (named_periods(query.text, today, years, loosely=loosely) for loosely in (False, True))
     rest = without_periods(query.text, today) if asked else ""
     words = english.bare_words(rest)
@@ -96,14 +96,6 @@ def asked_periods(c: Columns, query: Query, terms: Sequence[str]) -> AskedPeriod
     particular = _has_term(terms, others)
     of_words = bool(named) and (_SAID_THEN if particular.any() else _SAID_EVER).search(rest) is not None
     return AskedPeriods(named, asked, particular, frozenset(wanted), _has_term(terms, roles), of_words)
-
-
-def _today(query: Query) -> int:
-    """The day of the query as an ordinal."""
-    try:
-        return from_micros(query.now).astimezone(query.zone).toordinal()
-    except OverflowError:  # the edges of the calendar have no neighbours
-        return from_micros(query.now).toordinal()
 
 
 def _roles(words: Sequence[str]) -> dict[str, str]:
@@ -157,7 +149,8 @@ def period_answers(
         of_period &= own_idf > 0
     excess = elsewhere - np.maximum(own_idf, np.float32(inside))
     factor = np.clip(1 - excess * np.float32(elsewhere / mass), 0, 1)
-    other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | _of_role(c, rows, periods.roles))
+    of_role = (c.kind != KINDS["message"]) | c.has_role(tuple(periods.roles)) | (not periods.roles)
+    other_role = ~(has_terms[:, periods.role_terms].any(axis=1) | of_role[rows])
     within = (of_period * factor * np.where(other_role, _ANOTHER_ROLE, 1.0)).astype(np.float32)
     return PeriodAnswers(
         named=periods.named,
@@ -177,8 +170,3 @@ def particulars(view: View, terms: Sequence[str], corpus: Corpus, periods: Asked
         for t in np.flatnonzero(periods.particular).tolist():
             particular_idf += idf[t] * (view.keyword.occurrences(c, terms[t], corpus).counts_at(every, buffer) > 0)
     return particular_idf
-
-
-def _of_role(c: Columns, rows: Rows, roles: Collection[str]) -> Mask:
-    """(m,) which records are messages of one of the roles, or no messages; all if there is no role."""
-    return ((c.kind != KINDS["message"]) | c.has_role(tuple(roles)) | (not roles))[rows]

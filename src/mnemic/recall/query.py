@@ -66,9 +66,9 @@ def categories(value: object, existing: Callable[[], Collection[str]]) -> tuple[
     return None if value is None else chosen
 
 
-def _share(filters: Mapping[str, Any], name: str) -> float | None:
+def _number(filters: Mapping[str, Any], name: str, low: float = 0) -> float | None:
     value = filters.get(name)
-    return None if value is None else validation.number(name, value)
+    return None if value is None else validation.number(name, value, low)
 
 
 def as_stored(runtime: Runtime, scope: Scope, filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,8 +126,8 @@ def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds:
         until=validation.micros("until", filters.get("until"), zone),
         at=validation.micros("at", filters.get("at"), zone),
         known_at=validation.micros("known_at", filters.get("known_at"), zone),
-        min_trust=_share(filters, "min_trust"),
-        min_importance=_share(filters, "min_importance"),
+        min_trust=_number(filters, "min_trust"),
+        min_importance=_number(filters, "min_importance"),
     )
 
 
@@ -163,9 +163,9 @@ def query(
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if "quarantined" in (validation.words_or_none("status", filters.get("status")) or ()):
         raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
-    limit = filters.get("min_relevance")
-    least, best = relevance_limits if limit is None else (validation.number("min_relevance", limit), 0.0)
-    moment, min_similarity = validation.micros("now", now, zone), filters.get("min_similarity")
+    limit = _number(filters, "min_relevance")
+    least, best = relevance_limits if limit is None else (limit, 0.0)
+    moment = validation.micros("now", now, zone)
     return Query(
         text=text,
         k=validation.whole("k", k, 1, MAX_HITS),
@@ -182,5 +182,5 @@ def query(
         expand_links=validation.whole("expand_links", expand_links, 0, MAX_DEPTH),
         min_relevance=least,
         min_best=best,
-        min_similarity=None if min_similarity is None else validation.number("min_similarity", min_similarity, -1),
+        min_similarity=_number(filters, "min_similarity", -1),
     )

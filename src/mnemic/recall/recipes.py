@@ -257,6 +257,25 @@ def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
     return lowered
 
 
+LEAST_SHOWN = 0.05
+"""Similarity to a mood below which nothing is said to suit it."""
+
+
+def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
+    """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
+
+    Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.
+
+    Args:
+        near: (m,) similarity of each candidate to the mood.
+        scores: (m,) their scores without the mood.
+        weight: of the mood; those within it of the best score answer as well as the best.
+    """
+    equal = scores >= scores.max() - weight
+    best = float(near[equal].max())
+    return np.where(equal, near / best if best >= LEAST_SHOWN else near, 0.0).astype(np.float32)
+
+
 Values = dict[str, Floats]
 Fusion = Literal["sum", "normalised", "rrf"]
 

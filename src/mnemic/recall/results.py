@@ -6,72 +6,85 @@ evidence may not be shown. Superseded records rank after their successors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import ASSISTANTS
 from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
+from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.differences import restates
 from mnemic.text.english import ASKED_OF_REPLY
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, Hit, Message, Stored
+from mnemic.types import Episode, Hit, Message, RecordFilter, Stored
 from mnemic.vectors import Floats, Mask, Rows, appended, ascending, dot, top
 
 DECREMENT = 1 - 1e-6
 """Factor between consecutive scores, so that sorting by score keeps the order."""
 
 
-def hit_from(
-    stored: Stored,
-    score: float = 0.0,
-    relevance: float = 0.0,
-    scores: Mapping[str, float] | None = None,
-    contributions: Mapping[str, float] | None = None,
-    sequence: int = 0,
-) -> Hit:
-    """A record as a hit, with what a search says of it."""
-    value, scores, contributions = stored.value, scores or {}, contributions or {}
+def hit_from(stored: Stored, score: float = 0.0, **found: Any) -> Hit:
+    """A record as a hit, with the fields that a search found."""
+    value, own = stored.value, dict[str, Any]()
     if isinstance(value, Message):
-        assert value.id is not None
-        return Hit(
-            id=value.id, kind="message", text=value.content, score=score, relevance=relevance, scores=scores,
-            contributions=contributions, sequence=sequence, message_ids=(value.id,),
-            session=value.session, project=stored.project, role=value.role, speaker=value.name or value.role,
-            sent_at=value.sent_at, status=stored.status, metadata=value.metadata,
-            source=value.source or "direct_user", trust=1.0 if value.trust is None else value.trust,
-        )  # fmt: skip
-    if isinstance(value, Episode):
-        return Hit(
-            id=value.id, kind="episode", text=value.content, score=score, relevance=relevance, scores=scores,
-            contributions=contributions, sequence=sequence, session=value.session,
-            project=value.project, sent_at=value.started_at, status=value.status, summary=value.title,
-            metadata=value.metadata, episode=value.id, source=value.source, trust=value.trust,
-        )  # fmt: skip
+        own = {
+            "message_ids": (str(value.id),), "role": value.role, "speaker": value.name or value.role, "sent_at": value.sent_at,
+            "source": value.source or "direct_user", "trust": 1.0 if value.trust is None else value.trust,
+        }  # fmt: skip
+    elif isinstance(value, Episode):
+        own = {"sent_at": value.started_at, "summary": value.title, "episode": value.id}
+    else:
+        own = {"sent_at": value.said_at or value.created_at} | {name: getattr(value, name) for name in _OF_MEMORIES}
+    if not isinstance(value, Message):
+        own |= {"source": value.source, "trust": value.trust}
     return Hit(
-        id=value.id, kind="memory", text=value.content, score=score, relevance=relevance, scores=scores,
-        contributions=contributions, sequence=sequence, session=value.session,
-        project=value.project, sent_at=value.said_at or value.created_at, valid_at=value.valid_at,
-        invalid_at=value.invalid_at, status=value.status, type=value.type, importance=value.importance,
-        summary=value.summary, tags=value.tags, speaker=value.speaker, metadata=value.metadata, source=value.source,
-        trust=value.trust,
+        id=str(value.id), kind=stored.kind, text=value.content, session=value.session, project=stored.project,
+        status=stored.status, metadata=value.metadata, score=score, **own, **found,
     )  # fmt: skip
 
 
-def with_end(hit: Hit, *, holds: bool | None, ended: bool) -> Hit:
-    """A hit, marked as ended or not.
+_OF_MEMORIES = ("valid_at", "invalid_at", "type", "importance", "summary", "tags", "speaker")
+"""Fields that a hit has as its memory has them."""
+
+
+def with_successors(
+    runtime: Runtime,
+    view: View,
+    hits: Mapping[str, Hit],
+    docs: Mapping[str, int],
+    filters: RecordFilter,
+    holds: Mapping[str, bool | None],
+) -> list[Hit]:
+    """Hits with the ids of what superseded them, or marked as ended where that is erased.
 
     Args:
-        hit: with what superseded the memories that say it.
-        holds: whether something of its text holds, as far as its text tells.
-        ended: whether all that says it ended for what is erased.
+        runtime: gives access to the ids.
+        view: the user's records.
+        hits: the hits by id.
+        docs: the doc of each.
+        filters: as of when.
+        holds: whether something of a text holds, as far as it tells: then it is superseded by nothing.
     """
-    if holds:
-        return replace(hit, superseded_by=()) if hit.superseded_by else hit
-    return replace(hit, ended=True) if ended or (holds is False and not hit.superseded_by) else hit
+    validity, marked = view.columns.validity, list[Hit]()
+    known = validity.any_expired
+    later = {id_: validity.superseding(doc, filters.at, filters.known_at) if known else [] for id_, doc in docs.items()}
+    ids = runtime.store.relations.ids(view.user, sorted({doc for new in later.values() for doc in new}), archived=True)
+    for id_, hit in hits.items():
+        successors = tuple(ids[doc] for doc in later.get(id_, ()) if doc in ids)
+        if holds.get(id_):
+            successors = ()
+        elif not successors and (
+            holds.get(id_) is False
+            or (known and id_ in docs and validity.ended(docs[id_], filters.at, filters.known_at))
+        ):
+            hit = replace(hit, ended=True)  # noqa: PLW2901
+        marked.append(replace(hit, superseded_by=successors) if successors else hit)
+    return marked
 
 
 def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
@@ -96,38 +109,67 @@ SAME = 0.9
 """Least cosine of restatements; ``text.restates`` decides."""
 
 
-class FoldedHits:
-    """Collects hits in order of rank and folds redundant ones.
+@dataclass(slots=True)
+class HitCollector:
+    """Collects hits in order of rank, folds restatements, and limits each untrusted source to its share.
 
     A restatement of a hit by the same speaker is listed in its ``similar``, and as evidence (``message_ids``) when the words
-    are the same.
+    are the same. Each untrusted source may have its share of ten hits at once, and one more whenever the list has grown
+    enough, so that a longer list begins with the shorter one: surplus hits wait.
+
+    Attributes:
+        share: largest share of one source, 0 to 1; 1 is no limit.
+        hits: the hits by id; ``docs``: the doc of each, then those of what is folded into it; ``episodes``: of their episodes.
     """
 
-    def __init__(self) -> None:
-        self.hits: dict[str, Hit] = {}
-        self._vectors = np.empty((0, 0), np.float32)
+    share: float
+    hits: dict[str, Hit] = field(default_factory=dict[str, Hit])
+    docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
+    episodes: dict[str, int | None] = field(default_factory=dict[str, "int | None"])
+    waiting: list[_Entry] = field(default_factory=list["_Entry"])
+    _admitted: Counter[str] = field(default_factory=Counter[str])
+    _vectors: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
-    def add(self, hit: Hit, vector: NDArray[np.float32]) -> str:
-        """Add a hit, or fold it into another one; returns the id of the hit that holds it."""
+    def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
+        """Add a hit or fold it into another one, then add a waiting one that its source's share now allows."""
+        if not self._admits(source):
+            self.waiting.append((source, stored, hit, vector, doc))
+            return
         if (leader := self._restated_by(hit, vector)) is not None:
-            same = leader.text.split() == hit.text.split()
-            evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
-            times = tuple(sorted(filter(None, (*(leader.said_at or (leader.sent_at,)), hit.sent_at))))
-            self.hits[leader.id] = replace(
-                leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times
-            )
-            return leader.id
+            self.hits[leader.id] = _folded(leader, hit)
+            self.docs[leader.id].append(doc)
+            return
         self._vectors = appended(self._vectors, len(self.hits), vector)
-        self.hits[hit.id] = hit
-        return hit.id
+        self.hits[hit.id], self.docs[hit.id], self.episodes[hit.id] = hit, [doc], stored.episode
+        self._admitted.update([source] if source else [])
+        for index, entry in enumerate(self.waiting):
+            if self._admits(entry[0]):
+                del self.waiting[index]
+                self.add(*entry)
+                return
 
-    def _restated_by(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
+    def _admits(self, source: str | None) -> bool:
+        """Whether a hit of a source may follow; the source of trusted hits is None."""
+        most = max(round(self.share * 10), int(self.share * (len(self.hits) + 1)))
+        return source is None or self.share >= 1.0 or self._admitted[source] < most
+
+    def _restated_by(self, hit: Hit, vector: Floats) -> Hit | None:
         """The best hit that says the same."""
-        if not self.hits:
-            return None
-        close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME)
-        leaders = list(self.hits.values()) if len(close) else ()
+        close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME) if self.hits else ()
+        leaders = list(self.hits.values()) if len(close) else []
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
+
+
+_Entry = tuple[str | None, Stored, Hit, Floats, int]
+
+
+def _folded(leader: Hit, hit: Hit) -> Hit:
+    """A hit with a restatement of it."""
+    evidence = (
+        (*leader.message_ids, *hit.message_ids) if leader.text.split() == hit.text.split() else leader.message_ids
+    )
+    times = tuple(sorted(filter(None, (*(leader.said_at or (leader.sent_at,)), hit.sent_at))))
+    return replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence, said_at=times)
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
@@ -158,13 +200,11 @@ class Provenance:
     Attributes:
         via: docs of the relevant memories derived from a row.
         boosted: raised cosines of rows with a nearer derived memory.
-        superseding: docs that superseded a row.
         successors: rows that show what holds instead of a row.
     """
 
     via: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     boosted: Mapping[int, float] = field(default_factory=dict[int, float])
-    superseding: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     successors: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
 
     def rows(self) -> list[int]:
@@ -184,8 +224,7 @@ class Visibility:
     def provenance(self, view: View, question: AnalysedQuery, rows: Rows) -> Provenance:
         """The provenance of the rows of a pool."""
         via, boosted = self._derived_memories(view, question)
-        superseding, successors = self._superseded(view, question, ascending(len(view.columns), rows, list(via)))
-        return Provenance(via, boosted, superseding, successors)
+        return Provenance(via, boosted, self._successors(view, question, ascending(len(view.columns), rows, list(via))))
 
     def _derived_memories(self, view: View, question: AnalysedQuery) -> tuple[dict[int, list[int]], dict[int, float]]:
         """The nearest derived memories by the row of their evidence, and the raised cosines of these rows."""
@@ -214,30 +253,22 @@ class Visibility:
             evidence.setdefault(int(child[pair]), []).append(int(parent[pair]))
         return evidence
 
-    def _superseded(
-        self, view: View, question: AnalysedQuery, rows: Rows
-    ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-        """For superseded rows: the docs that superseded them, and the rows that show these."""
-        validity, columns = view.columns.validity, view.columns
-        superseding: dict[int, list[int]] = {}
+    def _successors(self, view: View, question: AnalysedQuery, rows: Rows) -> dict[int, list[int]]:
+        """For superseded rows: the rows that show what superseded them."""
+        validity, columns, filters = view.columns.validity, view.columns, question.query.filters
         successors: dict[int, list[int]] = {}
-        if not validity.successors:
-            return superseding, successors
         for row in rows.tolist():
             doc = int(columns.doc[row])
             docs = [doc, *validity.saying(doc)]
             if validity.successors.keys().isdisjoint(docs):
                 continue
             memory = self._most_relevant(view, question, docs)
-            filters = question.query.filters
-            if later := validity.superseding(doc, filters.at, filters.known_at):
-                superseding[row] = later
             successor = None if memory is None else validity.successor(memory, filters.at, filters.known_at)
             if memory is None or successor is None or not self._is_relevant(view, question, row, memory):
                 continue
             for successor_row in columns.rows_of([successor]).tolist():
                 successors[row] = [other for other in self.evidence_rows(view, successor_row) if other != row]
-        return superseding, successors
+        return successors
 
     def evidence_rows(self, view: View, row: int) -> list[int]:
         """The rows that show a record: its own row if visible, else its evidence."""

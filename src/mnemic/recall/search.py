@@ -37,7 +37,7 @@ from mnemic.recall.order import by_recency, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
 from mnemic.recall.results import (
-    FoldedHits,
+    HitCollector,
     Provenance,
     Visibility,
     as_relevant,
@@ -47,12 +47,12 @@ from mnemic.recall.results import (
     hit_from,
     replies,
     visibility,
-    with_end,
+    with_successors,
 )
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.safety.trust import SourceQuota, is_trusted
+from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT
 from mnemic.text.english import REPLY, bare_words, is_english, mostly_english
 from mnemic.text.sentences import passages as passages_of
@@ -98,8 +98,6 @@ RERANKED = 50
 
 DECIDES = 2.0
 """Times its weight that a given mood counts among answers that are equally good, so that it decides between them."""
-LEAST_SHOWN = 0.05
-"""Similarity to a mood below which nothing is said to suit it."""
 MOOD_TURNS = 5
 """Turns of the user that make up the mood of a session."""
 IMPLICIT_WEIGHT = 0.2
@@ -144,7 +142,8 @@ class _Ranked:
         signals = {name: float(value[position]) for name, value in self.signals.items()}
         parts = {name: float(value[position]) for name, value in self.parts.items() if value[position]}
         row = int(self.rows[position])
-        hit = hit_from(stored, float(self.scores[position]), float(self.relevance[position]), signals, parts, row)
+        score, relevance = float(self.scores[position]), float(self.relevance[position])
+        hit = hit_from(stored, score, relevance=relevance, scores=signals, contributions=parts, sequence=row)
         return hit if row not in self.passages else replace(hit, passage=_passage(hit.text, self.passages[row]))
 
 
@@ -196,7 +195,8 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
-    if runtime.indexer.embedder.id in DEFAULT_MODELS and not in_english(query.text, result.hits):
+    texts = (query.text, *(hit.text for hit in result.hits[:1]))
+    if runtime.indexer.embedder.id in DEFAULT_MODELS and not all(map(is_english, texts)):
         warn_of_other_languages(runtime, scope.user)
         graded = cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
@@ -234,7 +234,7 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
             continue
         narrowed = replace(query, filters=replace(query.filters, reach=reach))
         result = _search_reach(runtime, scope, replace(embedded_query, query=narrowed), view)
-        best = max(best, result, key=_probability)
+        best = max(best, result, key=lambda result: result.probability)
         for hit in result:
             hits.setdefault(hit.id, hit)
         if len(hits) >= query.k:
@@ -246,18 +246,21 @@ def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQu
     return replace(best, hits=tuple(merged[index] for index in order[: query.k]))
 
 
-def _probability(result: SearchResult) -> float:
-    return result.probability
-
-
 def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     read = _Reader(runtime, view)
+    query, vectors = embedded_query.query, embedded_query.vectors
     with runtime.gate.turn():
-        match = _match_rows(runtime, scope, embedded_query, view)
+        allowed = allowed_rows(runtime, scope, query.filters, view)
+        cosines = view.vectors.cosines(vectors) if vectors else None
+        if cosines is not None:
+            cosines.settle(allowed)
+        passages = _nearest_passages(runtime, view, allowed, cosines, vectors)
+        question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
     # Between the turns, because a model may take long: embedding what is left of messages, and reranking.
-    question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)
+    question = _without_forgotten(runtime, scope.user, read, question, allowed, vectors)
     with runtime.gate.turn():
-        first_pool = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
+        similar = _similar_rows(view, question, allowed, passages, vectors)
+        first_pool = _first_pool(runtime, scope, view, question, similar, passages)
         if first_pool is None or runtime.reranker is None:
             return SearchResult() if first_pool is None else _result(runtime, scope, embedded_query, read, first_pool)
     first_pool = replace(first_pool, first=_rerank(runtime.reranker, read, embedded_query.query.text, first_pool.first))
@@ -265,15 +268,8 @@ def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery
         return _result(runtime, scope, embedded_query, read, first_pool)
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """How the rows match a query; ``passages``: by row the number of the nearest passage of a long text, and its cosine less
-    ``EASE``.
-    """
-
-    allowed: Mask
-    question: AnalysedQuery
-    passages: Mapping[int, tuple[int, float]]
+_Passages = Mapping[int, tuple[int, float]]
+"""By row the number of the nearest passage of a long text, and its cosine less ``EASE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,20 +284,13 @@ class _FirstPool:
     model: str | None
 
 
-def _match_rows(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
-    query = embedded_query.query
-    allowed = allowed_rows(runtime, scope, query.filters, view)
-    cosines = _cosines(view, embedded_query.vectors, allowed)
-    passages = _nearest_passages(runtime, view, allowed, cosines, embedded_query.vectors)
-    question = analyse_query(view, query, cosines, embedded_query.wordings, embedded_query.need)
-    return _Match(allowed, question, passages)
-
-
-def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
+def _similar_rows(
+    view: View, question: AnalysedQuery, allowed: Mask, passages: _Passages, vectors: Sequence[Floats]
+) -> Mask:
     """The allowed rows of which the cosine is at least ``min_similarity``."""
-    least, cosines = match.question.query.min_similarity, match.question.cosines
+    least, cosines = question.query.min_similarity, question.cosines
     if least is None:
-        return match.allowed
+        return allowed
     if cosines is None:
         raise EmbedderUnavailable(
             "min_similarity compares vectors, and the embedder is unavailable. Search without it, or see the "
@@ -309,21 +298,20 @@ def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
         )
     if view.vectors.centre is not None:
         cosines = view.vectors.cosines(vectors, plain=True)
-        cosines.settle(match.allowed)
+        cosines.settle(allowed)
     similar = cosines.values >= least
     if view.vectors.centre is None:  # else the cosines of passages are of another scale
-        similar[[row for row, (_, cosine) in match.passages.items() if cosine >= least]] = True
-    return match.allowed & similar
+        similar[[row for row, (_, cosine) in passages.items() if cosine >= least]] = True
+    return allowed & similar
 
 
 def _first_pool(
-    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, match: _Match, view: View
+    runtime: Runtime, scope: Scope, view: View, question: AnalysedQuery, similar: Mask, passages: _Passages
 ) -> _FirstPool | None:
-    question, query = match.question, match.question.query
-    visible_records = visibility(view, _similar_rows(view, match, embedded_query.vectors))
+    query, visible_records = question.query, visibility(view, similar)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
-    long = [row for row in match.passages if visible_records.visible[row]]
+    long = [row for row in passages if visible_records.visible[row]]
     rows = ascending(len(view.columns), rows, provenance.rows(), long)
     if not len(rows):
         return None
@@ -333,30 +321,28 @@ def _first_pool(
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
     boosted = dict(provenance.boosted)
-    for row, (_, cosine) in match.passages.items():
+    for row, (_, cosine) in passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
-    pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
-    # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
-    first = _rank_pool(view, question, pool)
-    depth = query.expand_links or int("graph" in query.recipe.weights)
-    if depth and (
-        near := proximities(
-            runtime, view, visible_records, pool.rows[first.order].tolist(), provenance.via, depth, query.now
-        )
-    ):
-        rows = ascending(len(view.columns), rows, list(near))
-        row_moods = _mood_by_row(runtime, view, query, rows, mood)
-        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
-        first = _rank_pool(view, question, pool)
+
+    def ranked(rows: Rows, near: Mapping[int, float] | None = None) -> tuple[Pool, _Ranked]:
+        moods = mood_proximities(runtime, view, query, rows, mood)
+        pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=moods)
+        return pool, _rank_pool(view, question, pool)
+
+    pool, first = ranked(rows)
+    if depth := query.expand_links or int("graph" in query.recipe.weights):  # from the first hits to what they lead to
+        seeds = pool.rows[first.order].tolist()
+        if near := proximities(runtime, view, visible_records, seeds, provenance.via, depth, query.now):
+            pool, first = ranked(ascending(len(view.columns), rows, list(near)), near)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
-    first = replace(first, passages={row: number for row, (number, _) in match.passages.items()})
+    first = replace(first, passages={row: number for row, (number, _) in passages.items()})
     return _FirstPool(question, visible_records, provenance, pool, first, model)
 
 
 def _nearest_passages(
     runtime: Runtime, view: View, allowed: Mask, cosines: Cosines | None, wordings: Sequence[Floats]
-) -> dict[int, tuple[int, float]]:
-    """The nearest passage of the ``SEARCHED`` nearest long texts, as in ``_Match``."""
+) -> _Passages:
+    """The nearest passage of each of the ``SEARCHED`` nearest long texts."""
     c = view.columns
     if cosines is None:
         return {}
@@ -374,20 +360,20 @@ def _nearest_passages(
 
 
 def _without_forgotten(
-    runtime: Runtime, user: str, read: _Reader, match: _Match, wordings: Sequence[Floats]
+    runtime: Runtime, user: str, read: _Reader, question: AnalysedQuery, allowed: Mask, wordings: Sequence[Floats]
 ) -> AnalysedQuery:
     """The query without what messages have of it in forgotten sentences: their words, and their cosines.
 
     Of the ``EMBEDDED`` nearest messages the cosine becomes that of what is shown; that of another one counts if no word of
     the query is hidden. A sentence that has only ended still leads from the question to what took its place.
     """
-    c, question, cosines = read.view.columns, match.question, match.question.cosines
+    c, cosines = read.view.columns, question.cosines
     if not c.forgotten:
         return question
     filters = question.query.filters
     key = ("remainders", filters.at, filters.known_at, filters.expired)
     all_remainders = c.cached(key, lambda: _remainders(runtime, user, read, question.query))
-    remainders = {row: r for row, r in all_remainders.items() if match.allowed[row]}
+    remainders = {row: r for row, r in all_remainders.items() if allowed[row]}
     if not remainders:
         return question
     hidden = {row: np.array([term in r.hidden for term in question.terms], np.bool_) for row, r in remainders.items()}
@@ -444,7 +430,10 @@ def _result(
     pool = replace(pool, unanswered=_unanswered(read, pool, query.text))
     # Before the passes below, since grade and relevance are fitted on the order that the signals give.
     grade = evidence.grade(pool, first.order, model=model, searched=searched)
-    successors = _positions(pool.rows, first_pool.provenance.successors)
+    successors = {
+        int(np.searchsorted(pool.rows, row)): np.searchsorted(pool.rows, others).tolist()
+        for row, others in first_pool.provenance.successors.items()
+    }
     relevance = as_relevant(relevances(pool, first.order, model=model, searched=searched), successors)
     order = first.order
     if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
@@ -487,25 +476,6 @@ def _least_relevance(query: Query, first: _Ranked, model: str | None) -> float:
     return query.min_relevance if first.relevance.max() >= query.min_best else math.inf
 
 
-def _mood_by_row(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
-    """Similarity of rows to a mood; empty without one."""
-    if mood is None:
-        return {}
-    near = mood_proximities(runtime, view, view.columns.doc[rows], mood, judge=isinstance(query.mood, Emotion))
-    return {
-        row: near[doc] for row, doc in zip(rows.tolist(), view.columns.doc[rows].tolist(), strict=True) if doc in near
-    }
-
-
-def _cosines(view: View, vectors: Sequence[Floats], allowed: Mask) -> Cosines | None:
-    """The cosine of every row with a query, the highest over its wordings; None without vectors."""
-    if not vectors:
-        return None
-    cosines = view.vectors.cosines(vectors)
-    cosines.settle(allowed)
-    return cosines
-
-
 def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
     """Alternative wordings by the language model, with ``expand_query``."""
     if not query.expand_query or runtime.llm is None:
@@ -514,15 +484,6 @@ def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
 
     answer = Consultant(runtime).ask(lambda: expansion.task(query.text))
     return answer or ()
-
-
-def _positions(rows: Rows, successors: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Map rows of the catalog to positions in a pool that holds them all."""
-
-    def position(row: int) -> int:
-        return int(np.searchsorted(rows, row))
-
-    return {position(row): [position(other) for other in others] for row, others in successors.items()}
 
 
 def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
@@ -535,7 +496,7 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
     if (weight := query.emotion_weight) and pool.mood.any():
         if isinstance(query.mood, Emotion):
             plain, _, _ = recipes.score(pool, recipe, groups)
-            pool = replace(pool, mood=among_equals(pool.mood, plain, weight * quality_unit(recipe)))
+            pool = replace(pool, mood=recipes.among_equals(pool.mood, plain, weight * quality_unit(recipe)))
             weight *= DECIDES
         recipe = replace(recipe, quality={**recipe.quality, "emotion": weight})
     scores, signals, parts = recipes.score(pool, recipe, groups)
@@ -591,35 +552,6 @@ def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _R
     )
 
 
-@dataclass(slots=True)
-class _HitCollector:
-    """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown."""
-
-    quota: SourceQuota
-    folded: FoldedHits = field(default_factory=FoldedHits)
-    docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
-    folded_docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
-    waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(
-        default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
-    )
-
-    def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
-        """Add a hit, then a waiting one that its source's share now allows."""
-        if not self.quota.admits(source, len(self.folded.hits)):
-            self.waiting.append((source, stored, hit, vector, doc))
-            return
-        if (carrier := self.folded.add(hit, vector)) != hit.id:
-            self.folded_docs.setdefault(carrier, []).append(doc)
-            return
-        self.docs[hit.id] = doc, stored.episode
-        self.quota.count(source)
-        for index, entry in enumerate(self.waiting):
-            if self.quota.admits(entry[0], len(self.folded.hits)):
-                del self.waiting[index]
-                self.add(*entry)
-                return
-
-
 def _hits(
     runtime: Runtime, user: str, read: _Reader, query: Query, pages: Iterable[_Ranked], provenance: Provenance
 ) -> tuple[Hit, ...]:
@@ -627,8 +559,8 @@ def _hits(
 
     Each untrusted source is limited to its share, so that flooding a memory with text does not fill the result.
     """
-    k, collector = query.k, _HitCollector(SourceQuota(share=query.untrusted_share))
-    hits, holds = collector.folded.hits, dict[int, bool | None]()
+    k, collector = query.k, HitCollector(query.untrusted_share)
+    hits, holds = collector.hits, dict[int, bool | None]()
     for page in pages:
         start, before = 0, len(hits)
         while len(hits) < k and start < len(page):
@@ -644,9 +576,10 @@ def _hits(
         if len(hits) >= k or (collector.waiting and len(hits) == before):  # only surplus hits are left
             break
     first = dict(itertools.islice(hits.items(), k))
-    docs = {id_: collector.docs[id_] for id_ in first}
-    linked = _with_provenance(runtime, user, read.view, first, docs, collector.folded_docs, provenance)
-    return tuple(_with_ends(read.view, query.filters, linked, docs, holds))
+    linked = {hit.id: hit for hit in _with_derived(runtime, user, read.view, first, collector, provenance)}
+    docs = {id_: collector.docs[id_][0] for id_ in first}
+    holding = {id_: holds.get(doc) for id_, doc in docs.items()}
+    return tuple(with_successors(runtime, read.view, linked, docs, query.filters, holding))
 
 
 def _unanswered(read: _Reader, pool: Pool, query_text: str) -> Mask:
@@ -690,53 +623,24 @@ def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord
     return f"session {value.session}" if value.session else f"source {value.source}"
 
 
-def _with_provenance(
-    runtime: Runtime,
-    user: str,
-    view: View,
-    hits: Mapping[str, Hit],
-    docs: Mapping[str, tuple[int, int | None]],
-    folded_docs: Mapping[str, Sequence[int]],
-    provenance: Provenance,
+def _with_derived(
+    runtime: Runtime, user: str, view: View, hits: Mapping[str, Hit], collector: HitCollector, provenance: Provenance
 ) -> Iterator[Hit]:
-    """Hits with the ids of derived memories, successors and episodes, including those of folded restatements."""
-    used = {doc for doc, _ in docs.values()}
-    row_by_id: dict[str, int] = {}
+    """Hits with the ids of derived memories and episodes, including those of folded restatements."""
     made: dict[str, list[int]] = {}
-    if provenance.via or provenance.superseding:
-        for id_, (doc, _) in docs.items():
-            rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
-            row_by_id[id_] = rows[0]
-            made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
-    docs_wanted = {episode for _, episode in docs.values() if episode}
-    for id_ in row_by_id:
-        docs_wanted |= {*made[id_]}
-        used |= {*made[id_]}
-    runtime.uses.note(user, used)
-    ids = runtime.store.relations.ids(view.user, sorted(docs_wanted))
-    superseding = {doc for row in row_by_id.values() for doc in provenance.superseding.get(row, ())}
-    successor_ids = runtime.store.relations.ids(view.user, sorted(superseding), archived=True)
+    for id_ in hits if provenance.via else ():
+        rows = view.columns.rows_of(collector.docs[id_]).tolist()
+        made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
+    derived = {doc for docs in made.values() for doc in docs}
+    runtime.uses.note(user, derived | {collector.docs[id_][0] for id_ in hits})
+    episodes = {episode for id_ in hits if (episode := collector.episodes[id_])}
+    ids = runtime.store.relations.ids(view.user, sorted(derived | episodes))
     for id_, hit in hits.items():
-        row, episode = row_by_id.get(id_, -1), docs[id_][1]
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        successors = tuple(successor_ids[doc] for doc in provenance.superseding.get(row, ()) if doc in successor_ids)
-        episode_id = ids.get(episode) if episode else None
-        if via or successors or episode_id != hit.episode:  # most hits have none
-            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=successors, episode=episode_id)  # noqa: PLW2901
+        episode = ids.get(collector.episodes[id_] or -1)
+        if via or episode != hit.episode:  # most hits have none
+            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), episode=episode)  # noqa: PLW2901
         yield hit
-
-
-def _with_ends(
-    view: View, filters: RecordFilter, hits: Iterable[Hit], docs: Mapping[str, tuple[int, int | None]],
-    holds: Mapping[int, bool | None],
-) -> Iterator[Hit]:  # fmt: skip
-    """Hits, marked as ended where what superseded them is erased; what says something that holds is superseded by nothing."""
-    validity = view.columns.validity
-    known = validity.any_expired
-    for hit in hits:
-        doc = docs[hit.id][0]
-        ended = known and not hit.superseded_by and validity.ended(doc, filters.at, filters.known_at)
-        yield with_end(hit, holds=holds.get(doc), ended=ended)
 
 
 def mood_of(runtime: Runtime, text: str) -> Emotion:
@@ -759,27 +663,11 @@ def mood_and_weight(
     """
     if isinstance(query.mood, Emotion):
         return query.mood, query.emotion_weight * scale
-    if query.mood == "session" and (mood := session_mood(runtime, scope)) is not None:
-        return mood, IMPLICIT_WEIGHT * query.emotion_weight * scale
-    if not query.emotion_weight or not processed:
-        return None, 0.0
-    mood = estimate.emotion(query.text)
-    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if estimate.has_affect(mood) else (None, 0.0)
-
-
-def among_equals(near: Floats, scores: Floats, weight: float) -> Floats:
-    """Similarities to a mood, 0 to 1, with that of the best fit among the best answers as 1; others have none.
-
-    Few texts show a mood as clearly as a caller names it: what counts is which of them suits it best.
-
-    Args:
-        near: (m,) similarity of each candidate to the mood.
-        scores: (m,) their scores without the mood.
-        weight: of the mood; those within it of the best score answer as well as the best.
-    """
-    equal = scores >= scores.max() - weight
-    best = float(near[equal].max())
-    return np.where(equal, near / best if best >= LEAST_SHOWN else near, 0.0).astype(np.float32)
+    mood = session_mood(runtime, scope) if query.mood == "session" else None
+    if mood is None and query.emotion_weight and processed:
+        mood = estimate.emotion(query.text)
+        mood = mood if estimate.has_affect(mood) else None
+    return mood, 0.0 if mood is None else IMPLICIT_WEIGHT * query.emotion_weight * scale
 
 
 def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
@@ -788,41 +676,25 @@ def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
         return None
     filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
     turns = runtime.store.list_messages(scope.user, filters, limit=MOOD_TURNS, newest=True)
-    shown = [mood for mood in estimate.emotions([turn.content for turn in turns]) if estimate.has_affect(mood)]
-    total = sum(mood.confidence for mood in shown)
-    if not total:
-        return None
-    valence = sum(mood.valence * mood.confidence for mood in shown) / total
-    arousal = sum(mood.arousal * mood.confidence for mood in shown) / total
-    return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
+    return estimate.mean(estimate.emotions([turn.content for turn in turns]))
 
 
-def mood_proximities(
-    runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, *, judge: bool
-) -> Mapping[int, float]:
-    """Similarity of records to a mood, 0 to 1, by doc.
+def mood_proximities(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
+    """Similarity of rows to a mood, 0 to 1; empty without one.
 
-    Args:
-        runtime: gives access to the records.
-        view: the user's records.
-        docs: the records.
-        mood: the mood to compare with.
-        judge: compute missing emotions now; else these records are left out.
+    Emotions that are missing are computed for a mood that is given; else these records are left out.
     """
-    emotions = runtime.store.relations.emotions(view.user, docs.tolist())
-    missing = [int(doc) for doc in docs if int(doc) not in emotions] if judge else []
-    stored = runtime.store.fetch(view.user, missing) if missing else {}
-    if stored:
-        rows = view.columns.rows_of(sorted(stored))
-        vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
+    if mood is None:
+        return {}
+    docs = dict(zip(view.columns.doc[rows].tolist(), rows.tolist(), strict=True))
+    emotions = runtime.store.relations.emotions(view.user, [*docs])
+    missing = [doc for doc in docs if doc not in emotions] if isinstance(query.mood, Emotion) else []
+    if stored := runtime.store.fetch(view.user, missing) if missing else {}:
+        stored_rows = view.columns.rows_of(sorted(stored))
+        vectors = [*view.vectors.of(stored_rows)] if view.vectors.dimension else [None] * len(stored_rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
         emotions |= dict(zip(sorted(stored), estimate.emotions_of(texts, vectors, view.model or ""), strict=True))
-    return {doc: estimate.similarity(mood, record_emotion) for doc, record_emotion in emotions.items()}
-
-
-def in_english(question: str, hits: Sequence[Hit]) -> bool:
-    """Whether a question and its first hit are English."""
-    return is_english(question) and all(is_english(hit.text) for hit in hits[:1])
+    return {docs[doc]: estimate.similarity(mood, emotion) for doc, emotion in emotions.items() if doc in docs}
 
 
 def warn_of_other_languages(runtime: Runtime, user: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,22 +25,25 @@ MESSAGES_PER_PROMPT = 60
 """Messages in one prompt, unless a single episode has more."""
 
 
-def episode_batches(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Group neighbouring episodes into prompts; returns their positions.
+def prompt_groups(trusted: Mapping[int, bool], most: int, sizes: Mapping[int, int] | None = None) -> list[list[int]]:
+    """The items of each prompt, trusted and untrusted ones apart: a model that reads both together may mix them.
 
     Args:
-        sizes: messages of each episode.
-        most: episodes in one prompt.
+        trusted: whether each item is trusted, by its number.
+        most: items in one prompt.
+        sizes: messages of each, of which a prompt has no more than its share.
     """
-    batches: list[list[int]] = []
-    capacity = 0
-    for index, size in enumerate(sizes):
-        if not batches or size > capacity or len(batches[-1]) == most:
-            batches.append([])
-            capacity = MESSAGES_PER_PROMPT
-        batches[-1].append(index)
-        capacity -= size
-    return batches
+    prompts: list[list[int]] = []
+    for kind in (True, False):
+        group, room = list[int](), 0
+        for number in (number for number, is_trusted in trusted.items() if is_trusted is kind):
+            size = sizes[number] if sizes else 0
+            if not group or size > room or len(group) == most:
+                group, room = list[int](), MESSAGES_PER_PROMPT
+                prompts.append(group)
+            group.append(number)
+            room -= size
+    return prompts
 
 
 def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:

@@ -12,11 +12,13 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from mnemic.text.english import MONTHS, NUMBERS, READ, WEEKDAYS, language_of
 from mnemic.text.terms import STOP_WORDS
 
+T = TypeVar("T")
+R = TypeVar("R")
 Period = tuple[int, int]
 
 
@@ -76,25 +78,9 @@ def _lasting(words: re.Match[str], reference: int) -> Period:
     return reference - days - more, reference
 
 
-def _past_unit(words: re.Match[str], reference: int) -> Period:
-    return reference - UNITS[words[1]], reference
-
-
 def _word(words: re.Match[str], reference: int) -> Period:
     day = reference + _WORDS[words[1]]
     return day, day
-
-
-def _lately(_: re.Match[str], reference: int) -> Period:
-    return reference - RECENT, reference
-
-
-def _shifted(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[2], _STEPS[words[1]], reference)
-
-
-def _before_last(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[1], -2, reference)
 
 
 def _calendar(unit: str, step: int, reference: int) -> Period:
@@ -119,18 +105,6 @@ def _calendar(unit: str, step: int, reference: int) -> Period:
     return month_of(year, month + 1)
 
 
-def _weekend(_: re.Match[str], reference: int) -> Period:
-    return reference - 3, reference + 7
-
-
-def _past_weekend(_: re.Match[str], reference: int) -> Period:
-    return _calendar("weekend", 0 if reference % 7 in (6, 0) else -1, reference)
-
-
-def _weekday(words: re.Match[str], reference: int) -> Period:
-    return _calendar(words[1], -1, reference)
-
-
 def _day_of_month(words: re.Match[str], reference: int) -> Period:
     """The last such day before a day.
 
@@ -148,12 +122,12 @@ def _day_of_month(words: re.Match[str], reference: int) -> Period:
 
 
 # Patterns and how they are read. Earlier patterns take their text from later ones; ``day`` is where the name of a day begins.
-_PHRASES = (
+_PHRASES: tuple[tuple[str, Reading], ...] = (
     (rf"\b{COUNTED} (?:ago|back)\b", _ago),
     (rf"\b(?:last|past|previous) {COUNTED}\b", _lasting),
-    (rf"\bpast ({'|'.join(UNITS)})\b", _past_unit),
-    (rf"\b{_WHAT} before last\b", _before_last),
-    (rf"\b(last|this|next) {_WHAT}\b", _shifted),
+    (rf"\bpast ({'|'.join(UNITS)})\b", lambda words, today: (today - UNITS[words[1]], today)),
+    (rf"\b{_WHAT} before last\b", lambda words, today: _calendar(words[1], -2, today)),
+    (rf"\b(last|this|next) {_WHAT}\b", lambda words, today: _calendar(words[2], _STEPS[words[1]], today)),
     (rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b", _word),
 )
 
@@ -162,13 +136,13 @@ def _compiled(*phrases: tuple[str, Reading]) -> tuple[tuple[re.Pattern[str], Rea
     return tuple((re.compile(pattern), reading) for pattern, reading in phrases)
 
 
-_IN_STATEMENTS = _compiled(*_PHRASES, (r"\bweekend", _weekend))
+_IN_STATEMENTS = _compiled(*_PHRASES, (r"\bweekend", lambda _, today: (today - 3, today + 7)))
 _IN_QUESTIONS = _compiled(
     *_PHRASES,
-    (rf"\b{LATELY}\b", _lately),
-    (r"\bweekend\b", _past_weekend),
-    (rf"\b{_BEFORE_A_DAY} (?P<day>{_WEEKDAY})\b", _weekday),
-    (rf"\b({_WEEKDAY})(?=['\u2019]s\b)", _weekday),
+    (rf"\b{LATELY}\b", lambda _, today: (today - RECENT, today)),
+    (r"\bweekend\b", lambda _, today: _calendar("weekend", 0 if today % 7 in (6, 0) else -1, today)),
+    (rf"\b{_BEFORE_A_DAY} (?P<day>{_WEEKDAY})\b", lambda words, today: _calendar(words[1], -1, today)),
+    (rf"\b({_WEEKDAY})(?=['\u2019]s\b)", lambda words, today: _calendar(words[1], -1, today)),
     (rf"\b{_BEFORE_A_DAY} the (?P<day>\d{{1,2}})(?:st|nd|rd|th)\b(?= ?([a-z]*))", _day_of_month),
 )
 
@@ -182,19 +156,33 @@ def relative_mentions(text: str, reference: int, *, is_question: bool = False) -
         is_question: whether it asks about the past: its weekdays, weekend and days of a month are the last ones. A statement
             may mean the next ones as well; in it, weekdays and days of a month alone name nothing.
     """
-    mentions: list[Mention] = []
-    for pattern, reading in _IN_QUESTIONS if is_question else _IN_STATEMENTS:
 
-        def take(words: re.Match[str], reading: Reading = reading) -> str:
-            start = words.start("day") if "day" in words.re.groupindex else words.start()
+    def mention(words: re.Match[str], reading: Reading) -> Mention:
+        start = words.start("day") if "day" in words.re.groupindex else words.start()
+        return Mention(start, words.end(), [reading(words, reference)])
+
+    return _extracted(text, _IN_QUESTIONS if is_question else _IN_STATEMENTS, mention)
+
+
+def _extracted(
+    text: str, patterns: Iterable[tuple[re.Pattern[str], T]], read: Callable[[re.Match[str], T], R]
+) -> tuple[list[R], str]:
+    """What the matches of patterns stand for, and the text without them, of the same length.
+
+    A match that stands for nothing, such as a day beyond the calendar, stays.
+    """
+    extracted: list[R] = []
+    for pattern, meaning in patterns:
+
+        def take(match: re.Match[str], meaning: T = meaning) -> str:
             try:
-                mentions.append(Mention(start, words.end(), [reading(words, reference)]))
-            except ValueError:  # beyond the calendar, or no day
-                return words[0]
-            return " " * len(words[0])
+                extracted.append(read(match, meaning))
+            except ValueError:
+                return match[0]
+            return " " * len(match[0])
 
         text = pattern.sub(take, text)
-    return mentions, text
+    return extracted, text
 
 
 MOST_PERIODS = 20
@@ -276,17 +264,13 @@ class _Date(NamedTuple):
 
 def _extract_dates(text: str) -> tuple[list[_Date], str]:
     """Every date in a lower-case text, and the text without them, of the same length."""
-    dates: list[_Date] = []
-    for pattern, groups in _DATES:
+    return _extracted(text, _DATES, _date)
 
-        def take(match: re.Match[str], groups: tuple[int, int, int] = groups) -> str:
-            parts = [match[group] or "0" if group else "0" for group in groups]
-            year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
-            dates.append(_Date(match.start(1), match.end(), year, month, day))
-            return " " * len(match[0])
 
-        text = pattern.sub(take, text)
-    return dates, text
+def _date(match: re.Match[str], groups: tuple[int, int, int]) -> _Date:
+    parts = [match[group] or "0" if group else "0" for group in groups]
+    year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
+    return _Date(match.start(1), match.end(), year, month, day)
 
 
 def _spelled_out(text: str) -> str:

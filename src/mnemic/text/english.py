@@ -148,7 +148,7 @@ _ORDINARY = frozenset(
     every everyone everything someone something nobody nothing
     another one two three today yesterday tomorrow tonight last next breakfast lunch dinner coffee tea food money music work
     school home traffic weather sleep rain summer winter life time family mama papa code data access staging production
-    support lesson anyone people both many most let without note deploy release""".split()
+    support lesson anyone people let without note deploy release""".split()
 )
 _NOUN_ENDINGS = ("ing", "tion", "sion", "ment", "ness", "ity", "ly", "ance", "ence")
 
@@ -318,9 +318,8 @@ REPLY = 64
 """Only of a query: it asks what the assistant said or did, as in "How did you recommend ...?"."""
 
 _TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|monday|tuesday|"
-    r"wednesday|thursday|friday|saturday|sunday|recently|soon|since|just|now|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|"
-    rf"{'|'.join(MONTHS)})\b"
+    r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|recently|soon|since|just|"
+    rf"now|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th)|{'|'.join((*MONTHS, *WEEKDAYS))})\b"
 )
 _NUMBER = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozen|hundred|thousand|once|twice|couple|few|several|"

@@ -41,15 +41,14 @@ _END = re.compile(
 _FINISHED = re.compile(rf"[.!?\u2026:;\u3002\uff01\uff1f][{_CLOSING}]*$")
 """The end of a line after which no sentence goes on."""
 _LAST_WORD = re.compile(r"([^\s\"'\u201c\u2018(\[]+)$")
-_ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr mt ft rev hon gen col capt lt sgt gov sen rep pres vs etc eg ie e.g i.e cf approx dept est
-    fig figs vol vols ed eds pp ca al inc ltd co corp no nos op tel ext min max avg jan feb mar apr jun jul aug sep sept oct
-    nov dec mon tue tues wed thu thur thurs fri sat sun a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c""".split()
-)
 _MAY_END = frozenset(
     "etc inc ltd co corp jr sr a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c al".split()
 )
 """Abbreviations that can end a sentence: a capital after them starts the next one."""
+_ABBREVIATIONS = _MAY_END | frozenset(
+    """mr mrs ms dr prof st mt ft rev hon gen col capt lt sgt gov sen rep pres vs eg ie e.g i.e cf approx dept est ed eds ca
+    tel ext min max avg jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun""".split()
+)
 _NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq nr ave apt bldg ste rm".split())
 """Abbreviations only before a number, as in No. 5."""
 _VOWELS = frozenset("aeiouy")

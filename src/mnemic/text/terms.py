@@ -81,21 +81,16 @@ def _stem(word: str) -> str:
     return str(stemmer.stemWord(BASE_FORMS[stem])) if stem in BASE_FORMS else stem
 
 
-class _Stemmers(threading.local):
-    """One stemmer per thread, because a stemmer is stateful."""
-
-    stemmer: Any = None  # the package is untyped
-
-
-_stemmers = _Stemmers()
+_of_thread = threading.local()
 
 
 def _stemmer() -> Any:
-    if _stemmers.stemmer is None:
+    """The stemmer of this thread, because a stemmer is stateful; the package is untyped."""
+    if not hasattr(_of_thread, "stemmer"):
         import snowballstemmer
 
-        _stemmers.stemmer = cast("Any", snowballstemmer).stemmer("english")
-    return _stemmers.stemmer
+        _of_thread.stemmer = cast("Any", snowballstemmer).stemmer("english")
+    return _of_thread.stemmer
 
 
 @lru_cache(maxsize=65_536)

@@ -164,10 +164,8 @@ def periods(first: datetime, last: datetime, most: int) -> Sequence[datetime]:
 
     They begin at midnight in the zone of the first time; those that are shorter than a day, at a full hour.
     """
-    midnight, hour = (
-        first.replace(hour=0, minute=0, second=0, microsecond=0),
-        first.replace(minute=0, second=0, microsecond=0),
-    )
+    hour = first.replace(minute=0, second=0, microsecond=0)
+    midnight = hour.replace(hour=0)
     years = 1 + (last - midnight) // (most * timedelta(days=365))
     for width in (*_HOURS, years * _HOURS[-1]):
         begin, step = midnight if width >= 24 else hour, timedelta(hours=width)

@@ -112,7 +112,7 @@ def test_other_languages_are_not_judged(memory):
 
 
 def test_the_weights_are_those_of_the_default_embedder():
-    assert WORTH.weights[0].weights.shape == FRAME.weights.shape == (385,)
+    assert WORTH.vector.weights.shape == FRAME.weights.shape == (385,)
 
 
 def test_a_plain_preference_is_remembered_and_a_momentary_one_is_not(memory):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,9 +32,7 @@ def record(id: str, text: str, *, hours: int = 0, **more) -> MemoryRecord:
 
 
 def between(older: str, newer: str, cosine: float | None = 0.7) -> list[ProposedLink]:
-    return propose_links(
-        record("new", newer, hours=1), [record("old", older)], None if cosine is None else np.array([cosine])
-    )
+    return propose_links(record("new", newer, hours=1), [(record("old", older), cosine)])
 
 
 LINKED = [
@@ -102,7 +99,7 @@ def test_not_linked(older, newer, cosine):
 
 @pytest.mark.parametrize(("older", "newer", "type"), LINKED)
 def test_only_a_contradiction_goes_both_ways(older, newer, type):
-    back = propose_links(record("old", older), [record("new", newer, hours=1)], np.array([0.7]))
+    back = propose_links(record("old", older), [(record("new", newer, hours=1), 0.7)])
     assert [link.type for link in back] == (["contradicts"] if type == "contradicts" else [])
 
 
@@ -129,26 +126,24 @@ def test_the_reason_names_the_evidence_and_more_evidence_is_stronger():
 )
 def test_never_to_itself_across_levels_or_to_what_is_gone(change):
     old = replace(record("old", "He likes olives."), **change)
-    assert propose_links(record("new", "He does not like olives.", hours=1), [old], np.array([0.9])) == []
+    assert propose_links(record("new", "He does not like olives.", hours=1), [(old, 0.9)]) == []
 
 
 def test_what_ended_before_the_other_began_contradicts_nothing():
     old = replace(record("old", "She smokes."), valid_at=START, invalid_at=START + timedelta(days=1))
     new = replace(record("new", "She does not smoke."), valid_at=START + timedelta(days=2))
-    assert propose_links(new, [old], np.array([0.9])) == []
+    assert propose_links(new, [(old, 0.9)]) == []
 
 
 def test_dissimilar_texts_are_not_linked_by_a_shared_name():
     assert between("We decided to use Redis for sessions.", "Added Redis to the sessions of the demo.", 0.1) == []
 
 
-def test_the_strongest_come_first_and_no_more_than_asked_for():
+def test_the_strongest_come_first_and_no_more_than_five():
     new = record("new", "He does not like olives.", hours=1)
-    olds = [record(f"m{i}", "He likes olives.") for i in range(4)]
-    cosines = np.array([0.5, 0.9, 0.7, 0.9])
-    found = propose_links(new, olds, cosines, most=3)
-    assert [link.target for link in found] == ["m1", "m3", "m2"]
-    assert propose_links(new, olds, cosines, most=0) == []
+    cosines = (0.5, 0.9, 0.7, 0.9, 0.6, 0.8)
+    found = propose_links(new, [(record(f"m{i}", "He likes olives."), cosine) for i, cosine in enumerate(cosines)])
+    assert [link.target for link in found] == ["m1", "m3", "m5", "m2", "m4"]
 
 
 texts = st.one_of(st.text(max_size=80), st.sampled_from([text for pair in (*LINKED, *UNLINKED) for text in pair[:2]]))
@@ -158,13 +153,10 @@ texts = st.one_of(st.text(max_size=80), st.sampled_from([text for pair in (*LINK
 def test_any_memories(text, others, cosine):
     new = record("new", text, hours=1)
     olds = [record(f"m{i}", other) for i, other in enumerate(others)]
-    cosines = np.full(len(olds), cosine)
-    found = propose_links(new, olds, cosines)
-    assert found == propose_links(new, olds, cosines)
+    found = propose_links(new, [(old, cosine) for old in olds])
+    assert found == propose_links(new, [(old, cosine) for old in olds])
     assert len(found) == len({link.target for link in found}) <= 5
     assert all(0 <= link.strength <= 1 and link.target != "new" and link.reason for link in found)
     for link in found:
-        (back,) = [
-            [each.type for each in propose_links(old, [new], cosines[:1])] for old in olds if old.id == link.target
-        ]
+        (back,) = [[each.type for each in propose_links(old, [(new, cosine)])] for old in olds if old.id == link.target]
         assert back == (["contradicts"] if link.type == "contradicts" else []) or link.type == "references"

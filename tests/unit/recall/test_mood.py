@@ -7,7 +7,7 @@ import pytest
 
 from mnemic import ConfigurationError, Emotion, InvalidInput, Memory, checked_options
 from mnemic.adapters import Recall
-from mnemic.recall.search import among_equals
+from mnemic.recall.recipes import among_equals
 
 GLAD, SAD = "The exam made me proud, I am so happy!", "The exam made me cry, I feel miserable."
 LOW = Emotion(valence=-0.6, arousal=-0.4)

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory, documents
+from mnemic.embedders.probe import pack
 from mnemic.recall.evidence import NEED, need
-from mnemic.vectors import DEFAULT_MODELS, LinearProbe
+from mnemic.vectors import DEFAULT_MODELS
 
 FACTS = {
     "How much did the bike cost?": "I bought a road bike, a Canyon Endurace, for 2,300 dollars.",
@@ -42,7 +43,7 @@ def test_it_is_never_above_even_odds_and_unknown_for_other_models(model):
 
 def test_the_weights_are_what_was_packed():
     assert NEED.weights.shape == (385,)
-    assert LinearProbe.pack(NEED.weights) == LinearProbe.pack(np.float16(NEED.weights))
+    assert pack(NEED.weights) == pack(np.float16(NEED.weights))
 
 
 @pytest.mark.parametrize("text", ["ok", "yes", "go on", "lol", "tell me a joke"])

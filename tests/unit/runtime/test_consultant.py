@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
-from mnemic.runtime.consultant import MAX_UNREACHABLE, MESSAGES_PER_PROMPT, Consultant, episode_batches
+from mnemic.runtime.consultant import MAX_UNREACHABLE, MESSAGES_PER_PROMPT, Consultant, prompt_groups
 from mnemic.safety.secrets.policy import SecretPolicy
 
 
@@ -127,4 +127,9 @@ def test_other_errors_are_not_swallowed(error, count):
     ],
 )
 def test_episodes_that_fit_one_question(sizes, parts):
-    assert episode_batches(sizes, 3) == parts
+    trusted = dict.fromkeys(range(len(sizes)), True)
+    assert prompt_groups(trusted, 3, dict(enumerate(sizes))) == parts
+
+
+def test_trusted_and_untrusted_items_have_prompts_of_their_own():
+    assert prompt_groups({0: True, 1: False, 2: True, 4: False, 5: True}, 2) == [[0, 2], [5], [1, 4]]

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from mnemic.recall.context.packing import (
-    Background,
-    Frame,
-    annotate,
-    cannot_fit,
-    line_of,
-    pack,
-    preference_text,
-    procedure_text,
-    summary_of,
-    with_excerpts,
-)
+from mnemic.recall.context import packing
+from mnemic.recall.context.packing import Background, Frame
 from mnemic.recall.context.styles import StyledPrompt
 from mnemic.recall.order import latest_statements, likeness
-from mnemic.recall.results import hit_from, with_end
+from mnemic.recall.results import hit_from, with_successors
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.safety.trust import UNTRUSTED
@@ -198,13 +188,13 @@ def build_context(
         result = _profile(runtime, scope, trusted, frame, query.min_evidence)
     else:
         result, preference_hits = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
-        frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in preference_hits))
-    texts = [procedure_text(procedure, frame) for procedure in procedures]
+        frame = replace(frame, preferences=tuple(packing.preference_text(hit, frame) for hit in preference_hits))
+    texts = [packing.procedure_text(procedure, frame) for procedure in procedures]
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
     hits = _cut(result.hits, query, frame)
-    packed = pack(hits, frame)
+    packed = packing.pack(hits, frame)
     draft = packed.context
     count, more = len(result.hits) + len(preference_hits), hits_for(max_tokens, SHORT_TOKENS)
     if query is not None and not draft.truncated and query.k <= count and query.k < more:
@@ -216,11 +206,11 @@ def build_context(
     if is_counted():
         runtime.delivered.note(scope, [hit.id for hit in shown])
     background = _background(runtime, scope, draft.hits, filters.known_at)
-    prompt = annotate(packed.lines, background, frame) if draft.hits else ""
+    prompt = packing.annotate(packed.lines, background, frame) if draft.hits else ""
     cut = any(hit.text != original[hit.id].text for hit in draft.hits)
     return replace(
         draft, truncated=draft.truncated or cut, hits=shown, found=result,
-        memories=(*draft.memories, *map(summary_of, preference_hits)), evidence=result.evidence,
+        memories=(*draft.memories, *map(packing.summary_of, preference_hits)), evidence=result.evidence,
         left_out=result.left_out + len(result.hits) - len(draft.hits), prompt=prompt,
         render=StyledPrompt(packed.lines, background, frame),
     )  # fmt: skip
@@ -235,7 +225,7 @@ def _with_preferences(
         return result, []
     current = _current(stored, scope.project)
     named, others = _preferences_for(query, current)
-    texts = [preference_text(record, frame) for record in others]
+    texts = [packing.preference_text(record, frame) for record in others]
     preference_hits = memory_hits(_fitting(others, texts, frame, PREFERENCE_SHARE))
     overridden = {record.id for record in stored if record.project is None and record not in current}
     excluded = overridden | {hit.id for hit in preference_hits}
@@ -268,7 +258,7 @@ def _fitting(items: Iterable[T], texts: Iterable[str], frame: Frame, share: floa
     """The items whose texts, as lines, fit a share of the budget."""
     fitting, room = list[T](), frame.max_tokens * share
     for item, text in zip(items, texts, strict=True):
-        cost = room + 1 if cannot_fit(text, frame) else frame.count(f"- {text}\n")
+        cost = room + 1 if packing.cannot_fit(text, frame) else frame.count(f"- {text}\n")
         if cost <= room:
             fitting.append(item)
             room -= cost
@@ -328,7 +318,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
     if "message" in filters.kinds:
         messages = _without_repetitions(_latest_messages(runtime, scope, filters, most))
     latest = [hit for hit in messages if hit.role != "assistant"] or messages
-    lines = [line_of(hit, frame.fence) for hit in _cut(latest, None, frame)]
+    lines = [packing.line_of(hit, frame.fence) for hit in _cut(latest, None, frame)]
     return _distinct((*_fitting(latest, lines, frame, LATEST_SHARE), *memories, *messages), filters)
 
 
@@ -343,8 +333,8 @@ def _without_repetitions(hits: Sequence[Hit]) -> list[Hit]:
 def _cut(hits: Sequence[Hit], query: Query | None, frame: Frame) -> list[Hit]:
     """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
     if query is not None:
-        return with_excerpts(hits, query.text, frame)
-    cut = with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
+        return packing.with_excerpts(hits, query.text, frame)
+    cut = packing.with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
     beginnings = {hit.id: hit for hit in cut}
     return [beginnings.get(hit.id, hit) for hit in hits]
 
@@ -371,23 +361,8 @@ def _latest_messages(runtime: Runtime, scope: Scope, filters: RecordFilter, most
     stored = [Stored(kind="message", value=s.message, status="short_term", project=None) for s in standings]
     hits = [hit_from(message, sequence=n) for n, message in enumerate(stored)]
     holds = {hit.id: standing.holds for hit, standing in zip(hits, standings, strict=True)}
-    return _mark_superseded(runtime, scope, [*reversed(hits)], holds, filters)
-
-
-def _mark_superseded(
-    runtime: Runtime, scope: Scope, hits: Sequence[Hit], holds: Mapping[str, bool | None], filters: RecordFilter
-) -> list[Hit]:
-    """Mark messages whose content a later memory superseded."""
-    view = runtime.views.of(scope.user) if hits else None
-    if view is None or not (validity := view.columns.validity).any_expired:
-        return list(hits)
-    docs = runtime.store.docs_of(scope.user, [hit.id for hit in hits])
-    later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
-    superseding_docs = sorted({doc for docs in later.values() for doc in docs})
-    ids = runtime.store.relations.ids(view.user, superseding_docs, archived=True)
-    new_ids = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
-    ended = {id_ for id_, doc in docs.items() if not new_ids[id_] and validity.ended(doc, filters.at, filters.known_at)}
-    return [
-        with_end(replace(hit, superseded_by=new_ids.get(hit.id, ())), holds=holds[hit.id], ended=hit.id in ended)
-        for hit in hits
-    ]
+    newest = {hit.id: hit for hit in reversed(hits)}
+    view = runtime.views.of(scope.user)
+    if view is None or not newest:
+        return []
+    return with_successors(runtime, view, newest, runtime.store.docs_of(scope.user, [*newest]), filters, holds)

@@ -121,7 +121,7 @@ def single_line(text: str, fence: str) -> str:
 def heading_of(episode: Episode, fence: str) -> str:
     """The title of an episode on one line: it cannot pass for an item or a fence, and is marked if untrusted."""
     title = single_line(episode.title[:STORY], fence).lstrip(_NO_HEADING)
-    return title if not title or episode.trust >= UNTRUSTED else unverified(title, episode.source)
+    return title and marked(title, episode)
 
 
 def day_of(moment: datetime | None) -> str:
@@ -159,10 +159,9 @@ def _day_before(day: date, later: date) -> str:
     return f"{day.day}" if day.month == later.month else f"{day.day} {day:%B}"
 
 
-def with_trust_mark(text: str, record: Hit | Episode | MemoryRecord, fence: str) -> str:
-    """The inert text of a record; untrusted text is marked, and its links are broken."""
-    safe = inert(text, fence)
-    return safe if record.trust >= UNTRUSTED else unverified(safe, record.source)
+def marked(text: str, record: Hit | Episode | MemoryRecord) -> str:
+    """A text; that of an untrusted record with a mark and without links."""
+    return text if record.trust >= UNTRUSTED else unverified(text, record.source)
 
 
 def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
@@ -231,13 +230,13 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
     if most is not None and len(text) > most:
         text = f"{text[:most].rstrip()}\u2026"
     safe = harmless(visible(text))
-    return safe if isinstance(of, str) or of.trust >= UNTRUSTED else unverified(safe, of.source)
+    return safe if isinstance(of, str) else marked(safe, of)
 
 
 def quoted_speaker(hit: Hit) -> str:
     """The speaker of a hit as ``quoted`` shows texts: the name that an untrusted source gives itself is marked too."""
     name = quoted(speaker_label(hit), LONGEST_NAME)
-    return name if not name or hit.trust >= UNTRUSTED else unverified(name, hit.source)
+    return name and marked(name, hit)
 
 
 STORY = 200
@@ -279,7 +278,7 @@ def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str
         The text; empty when there is nothing to add or no room.
     """
     rendered_text = "\n".join(line.text for line in lines)
-    used = frame.count(_render_annotated(lines, [], frame))
+    used = frame.count(_render(lines, frame))
     added: list[tuple[Anchor, str]] = []
     titles, stories = _headings(lines, background, frame.fence)
     titled = ((anchor, story) for anchor, story in stories if anchor in dict(added))
@@ -289,7 +288,7 @@ def annotate(lines: Sequence[Line], background: Background, frame: Frame) -> str
             added.append((anchor, text))
             used += cost
     while added:
-        text = _render_annotated(lines, added, frame)
+        text = _render(lines, frame, added)
         if frame.fits(text):
             return text
         added.pop()  # tokens of a whole are not always the sum of its parts
@@ -300,29 +299,20 @@ def _notes(
     lines: Sequence[Line], background: Background, rendered_text: str, frame: Frame
 ) -> Iterator[tuple[Anchor, str]]:
     """Notes on lines: since when, until when, the earlier value, the current value."""
-    for line in lines:
-        hit = line.hit
+    for hit in (line.hit for line in lines if line.text):
         record = background.memories.get(hit.id)
-        others = (
-            [background.memories[id_] for id_ in hit.superseded_by if id_ in background.memories]
-            if record is None
-            else background.replaced.get(hit.id, ())
-        )
-        fitting = [
-            (other, inert(other.content, frame.fence)) for other in others if not cannot_fit(other.content, frame)
-        ]
-        new = [other for other, text in fitting if text not in rendered_text]
+        successors = [background.memories[id_] for id_ in hit.superseded_by if id_ in background.memories]
+        others = successors if record is None else background.replaced.get(hit.id, ())
+        fitting = [(o, inert(o.content, frame.fence)) for o in others if not cannot_fit(o.content, frame)]
+        new = [(other, marked(text, other)) for other, text in fitting if text not in rendered_text]
         if record is None:
-            notes = [
-                f" (now{_since(other, ', since ')}: {with_trust_mark(other.content, other, frame.fence)})"
-                for other in new
-            ]
+            notes = [f" (now{_since(other, ', since ')}: {text})" for other, text in new]
         else:
             since = _since(record)
             notes = [f" ({since})"] if since and since != date_of(hit.sent_at) else []
             notes += [f" (until {date_of(record.invalid_at)})"] if record.invalid_at else []
-            notes += [f" (before: {with_trust_mark(other.content, other, frame.fence)})" for other in new]
-        yield from (((hit.id, ""), note) for note in notes if line.text)
+            notes += [f" (before: {text})" for _, text in new]
+        yield from (((hit.id, ""), note) for note in notes)
 
 
 def _since(fact: MemoryRecord, word: str = "") -> str:
@@ -365,7 +355,7 @@ def _is_said(text: str, below: Iterable[Sequence[str]]) -> bool:
     return any(all(word in rest for word in words) for rest in map(iter, below))
 
 
-def _render_annotated(lines: Sequence[Line], added: Sequence[tuple[Anchor, str]], frame: Frame) -> str:
+def _render(lines: Sequence[Line], frame: Frame, added: Sequence[tuple[Anchor, str]] = ()) -> str:
     """The lines by day in order of time, with their annotations; a blank line ends what stands under a title."""
     annotations: dict[Anchor, list[str]] = {}
     for anchor, text in added:
@@ -427,12 +417,6 @@ def by_day(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
         yield day, list(group)
 
 
-def _render(lines: Iterable[Line], frame: Frame) -> str:
-    """Lines under their day headings, inside the fence."""
-    parts = [part for day, group in by_day(lines) for part in (f"{day}:", *(line.text for line in group))]
-    return frame.render(parts)
-
-
 def choose(hits: Sequence[Hit], frame: Frame) -> list[Line]:
     """Greedy by rank: an added hit never drops a better one, and a hit that does not fit is skipped."""
     chosen: list[Line] = []
@@ -475,13 +459,7 @@ def _covers(line: Line, other: Hit) -> bool:
 
 def _contains_words(part: str, whole: str) -> bool:
     """Whether a text occurs in another at word boundaries."""
-    position = whole.find(part)
-    while position >= 0:
-        around = whole[position - 1 : position] + whole[position + len(part) : position + len(part) + 1]
-        if not any(char.isalnum() for char in around):
-            return True
-        position = whole.find(part, position + 1)
-    return False
+    return part in whole and re.search(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])", whole) is not None
 
 
 def uncovered(lines: Sequence[Line], others: Sequence[Line]) -> tuple[Line, ...]:
@@ -512,15 +490,12 @@ def _truncated_best(hit: Hit, frame: Frame) -> list[Line]:
     def fits(size: int) -> bool:
         return frame.fits(_render([Line(hit, line_of(hit, frame.fence, hit.text[:size] + " ..."))], frame))
 
-    low, high = 0, len(hit.text)
-    if cannot_fit(hit.text, frame):
-        high = prefix_size(frame.max_tokens)
+    low, high = 0, prefix_size(frame.max_tokens) if cannot_fit(hit.text, frame) else len(hit.text)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     space = hit.text.rfind(" ", max(low - LONGEST_WORD, 1), low)
-    whole_words = hit.text[:space] if space > 0 else hit.text[:low]
-    beginning = f"{whole_words} ..."
+    beginning = f"{hit.text[: space if space > 0 else low]} ..."
     return [Line(hit, line_of(hit, frame.fence, beginning), beginning)] if low else []
 
 

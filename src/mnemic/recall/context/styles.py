@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, cast, get_args
 
 from mnemic.errors import InvalidInput
-from mnemic.recall.context.packing import (
-    Background,
-    Frame,
-    Line,
-    annotate,
-    date_of,
-    day_of,
-    heading_of,
-    in_order,
-    pack,
-    render_lines,
-    spoken,
-    times_said,
-    uncovered,
-)  # fmt: skip
+from mnemic.recall.context import packing
+from mnemic.recall.context.packing import Background, Frame, Line
 from mnemic.text.values import shown
 from mnemic.types import Evidence, Hit, MemoryContext
 from mnemic.types.literals import Style
@@ -52,17 +40,20 @@ class StyledPrompt:
         """
         if style not in get_args(Style):
             raise InvalidInput(f"style must be one of {list(get_args(Style))} or None, not {shown(style)}.")
-        least = 0 if self.frame.standing else 1
-        low, high = least - 1, len(self.lines)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.frame.fits(self._text(style, middle)) else (low, middle - 1)
-        return self._text(style, low) if low >= least else ""
+        sizes = range(0 if self.frame.standing else 1, len(self.lines) + 1)
+        fitting = bisect_left(sizes, x=True, key=lambda size: not self.frame.fits(self._text(style, size)))
+        return self._text(style, sizes[fitting - 1]) if fitting else ""
 
     def _text(self, style: Style, most: int) -> str:
         outline = _outline(self.lines[:most], self.background, self.frame)
-        render = {"markdown": _markdown, "xml": _xml, "json": _json}[style]
-        return replace(self.frame, preferences=(), procedures=()).render(render(outline))
+        match style:
+            case "markdown":
+                lines = _markdown(outline)
+            case "xml":
+                lines = [*_element("context", outline)]
+            case "json":
+                lines = [json.dumps(outline, ensure_ascii=False)]
+        return replace(self.frame, preferences=(), procedures=()).render(lines)
 
 
 def without_repeated(context: MemoryContext, other: MemoryContext) -> MemoryContext:
@@ -70,13 +61,13 @@ def without_repeated(context: MemoryContext, other: MemoryContext) -> MemoryCont
     prompt, other_prompt = context.render, other.render
     if not isinstance(prompt, StyledPrompt) or not isinstance(other_prompt, StyledPrompt):  # nothing was found
         return context
-    lines, frame = uncovered(prompt.lines, other_prompt.lines), prompt.frame
+    lines, frame = packing.uncovered(prompt.lines, other_prompt.lines), prompt.frame
     if len(lines) == len(prompt.lines):
         return context
     dropped = {line.hit.id for line in prompt.lines} - {line.hit.id for line in lines}
-    text = render_lines(lines, frame)
+    text = packing.render_lines(lines, frame)
     return replace(
-        context, text=text, prompt=annotate(lines, prompt.background, frame) if text else "",
+        context, text=text, prompt=packing.annotate(lines, prompt.background, frame) if text else "",
         hits=tuple(hit for hit in context.hits if hit.id not in dropped),
         memories=tuple(memory for memory in context.memories if memory.id not in dropped),
         token_count=frame.count(text) if text else 0, render=replace(prompt, lines=lines),
@@ -85,7 +76,7 @@ def without_repeated(context: MemoryContext, other: MemoryContext) -> MemoryCont
 
 def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: Style | None) -> str:
     """Hits of a search as a prompt; empty without hits."""
-    packed = pack(hits, replace(frame, evidence=evidence))
+    packed = packing.pack(hits, replace(frame, evidence=evidence))
     if style is None:
         return packed.context.text
     return StyledPrompt(packed.lines, Background(), replace(frame, evidence=evidence))(style)
@@ -93,8 +84,8 @@ def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: St
 
 def _outline(lines: Sequence[Line], background: Background, frame: Frame) -> Outline:
     """Lines in order of time, under their episode or their day; facts of episodes that are not shown stand apart."""
-    messages = [line for line in in_order(lines) if line.hit.kind != "memory"]
-    facts = [line for line in in_order(lines) if line.hit.kind == "memory"]
+    messages = [line for line in packing.in_order(lines) if line.hit.kind != "memory"]
+    facts = [line for line in packing.in_order(lines) if line.hit.kind == "memory"]
     keys = dict.fromkeys(_key(line.hit, background) for line in messages)
     sections = [
         _section(key, [line for line in messages if _key(line.hit, background) == key],
@@ -110,14 +101,14 @@ def _outline(lines: Sequence[Line], background: Background, frame: Frame) -> Out
 def _key(hit: Hit, background: Background) -> tuple[str, str]:
     """Where a line stands: the day, and the episode if it is known."""
     episode = (hit.id if hit.kind == "episode" else hit.episode) or ""
-    return day_of(hit.sent_at), episode if episode in background.episodes else ""
+    return packing.day_of(hit.sent_at), episode if episode in background.episodes else ""
 
 
 def _section(
     key: tuple[str, str], messages: Sequence[Line], facts: Sequence[Line], background: Background, frame: Frame
 ) -> Outline:
     day, id_ = key
-    title = heading_of(background.episodes[id_], frame.fence) if id_ else ""
+    title = packing.heading_of(background.episodes[id_], frame.fence) if id_ else ""
     section = {
         "title": title, "day": day, "messages": [_entry(line, frame, dated=False) for line in messages],
         "facts": [_entry(line, frame) for line in facts],
@@ -127,21 +118,13 @@ def _section(
 
 def _entry(line: Line, frame: Frame, *, dated: bool = True) -> Outline:
     hit = line.hit
-    speaker, text = spoken(hit, frame.fence, line.shown)
+    speaker, text = packing.spoken(hit, frame.fence, line.shown)
     entry: Outline = {"speaker": speaker} if speaker else {}
     if dated and hit.sent_at:
-        entry["date"] = date_of(hit.sent_at)
+        entry["date"] = packing.date_of(hit.sent_at)
     if not hit.current:
         entry["current"] = False
-    return entry | {"text": f"{text}{times_said(hit)}"}
-
-
-def _json(outline: Outline) -> list[str]:
-    return [json.dumps(outline, ensure_ascii=False)]
-
-
-def _xml(outline: Outline) -> list[str]:
-    return [*_element("context", outline)]
+    return entry | {"text": f"{text}{packing.times_said(hit)}"}
 
 
 def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Iterator[str]:

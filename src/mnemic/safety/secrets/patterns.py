@@ -8,48 +8,48 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 # ruff: noqa: E501, S105 - expressions are easier to check on one line; none of them is a password in use
 
 Match = re.Match[str]
+Check = Callable[[Match], bool]
 Span = tuple[int, int, str]
 """Start, end and kind of a secret."""
 
 
-class Expression:
-    """A regular expression that is compiled when a text first needs it: most texts need none, and all take long."""
-
-    def __init__(self, expression: str, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self._expression, self._flags = expression, flags
-        self._regex: re.Pattern[str] | None = None
-
-    @property
-    def regex(self) -> re.Pattern[str]:
-        """The compiled expression."""
-        if self._regex is None:
-            self._regex = re.compile(self._expression, self._flags)
-        return self._regex
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     """A pattern of secrets.
 
     Attributes:
         kind: the name in the mark.
         needles: strings of which one must be in the text; far cheaper to find than the expression.
-        expression: the secret is one of its groups of `_GROUPS`, or the whole match.
         holds: a final check of a match.
+        expression: the secret is one of its groups of `_GROUPS`, or the whole match.
+        flags: of the expression.
         least: least length of a word in the text.
         anywhere: the expression does not start with a needle and is tried everywhere.
     """
 
     kind: str
     needles: tuple[str, ...]
-    expression: Expression
-    holds: Callable[[Match], bool] | None = None
+    holds: Check | None
+    expression: str
+    flags: re.RegexFlag = re.NOFLAG
     least: int = 0
     anywhere: bool = False
+
+    @property
+    def regex(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        return _compiled(self.expression, self.flags)
+
+
+@cache
+def _compiled(expression: str, flags: re.RegexFlag) -> re.Pattern[str]:
+    """A regular expression that is compiled when a text first needs it: most texts need none, and all take long."""
+    return re.compile(expression, flags)
 
 
 _GROUPS = ("secret", "escaped", "double", "single", "back", "bare")
@@ -65,7 +65,7 @@ def spans_of(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:
         text: the text.
         sought: the text in the case of the needles, of the same length.
     """
-    regex = pattern.expression.regex
+    regex = pattern.regex
     if pattern.anywhere:
         for match in regex.finditer(text):
             if pattern.holds is None or pattern.holds(match):
@@ -202,21 +202,8 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
 """Words such as ``don't``, ``l'accord`` and ``time-outs``."""
 
 
-def _any_case(expression: str) -> Expression:
-    """An expression that ignores case."""
-    return Expression(expression, re.IGNORECASE)
-
-
-def _said(
-    kind: str,
-    needles: tuple[str, ...],
-    holds: Callable[[Match], bool] | None,
-    expression: str,
-    *,
-    anywhere: bool = False,
-) -> Pattern:
-    """A row of the tables of what is known by the words around it."""
-    return Pattern(kind=kind, needles=needles, holds=holds, expression=_any_case(expression), anywhere=anywhere)
+_said = partial(Pattern, flags=re.IGNORECASE)
+"""A row of the tables of what is known by the words around it."""
 
 
 def _is_address(value: str) -> bool:
@@ -364,17 +351,18 @@ def _is_stated_password(match: Match) -> bool:
     if quoted or (_is_odd(value) and not _of_code(value)):
         return True
     if not value.isalpha():
-        return value.isdigit() or not re.fullmatch(r"[\w'\u2019/-]+", value) or _worded_secret(value, match)
+        return (
+            value.isdigit()
+            or not re.fullmatch(r"[\w'\u2019/-]+", value)
+            or (
+                len(re.split(r"[-_]", value)) >= 3 and _ends_sentence(match)  # a passphrase of hyphenated words
+            )
+        )
     copula = match["copula"].strip(" ,").lower()
     said = copula in _PLAIN_COPULAS or (copula.endswith(":") and copula != ":")
     if not said and (value.islower() or copula in ("to", ":")):
         return False
     return len(value) >= 5 and _ends_sentence(match) and not _ADJECTIVE_ENDINGS.search(value)
-
-
-def _worded_secret(value: str, match: Match) -> bool:
-    """Whether it is a passphrase of at least three hyphenated words at the end of a sentence."""
-    return len(re.split(r"[-_]", value)) >= 3 and _ends_sentence(match)
 
 
 def _is_random_value(match: Match) -> bool:
@@ -386,15 +374,6 @@ def _is_random_value(match: Match) -> bool:
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-
-
-def _in_query(match: Match) -> bool:
-    return _QUERY.search(match.string, max(0, match.start() - 30), match.start()) is not None and _is_random_value(
-        match
-    )
-
-
-_QUERY = re.compile(r"[?&;#][a-z_-]{0,24}$", re.IGNORECASE)
 
 
 def _is_session(match: Match) -> bool:
@@ -412,6 +391,16 @@ def _is_given(match: Match) -> bool:
     return not is_placeholder(match["secret"]) and not _is_common_word(match["secret"])
 
 
+def _after(before: str, holds: Check, flags: re.RegexFlag = re.IGNORECASE) -> Check:
+    """A check of a match that holds where an expression ends right before it."""
+
+    def check(match: Match) -> bool:
+        start = match.start()
+        return _compiled(before, flags).search(match.string[max(0, start - 80) : start]) is not None and holds(match)
+
+    return check
+
+
 def _is_pin(match: Match) -> bool:
     """Whether a number is a PIN: no pin of a board in a program, and no PIN code of a place in India."""
     before = match.string[max(0, match.start() - 20) : match.start()]
@@ -423,10 +412,6 @@ def _is_pin(match: Match) -> bool:
 _DECLARES = re.compile(r"(?:#\s?define|\b(?:u?int(?:\d+_t)?|byte|short|long|unsigned))\s{1,3}$")
 _POSTAL = re.compile(r"\s+(?:is|was) (?:the|a|my|our|its) (?:postal|zip|area) code", re.IGNORECASE)
 _OF_PLACE = re.compile(r"(?i:pin[ -]?code\s(?:of|for|in|at))\s[A-Z]\w+(?:[ -][A-Z]\w+){0,3}\s")
-
-
-def _is_seed(match: Match) -> bool:
-    return len(set(re.findall(r"[a-z]+", match["secret"]))) >= 8
 
 
 def _is_whole_seed(match: Match) -> bool:
@@ -492,7 +477,7 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
           r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<secret>[^\s\"';,&]{16,1024}+)"),
     _said("signed-url", ("x-amz-", "x-goog-"), None,
           r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
-    _said("url-token", ("token=", "key=", "sig=", "signature=", "auth=", "secret=", "code=", "password=", "pwd="), _in_query,
+    _said("url-token", ("token=", "key=", "sig=", "signature=", "auth=", "secret=", "code=", "password=", "pwd="), _after(r"[?&;#][a-z_-]{0,24}$", _is_random_value),
           r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
     _said("command-password", ("-u", "--user", "--auth", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"), _is_given,
           r"(?<!\S)(?:(?:-u|--user|--auth)[ =][\"']?[^\s:%\"'/]{1,64}[:%](?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
@@ -512,15 +497,13 @@ CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     _said("card-code", ("cvv", "cvc", "security code"), None,
           r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?[\"']?\s{0,2}[:=#]?\s{0,3}[\"']?(?P<secret>\d{3,4})(?!\d)"),
     _said("key", _KEYS, _is_key,
-          rf"{_KEY}{_SUFFIX}{_ASSIGNMENT}{_VALUE}"),
-    _said("key", _KEYS, _is_key,
-          rf"{_KEY}{_SUFFIX}{_VALUE_OF}{_VALUE}"),
+          rf"{_KEY}{_SUFFIX}(?:{_ASSIGNMENT}|{_VALUE_OF}){_VALUE}"),
     _said("key", _KEYS, _is_key,
           rf"{_KEY}{_OF}{_COPULA}{_ADVERBS}{_VALUE}"),
     _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_whole_seed,
           r"(?:seed|recovery|mnemonic|backup)[ _-]?(?:phrase|words?|seed)\s{1,4}[\"'`(]?"
           rf"(?P<secret>(?-i:{_SEED}(?:[ ,]{{1,3}}{_SEED}){{11,23}}))(?![ ,]{{1,3}}[a-z])"),
-    _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), _is_seed,
+    _said("seed-phrase", ("seed", "mnemonic", "recovery", "backup"), lambda match: len(set(re.findall(r"[a-z]+", match["secret"]))) >= 8,
           r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
           rf"(?P<secret>{_SEED}(?:(?:[ ,]{{1,3}}{_SEED}){{11,23}}|(?:,?\s{{0,2}}\n\s{{0,3}}{_SEED}){{11,23}}))"),
 )  # fmt: skip
@@ -534,11 +517,8 @@ OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
 def named_secret(name: str, value: str = OPAQUE) -> str | None:
     """The kind of secret of a field value by the field's name: ``{"password": "sunflower"}``; without a value, by the name alone."""
     assignment = f'{name[-200:]}="{value}"'
-    for pattern in _NAMED:
-        match = pattern.expression.regex.search(assignment)
-        if match is not None and pattern.holds is not None and pattern.holds(match):
-            return pattern.kind
-    return None
+    matches = ((pattern, match) for pattern in _NAMED for match in [pattern.regex.search(assignment)] if match)
+    return next((pattern.kind for pattern, match in matches if pattern.holds is None or pattern.holds(match)), None)
 
 
 _NAMED = [pattern for pattern in CONTEXT_PATTERNS if pattern.kind in ("password", "key")]
@@ -600,13 +580,8 @@ def _is_no_identifier(match: Match) -> bool:
 
 
 def _is_field(match: Match) -> bool:
-    """Whether the word is a label alone on its line, with a value alone on the next."""
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    value = match["secret"]
-    return _LABEL.search(before) is not None and (_stands_out(value) or (len(value) >= 6 and value.isdigit()))
-
-
-_LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2}$")
+    """Whether the value alone on the line after a label may be a secret, which digits are too."""
+    return _secret_stands_out(match) or (len(match["secret"]) >= 6 and match["secret"].isdigit())
 
 
 def _is_bare_key(match: Match) -> bool:
@@ -630,45 +605,9 @@ def _is_login(match: Match) -> bool:
     return not is_placeholder(value) and not _is_common_word(value) and not value.isalpha()
 
 
-def _opened(match: Match) -> bool:
-    """Whether the word is in an opening tag."""
-    before = match.string[max(0, match.start() - 40) : match.start()]
-    tag = before[before.rfind("<") :] if "<" in before else "/"
-    return not re.search(r"[/>\s]", tag)
-
-
-def _in_tag(match: Match) -> bool:
-    return _opened(match) and _is_given(match) and not _of_code(match["secret"])
-
-
-def _key_in_tag(match: Match) -> bool:
-    return _opened(match) and _is_random_value(match)
-
-
-def _is_set(match: Match) -> bool:
-    """Whether a command that sets a variable precedes."""
-    before = match.string[max(0, match.start() - 60) : match.start()]
-    return _SETS.search(before) is not None and _is_given(match)
-
-
-def _is_argument(match: Match) -> bool:
-    """Whether a call sets a password, rather than asking for one."""
-    before = match.string[max(0, match.start() - 20) : match.start()]
-    return _SETTER.search(before) is not None and _may_be_secret(match["secret"])
-
-
-def _is_of_account(match: Match) -> bool:
-    """Whether it is the password of an account in SQL."""
-    before = match.string[max(0, match.start() - 80) : match.start()]
-    return _ACCOUNT.search(before) is not None and _is_given(match)
-
-
-_ACCOUNT = re.compile(r"\b(?:user|role|grant)\s[^\n;]{1,70}\s$", re.IGNORECASE)
-_SETTER = re.compile(r"(?:set|with|change|update|reset)\w{0,12}$|\.$", re.IGNORECASE)
-_SETS = re.compile(
-    r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
-)
 _TOKEN = r"(?P<secret>(?>(?:[^\s\"'`|\\]|\\(?![\"'])|[\"'](?=[\w!$%&*+-])){4,128}))"
+_OPENS_TAG = r"<[^<>/\s]{0,39}\Z"
+_SETS = r"(?:define|setenv|putenv|getenv|environ\.get|\benv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
 _POSSESSIVE = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
 _SEED_WORD = (
@@ -690,7 +629,8 @@ _IS = r"(?:\s[\u2013\u2014-]\s{1,2}|\s?(?:[:=\uff1a]|(?:\u00e4r|er|je|on|to|este
 ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     _said("password", _ABROAD, _is_strict,
           rf"(?:{'|'.join(_ABROAD)})\w{{0,5}}?{_TO_WHICH}{_IS}{_QUOTE}(?P<secret>[!-~]{{5,128}}+)"),
-    _said("password", ("identified", "with password", "encrypted password", "login password"), _is_of_account,
+    _said("password", ("identified", "with password", "encrypted password", "login password"),
+          _after(r"\b(?:user|role|grant)\s[^\n;]{1,70}\s$", _is_given),
           r"(?:identified\s{1,3}(?:with\s{1,3}[\w'\"]{1,40}\s{1,3})?(?:by|as)\s{1,3}(?:password\s{1,3})?|(?:with|encrypted|login)\spassword\s{1,3})[\"'](?P<secret>[^\s\"']{4,512}+)[\"']"),
     _said("login", ("login",), _is_random_value,
           r"\blogin\s(?P<secret>[a-z0-9]{32,256}+)(?![\w./@-])"),
@@ -732,17 +672,18 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
           rf"[\[(]\s?[\"'][^,()\n]{{0,40}}?{_PASSWORD}{_SUFFIX}(?:[\"']?\])?[\"']\s?,\s?[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s?[\])]", anywhere=True),
     _said("password", _PASSWORDS, _is_no_identifier,  # in the cell beside its name
           rf"{_PASSWORD}{_SUFFIX}\s?:?</\w{{1,8}}>\s{{0,12}}<\w{{1,8}}(?:\s[^<>]{{0,120}})?>(?P<secret>[^<>\s]{{4,512}}+)</"),
-    _said("password", _PASSWORDS, _in_tag,
+    _said("password", _PASSWORDS, _after(_OPENS_TAG, lambda match: _is_given(match) and not _of_code(match["secret"])),
           rf"{_PASSWORD}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
-    _said("key", _KEYS, _key_in_tag,
+    _said("key", _KEYS, _after(_OPENS_TAG, _is_random_value),
           rf"{_KEY}{_SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
-    _said("password", _PASSWORDS, _is_argument,
+    _said("password", _PASSWORDS,  # set by a call, not asked for
+          _after(r"(?:(?:set|with|change|update|reset)\w{0,12}|\.)$", lambda match: _may_be_secret(match["secret"])),
           rf"{_PASSWORD}\(\s{{0,3}}[\"'](?P<secret>[^\s\"']{{4,512}}+)[\"']\s{{0,3}}\)"),
-    _said("password", (*_PASSWORDS, *_KEYS), _is_set,
+    _said("password", (*_PASSWORDS, *_KEYS), _after(_SETS, _is_given, re.NOFLAG),
           rf"(?:{_PASSWORD}|{_KEY}){_SUFFIX}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
     _said("password", _PASSWORDS, _secret_stands_out,  # "What is the password? It's ..."
           rf"{_PASSWORD}{_OF}\?[\"')*]{{0,3}}\s{{1,4}}(?:[\w ]{{1,20}}:\s{{0,3}})?(?:(?:it|that|es|c|\u00e9|\u00e8)(?:['\u2019]s|['\u2019]est| is| was| ist|)\s{{1,2}}:?)?{_QUOTE}{_TOKEN}"),
-    _said("password", _PASSWORDS, _is_field,
+    _said("password", _PASSWORDS, _after(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2}$", _is_field),
           rf"{_PASSWORD}{_SUFFIX}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
     _said("key", _KEYS, _is_bare_key,
           rf"{_KEY}{_SUFFIX}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
@@ -754,11 +695,9 @@ ADJACENT_PATTERNS: tuple[Pattern, ...] = (
 )  # fmt: skip
 """Tried where a text, in lower case, holds one of their needles."""
 
-ANYWHERE: tuple[Pattern, ...] = (
-    Pattern(
-        kind="seed-phrase", needles=(), holds=_is_seed_phrase, anywhere=True,
-        expression=Expression(rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
-    ),
+ANYWHERE = (
+    Pattern("seed-phrase", (), _is_seed_phrase, anywhere=True, expression=
+            rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
 )  # fmt: skip
 """Tried on every text; they need no context."""
 

@@ -19,7 +19,6 @@ from mnemic.safety.secrets.patterns import (
     ANYWHERE,
     CONTEXT_PATTERNS,
     OPAQUE,
-    Expression,
     Pattern,
     Span,
     columns,
@@ -28,14 +27,7 @@ from mnemic.safety.secrets.patterns import (
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 from mnemic.text.values import shown
-from mnemic.types import (
-    Change,
-    Episode,
-    Link,
-    MemoryRecord,
-    Message,
-    Scope,
-)
+from mnemic.types import Change, Episode, Link, MemoryRecord, Message, Scope
 
 SecretAction = Literal["redact", "allow", "refuse"]
 
@@ -173,7 +165,7 @@ def _pattern(name: object, expression: object) -> Pattern:
         raise ConfigurationError(f"extra[{name!r}] is not a regular expression: {error}.") from error
     if regex.match(""):
         raise ConfigurationError(f"extra[{name!r}] matches the empty text. Write one that needs characters.")
-    return Pattern(kind=name, needles=(), expression=Expression(expression), anywhere=True)
+    return Pattern(name, (), None, expression, anywhere=True)
 
 
 def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[str]:
@@ -233,7 +225,8 @@ class _Finder:
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
-        self._words = _shortest(self._needles)
+        # a text without the words that contain no other has none at all
+        self._words = tuple(n for n in self._needles if not any(word != n and word in n for word in self._needles))
         self._words_in_ascii = tuple(filter(str.isascii, self._words))
         self._known_texts: dict[bytes, Sequence[list[Span]]] = {}
         self._size = 0
@@ -384,26 +377,16 @@ def _folded(text: str) -> str:
     return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 
-def _shortest(needles: Collection[str]) -> tuple[str, ...]:
-    """The needles that contain no other: a text without these has none at all."""
-    return tuple(sorted(n for n in needles if not any(other != n and other in n for other in needles)))
-
-
 def _merged(spans: list[Span]) -> list[Span]:
     """Merge overlapping spans; the earlier pattern gives the kind."""
-    order = {id(span): rank for rank, span in enumerate(spans)}
-    merged: list[Span] = []
-    ranks: list[int] = []
-    for span in sorted(spans):
-        rank = order[id(span)]
-        if merged and span[0] < merged[-1][1]:
-            start, end, kind = merged[-1]
-            merged[-1] = (start, max(end, span[1]), span[2] if rank < ranks[-1] else kind)
-            ranks[-1] = min(rank, ranks[-1])
+    merged: list[tuple[int, int, int]] = []
+    for start, end, rank in sorted((start, end, rank) for rank, (start, end, _) in enumerate(spans)):
+        if merged and start < merged[-1][1]:
+            first, last, best = merged[-1]
+            merged[-1] = first, max(last, end), min(best, rank)
         else:
-            merged.append(span)
-            ranks.append(rank)
-    return merged
+            merged.append((start, end, rank))
+    return [(start, end, spans[rank][2]) for start, end, rank in merged]
 
 
 def _without(text: str, spans: Sequence[Span]) -> str:

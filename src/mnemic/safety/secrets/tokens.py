@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from mnemic.safety.secrets.patterns import Expression, Match, Pattern, is_mixed, is_placeholder, is_random
+from mnemic.safety.secrets.patterns import Match, Pattern, is_mixed, is_placeholder, is_random
 
 # ruff: noqa: E501 - expressions are easier to check on one line; none of them is a password in use
 
@@ -33,7 +33,7 @@ _CARDS = re.compile(
 
 def _is_card_number(digits: str) -> bool:
     """Whether digits are a payment card number: an issued prefix, its length, and the Luhn checksum."""
-    if not _CARDS.fullmatch(digits) or len(set(digits)) < 2:
+    if not _CARDS.fullmatch(digits):
         return False
     doubled = (int(d) * 2 if i % 2 else int(d) for i, d in enumerate(reversed(digits)))
     return sum(n - 9 if n > 9 else n for n in doubled) % 10 == 0
@@ -51,13 +51,8 @@ def _is_base58_key(match: Match) -> bool:
     """Whether a match is a private key in wallet import format, by checksum."""
     number = 0
     for c in match[0]:
-        digit = _BASE58.find(c)
-        if digit < 0:
-            return False
-        number = number * 58 + digit
-    if number >= 1 << (8 * 38):
-        return False
-    data = number.to_bytes(38, "big").lstrip(b"\0")
+        number = number * 58 + _BASE58.index(c)
+    data = number.to_bytes(39, "big").lstrip(b"\0")
     return len(data) in (37, 38) and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
 
 
@@ -101,28 +96,15 @@ def _is_issued(match: Match) -> bool:
     return area not in ("000", "666") and not area.startswith("9") and group != "00" and serial != "0000"
 
 
-NUMBERS: tuple[Pattern, ...] = (
-    Pattern(
-        kind="card-number", needles=(), holds=_is_card, anywhere=True,
-        expression=Expression(
-            rf"(?<![\d.,_/=-])(?<![A-Za-z])\d{{4}}(?:{_BREAK}\d{{4}}{_BREAK}\d{{4}}{_BREAK}\d{{1,7}}|{_BREAK}\d{{6}}{_BREAK}\d{{4,5}})"
-            r"(?![\d_]|[.,-]\d)"
-        ),
-    ),
-    Pattern(
-        kind="iban", needles=(), holds=_is_iban, anywhere=True,
-        expression=Expression(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
-    ),
-    Pattern(
-        kind="us-ssn", needles=(), holds=_is_issued, anywhere=True,
-        expression=Expression(
-            rf"(?i)\b{_SSN_NAME}[^\d\n]{{0,20}}{_SSN}(?![\d-])"
-        ),
-    ),
-    Pattern(
-        kind="us-ssn", needles=(), holds=_is_issued, anywhere=True,
-        expression=Expression(rf"(?i)(?<![\d-]){_SSN}\)?\s(?:is|was|as|for)\s(?:my|the|our|his|her|their|your)\s(?:\w{{1,20}}\s)?{_SSN_NAME}"),
-    ),
+NUMBERS = (
+    Pattern("card-number", (), _is_card, anywhere=True, expression=
+            rf"(?<![\d.,_/=-])(?<![A-Za-z])\d{{4}}(?:{_BREAK}\d{{4}}{_BREAK}\d{{4}}{_BREAK}\d{{1,7}}|{_BREAK}\d{{6}}{_BREAK}\d{{4,5}})(?![\d_]|[.,-]\d)"),
+    Pattern("iban", (), _is_iban, anywhere=True, expression=
+            r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"),
+    Pattern("us-ssn", (), _is_issued, anywhere=True, expression=
+            rf"(?i)\b{_SSN_NAME}[^\d\n]{{0,20}}{_SSN}(?![\d-])"),
+    Pattern("us-ssn", (), _is_issued, anywhere=True, expression=
+            rf"(?i)(?<![\d-]){_SSN}\)?\s(?:is|was|as|for)\s(?:my|the|our|his|her|their|your)\s(?:\w{{1,20}}\s)?{_SSN_NAME}"),
 )  # fmt: skip
 """Tried where a text holds nine digits or more in a row, with at most three other signs between two."""
 
@@ -265,8 +247,8 @@ _BEGINS = r"(?<![A-Za-z0-9])"
 def _row(line: str) -> Pattern:
     kind, needles, assignment = line.split(maxsplit=2)
     anywhere = assignment.startswith("|")
-    expression = Expression(assignment[1:] if anywhere else _BEGINS + assignment)
-    return Pattern(kind=kind, needles=tuple(needles.split(",")), expression=expression, holds=_body, anywhere=anywhere)
+    expression = assignment[1:] if anywhere else _BEGINS + assignment
+    return Pattern(kind, tuple(needles.split(",")), _body, expression, anywhere=anywhere)
 
 
 def _body(match: Match) -> bool:
@@ -278,10 +260,6 @@ def _body(match: Match) -> bool:
 def _openai(match: Match) -> bool:
     """An OpenAI key, or one of the many services that write theirs the same way."""
     return _body(match) and is_mixed(match[0][3:]) and not is_placeholder(match[0][3:]) and is_random(match[0][3:])
-
-
-def _jwt(match: Match) -> bool:
-    return len(match[0]) >= 40
 
 
 def _random(match: Match) -> bool:
@@ -328,65 +306,31 @@ _JSON = r"[A-Za-z0-9_-]"
 _AWS_ID = r"A(?:KIA|SIA)[A-Z0-9]{16}"
 
 
-TOKENS: tuple[Pattern, ...] = (
+TOKENS = (
     *(_row(line) for line in _TABLE.strip().splitlines()),
-    Pattern(
-        kind="openai-key", needles=("sk-",), holds=_openai,
-        expression=Expression(_BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
-    ),
-    Pattern(
-        kind="aws-secret-key", needles=("AKIA", "ASIA"), holds=_is_aws_secret,
-        expression=Expression(
-            _BEGINS + _AWS_ID + r"(?:/|[^A-Za-z0-9/+][\s\S]{0,80}?(?<![A-Za-z0-9/+]))(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
-        ),
-    ),
-    Pattern(
-        kind="aws-secret-key", needles=("AKIA", "ASIA"), holds=_is_aws_secret, anywhere=True,
-        expression=Expression(rf"(?<![A-Za-z0-9/+])(?P<secret>[A-Za-z0-9/+]{{40}})[\s,:;|]{{1,4}}(?={_AWS_ID})"),
-    ),
-    Pattern(
-        kind="azure-devops-token", needles=("2", "3", "4", "5", "6", "7"), holds=_random, least=52, anywhere=True,
-        expression=Expression(r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_-]|\.\w)"),
-    ),
-    Pattern(
-        kind="private-key", needles=("LS0tLS1CRUdJTi",), holds=_is_encoded_key,
-        expression=Expression(_BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?>(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400})={0,2}"),
-    ),
-    Pattern(
-        kind="jwt", needles=("eyJ",), holds=_jwt,
-        expression=Expression(rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
-    ),
-    Pattern(
-        kind="discord-token", needles=("M", "N", "O"), holds=_random,
-        expression=Expression(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w-]|\.\w)"),
-        least=58, anywhere=True,
-    ),
-    Pattern(
-        kind="zai-key", needles=(".",), holds=_random, least=49, anywhere=True,
-        expression=Expression(r"(?<![A-Za-z0-9_.-])[0-9a-f]{32}\.(?=[a-z\d]*[A-Z])[A-Za-z0-9]{16}(?![A-Za-z0-9_-])"),
-    ),
-    Pattern(
-        kind="bitcoin-key", needles=("5", "K", "L", "c"), holds=_is_base58_key,
-        expression=Expression(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"), least=51, anywhere=True,
-    ),
-    Pattern(
-        kind="wallet-key", needles=("prv",), anywhere=True,
-        expression=Expression(_BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+"),
-    ),
-    Pattern(
-        kind="password-hash", needles=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$apr1$", "$argon2", "pbkdf2_"),
-        expression=Expression(
+    Pattern("openai-key", ("sk-",), _openai, _BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
+    Pattern("aws-secret-key", ("AKIA", "ASIA"), _is_aws_secret,
+            _BEGINS + _AWS_ID + r"(?:/|[^A-Za-z0-9/+][\s\S]{0,80}?(?<![A-Za-z0-9/+]))(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+    Pattern("aws-secret-key", ("AKIA", "ASIA"), _is_aws_secret, anywhere=True, expression=
+            rf"(?<![A-Za-z0-9/+])(?P<secret>[A-Za-z0-9/+]{{40}})[\s,:;|]{{1,4}}(?={_AWS_ID})"),
+    Pattern("azure-devops-token", ("2", "3", "4", "5", "6", "7"), _random, least=52, anywhere=True, expression=
+            r"(?<![A-Za-z0-9_.-])[a-z2-7]{52}(?![A-Za-z0-9_-]|\.\w)"),
+    Pattern("private-key", ("LS0tLS1CRUdJTi",), _is_encoded_key,
+            _BEGINS + r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{40,}+(?>(?:\s{1,3}[A-Za-z0-9+/]{16,}+){0,400})={0,2}"),
+    Pattern("jwt", ("eyJ",), lambda match: len(match[0]) >= 40, rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
+    Pattern("discord-token", ("M", "N", "O"), _random, least=58, anywhere=True, expression=
+            r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w-]|\.\w)"),
+    Pattern("zai-key", (".",), _random, least=49, anywhere=True, expression=
+            r"(?<![A-Za-z0-9_.-])[0-9a-f]{32}\.(?=[a-z\d]*[A-Z])[A-Za-z0-9]{16}(?![A-Za-z0-9_-])"),
+    Pattern("bitcoin-key", ("5", "K", "L", "c"), _is_base58_key, least=51, anywhere=True, expression=
+            r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"),
+    Pattern("wallet-key", ("prv",), None, _BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+", anywhere=True),
+    Pattern("password-hash", ("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$apr1$", "$argon2", "pbkdf2_"), None,
             r"(?<![\w$])\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|[156y]\$[./A-Za-z0-9$=]{20,}+"
             r"|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
-            r"|(?<![\w$])pbkdf2_sha(?:1|256|512)\$\d{3,8}\$[^\s$]{1,64}\$[A-Za-z0-9+/]{20,}+={0,2}"
-        ),
-    ),
-    Pattern(
-        kind="token", needles=("-", "_"), holds=_is_token, least=28, anywhere=True,
-        expression=Expression(
+            r"|(?<![\w$])pbkdf2_sha(?:1|256|512)\$\d{3,8}\$[^\s$]{1,64}\$[A-Za-z0-9+/]{20,}+={0,2}"),
+    Pattern("token", ("-", "_"), _is_token, least=28, anywhere=True, expression=
             r"(?<![A-Za-z0-9_\\%-])(?<!sha256=)(?!pk[_-]|phc_|cs_)[a-z][a-z0-9]?[a-z]{0,8}[_-](?:(?:v?\d|[a-z]{2,7})[_-]){0,3}"
-            r"(?:(?<=[_-]live_)|(?<=[_-]prod_)|(?=[A-Za-z0-9_-]{36}))(?P<body>[A-Za-z0-9_-]{20,}+)(?!@|%40)"  # no name of an account
-        ),
-    ),
+            r"(?:(?<=[_-]live_)|(?<=[_-]prod_)|(?=[A-Za-z0-9_-]{36}))(?P<body>[A-Za-z0-9_-]{20,}+)(?!@|%40)"),  # no name of an account
 )  # fmt: skip
 """Tried where a text holds a run of at least sixteen characters without a space."""
