@@ -33,7 +33,7 @@ from mnemic.recall.context.packing import Frame
 from mnemic.recall.context.styles import render_hits
 from mnemic.recall.evidence import cap_at_weak, need, relevances
 from mnemic.recall.graph import proximities
-from mnemic.recall.order import by_recency, named_first
+from mnemic.recall.order import by_recency, distant_updates, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
 from mnemic.recall.results import (
@@ -257,7 +257,7 @@ def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery
     # Between the turns, because a model may take long: embedding what is left of messages, and reranking.
     question = _without_forgotten(runtime, scope.user, read, match, embedded_query.vectors)
     with runtime.gate.turn():
-        first_pool = _first_pool(runtime, scope, embedded_query, replace(match, question=question), view)
+        first_pool = _first_pool(runtime, scope, embedded_query, read, replace(match, question=question), view)
         if first_pool is None or runtime.reranker is None:
             return SearchResult() if first_pool is None else _result(runtime, scope, embedded_query, read, first_pool)
     first_pool = replace(first_pool, first=_rerank(runtime.reranker, read, embedded_query.query.text, first_pool.first))
@@ -278,7 +278,7 @@ class _Match:
 
 @dataclass(frozen=True, slots=True)
 class _FirstPool:
-    """The ranked first pool of a search, with what the result needs."""
+    """The ranked first pool of a search, with what the result needs; ``later``: rows of distant updates, by row."""
 
     question: AnalysedQuery
     visible_records: Visibility
@@ -286,6 +286,7 @@ class _FirstPool:
     pool: Pool
     first: _Ranked
     model: str | None
+    later: Mapping[int, Sequence[int]]
 
 
 def _match_rows(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _Match:
@@ -317,7 +318,7 @@ def _similar_rows(view: View, match: _Match, vectors: Sequence[Floats]) -> Mask:
 
 
 def _first_pool(
-    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, match: _Match, view: View
+    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, read: _Reader, match: _Match, view: View
 ) -> _FirstPool | None:
     question, query = match.question, match.question.query
     visible_records = visibility(view, _similar_rows(view, match, embedded_query.vectors))
@@ -336,21 +337,22 @@ def _first_pool(
     for row, (_, cosine) in match.passages.items():
         boosted[row] = max(boosted.get(row, -1.0), cosine)
     pool = build_pool(view, question, rows, boosted=boosted, mood=_mood_by_row(runtime, view, query, rows, mood))
-    # Links are followed from the first hits: a pool is ranked before, and again with what they lead to.
+    # From the first hits, links are followed and later statements found: a pool is ranked before, and again with them.
     first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
-    if depth and (
-        near := proximities(
-            runtime, view, visible_records, pool.rows[first.order].tolist(), provenance.via, depth, query.now
-        )
-    ):
-        rows = ascending(len(view.columns), rows, list(near))
+    hit_rows = pool.rows[first.order].tolist()
+    near = proximities(runtime, view, visible_records, hit_rows, provenance.via, depth, query.now) if depth else {}
+    later: Mapping[int, Sequence[int]] = {}
+    if _by_recency(query) and question.cosines is not None:
+        later = distant_updates(read, view, question, visible_records.visible, pool, first.order)
+    if near or later:
+        rows = ascending(len(view.columns), rows, list(near), *later.values())
         row_moods = _mood_by_row(runtime, view, query, rows, mood)
         pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=row_moods)
         first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
     first = replace(first, passages={row: number for row, (number, _) in match.passages.items()})
-    return _FirstPool(question, visible_records, provenance, pool, first, model)
+    return _FirstPool(question, visible_records, provenance, pool, first, model, later)
 
 
 def _nearest_passages(
@@ -445,11 +447,14 @@ def _result(
     # Before the passes below, since grade and relevance are fitted on the order that the signals give.
     grade = evidence.grade(pool, first.order, model=model, searched=searched)
     successors = _positions(pool.rows, first_pool.provenance.successors)
-    relevance = as_relevant(relevances(pool, first.order, model=model, searched=searched), successors)
+    later = _positions(pool.rows, first_pool.later)
+    relevance = relevances(pool, first.order, model=model, searched=searched)
+    relevance = as_relevant(as_relevant(relevance, later), successors)
     order = first.order
-    if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
+    if _by_recency(query):
         likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
         order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+    order = current_first(order, later)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
     if pool.query_traits & REPLY:  # "What did you recommend?" asks for the answer, and resembles the request for it
@@ -469,6 +474,11 @@ def _result(
         pages = itertools.chain([first], _further_pages(view, question, visible, pool.rows))
     hits = _hits(runtime, scope.user, read, query, pages, first_pool.provenance)
     return SearchResult(hits, grade.evidence, grade.probability, left_out)
+
+
+def _by_recency(query: Query) -> bool:
+    """Whether later statements come first: a mood of the caller's decides otherwise."""
+    return bool(query.recipe.quality) and not (isinstance(query.mood, Emotion) and query.emotion_weight)
 
 
 def _searched(view: View, visible: Mask) -> int:
