@@ -328,8 +328,8 @@ def by_recency(
     order: Rows,
     vectors: Floats,
     relevance: Floats,
-) -> Rows:
-    """The order with the latest hit on a matter before earlier ones, among the first hits.
+) -> tuple[Rows, dict[int, list[int]]]:
+    """The order with the latest hit on a matter before earlier ones, among the first hits; and what moved before each.
 
     Hits from assistants, episodes, and earlier questions keep their places, and so do those of another period than the
     question names, where there are hits of that one.
@@ -348,15 +348,19 @@ def by_recency(
     eligible = _statements(view, pool)
     ranks = ranks[eligible[order[ranks]]]
     if len(ranks) < 2 or not asks(query.text):  # keywords keep their order
-        return order
+        return order, {}
     first = order[ranks]
     hits = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
     if hits is None:
-        return order
+        return order, {}
     permutation = latest_first(query.text, hits, at_a_time=query.filters.at is not None)
     order = order.copy()
     order[ranks] = first[permutation]
-    return order
+    moved = {
+        int(first[rank]): first[[later for later in permutation[:n] if later > rank]].tolist()
+        for n, rank in enumerate(permutation)
+    }
+    return order, moved
 
 
 def _statements(view: View, pool: Pool) -> Mask:

@@ -453,7 +453,8 @@ def _result(
     order = first.order
     if _by_recency(query):
         likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
-        order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+        order, moved = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+        relevance = as_relevant(relevance, moved)
     order = current_first(order, later)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
