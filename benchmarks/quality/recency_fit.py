@@ -23,7 +23,7 @@ import random
 import sys
 import tempfile
 import textwrap
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,9 @@ from benchmarks.quality.knowledge import gold_facts
 from benchmarks.quality.regression import TextRegression
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
+from mnemic.indexes.keyword import idf
 from mnemic.recall import order
+from mnemic.text.terms import content_terms
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
@@ -51,6 +53,8 @@ UPDATING = ("correction", "retraction", "ending", "change")
 SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (0.3, 3.0)
 LEAST_AUTHORS = 7
 LINES = 60
+MISSED = 3
+"""How much more it costs to miss an update than to show a line too many."""
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
     "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (6000, 5500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
@@ -81,6 +85,15 @@ class Asked:
     answers: np.ndarray
     wanted: frozenset[int] = field(default=frozenset())
     others: frozenset[int] = field(default=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Distant:
+    """A statement with the later ones nearest to it: their features, and which update it; ``author`` of the pair, if any."""
+
+    author: str
+    rows: np.ndarray
+    answers: np.ndarray
 
 
 def seen(
@@ -358,6 +371,66 @@ def updates_of(authors: Sequence[str], embedder: Any) -> dict[str, TextRegressio
     return found
 
 
+def of_distant(by_author: Mapping[str, TextRegression], talk: Path, agents: Path, embedder: Any) -> list[Distant]:
+    """The pairs of statements amid 4 to 300 lines of talk, and statements of conversations with an assistant.
+
+    Nothing updates the latter; a few that do count as the others.
+    """
+    draw, found = random.Random(0), list[Distant]()
+    between = other_talk(talk)
+    for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items():
+        for case in cases:
+            lines = draw.sample(between, draw.choice((4, 10, 30, 100, 300)))
+            texts = [case["old"], *lines, case["new"]]
+            answers = [*[0.0] * len(lines), float(case["kind"] in UPDATING)]
+            found.append(Distant(author, *_distant(texts, answers, by_author[author], embedder)))
+    for conversation in load(agents):
+        texts = [m.content for m in conversation.messages if m.role == "user" and "?" not in m.content][:400]
+        for start in draw.sample(range(max(len(texts) - 8, 0)), min(12, max(len(texts) - 8, 0))):
+            answers = [0.0] * (len(texts) - start - 1)
+            found.append(Distant("", *_distant(texts[start:], answers, by_author[""], embedder)))
+    return found
+
+
+def _distant(
+    texts: Sequence[str], answers: Sequence[float], regression_: TextRegression, embedder: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The features of the later texts nearest to the first, and whether each updates it."""
+    vectors = embedder.embed(texts)
+    near = np.argsort(-vectors[1:] @ vectors[0], kind="stable")[: order.NEAREST] + 1
+    words = [{*content_terms(text)} for text in texts]
+    containing = Counter(term for terms in words for term in terms)
+    rare = [
+        max((idf(len(texts), containing[term]) for term in words[0] & words[n]), default=0.0) for n in near.tolist()
+    ]
+    updates = regression_.log_odds([texts[n] for n in near], vectors[near])
+    rows = order.distant_features(vectors[near] @ vectors[0], updates, rare, [len(texts[n]) for n in near])
+    return rows.astype(float), np.array(answers)[near - 1]
+
+
+def fitted_distant(found: Sequence[Distant]) -> dict[str, float]:
+    """Weights of ``order.DISTANT``."""
+    rows, answers = np.vstack([one.rows for one in found]), np.concatenate([one.answers for one in found])
+    ridge = np.array([1.0] * (rows.shape[1] - 1) + [1e-6])
+    weights = regression.newton(rows, answers, np.ones(len(rows)), ridge)
+    weights[-1] += np.log(MISSED)
+    return {name: round(float(value), 2) for name, value in zip(order.DISTANT, weights, strict=True)}
+
+
+def distant_figures(found: Sequence[Distant]) -> dict[str, float]:
+    """How many pairs with an update, pairs without one, and statements to an assistant have a line that is taken for an
+    update, by weights that their author had no part in.
+    """
+    taken = defaultdict[str, list[bool]](list)
+    for author in {one.author for one in found}:
+        others = [one for one in found if not author or one.author != author]
+        weights = np.array([*fitted_distant(others).values()])
+        for one in (one for one in found if one.author == author):
+            kind = "assistant" if not author else "updated" if one.answers.any() else "still"
+            taken[kind].append(bool((one.rows @ weights > 0).any()))
+    return {kind: float(np.mean(values)) for kind, values in sorted(taken.items())}
+
+
 def with_updates(asked: Sequence[Asked], by_author: Mapping[str, TextRegression]) -> list[Asked]:
     """The questions with the updates of their hits, read by weights that their own author had no part in."""
     column, found = [*order.WEIGHTS].index("update"), list[Asked]()
@@ -435,6 +508,7 @@ def main(given: Sequence[str]) -> None:
     names = [*order.WEIGHTS]
     by_author = updates_of([*json.loads(UPDATES.read_text(encoding="utf-8"))], embedder)
     asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
+    distant = of_distant(by_author, options.talk[-1], options.agents, embedder)
     left_out, weights = held_out(asked, names), fitted(asked, names)
     if options.updates:
         options.updates.write_text(by_author[""].to_json(), encoding="utf-8")
@@ -446,7 +520,10 @@ def main(given: Sequence[str]) -> None:
         print(f"# held out, {kind}: {len(values)} questions, {ordered:.1%} right, {without:.1%} without recency")
     told = [value for one in unseen if (value := right(one, weights)) is not None]
     print(f"# unseen, small memories: {len(told)} questions, {np.mean(told):.1%} right")
-    print("\n".join(textwrap.wrap(", ".join(f'"{name}": {value}' for name, value in weights.items()) + ",", 116)))
+    for kind, share in distant_figures(distant).items():
+        print(f"# distant, {kind}: {share:.1%} have a later line that is taken for an update")
+    for values in (weights, fitted_distant(distant)):
+        print("\n".join(textwrap.wrap(", ".join(f'"{name}": {value}' for name, value in values.items()) + ",", 116)))
 
 
 if __name__ == "__main__":

@@ -214,7 +214,9 @@ def build_pool(
     counts, in_session, idf = _term_counts(view, question, rows, around)
     particular_idf = particulars(view, question.terms, corpus, question.periods, idf)
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
-    echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=not question.need)
+    # A statement that repeats a question answers it: "Do I speak Polish?"; one that repeats "thanks" says nothing.
+    only_questions = not question.need or bool(english.traits(query.text) & english.QUESTION)
+    echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1), questions=only_questions)
     own, before, session, reply = _turn_cosines(c, question, rows, around, echo)
     return Pool(
         rows=rows,

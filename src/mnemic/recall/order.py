@@ -26,14 +26,15 @@ from numpy.typing import NDArray
 
 from mnemic.embedders.probe import TextProbe
 from mnemic.indexes.catalog import KINDS
-from mnemic.recall.candidates import HERE, Pool
+from mnemic.indexes.keyword import idf
+from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
-from mnemic.text.english import names
+from mnemic.text.english import ASKS, WEEKDAYS, bare_words, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
-from mnemic.vectors import Floats, Mask, Rows, dot, eased
+from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased, top
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
     "alike": 5.54, "prominence": 2.45, "floor": -3.06, "shared": 2.47, "common": 1.43, "far": -0.15, "another": -0.78,
@@ -163,7 +164,29 @@ def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> 
     """
     if _asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(hits.texts)))
-    return ordered(len(hits.texts), _superseding(question, hits, at_a_time=at_a_time))
+    pairs = _superseding(question, hits, at_a_time=at_a_time)
+    pinned = _pins(question)
+    return ordered(len(hits.texts), [p for p in pairs if not _of_another(pinned, hits.texts[p[0]], hits.texts[p[1]])])
+
+
+_Pins = tuple[frozenset[str], frozenset[str]]
+
+
+def _pins(text: str) -> _Pins:
+    """The words of a text with a digit (4700, 14D, v2), and its weekdays."""
+    words = bare_words(text)
+    return (
+        frozenset(word for word in words if any(map(str.isdigit, word))),
+        frozenset(day for word in words if (day := word.removesuffix("s")) in WEEKDAYS),
+    )
+
+
+def _of_another(asked: _Pins, old: str, new: str) -> bool:
+    """Whether a statement has another number or weekday in place of one that the question and the earlier one share."""
+    return any(
+        (shared := question & a) and not shared & b and bool(b - question - a)
+        for question, a, b in zip(asked, _pins(old), _pins(new), strict=True)
+    )
 
 
 def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
@@ -305,8 +328,8 @@ def by_recency(
     order: Rows,
     vectors: Floats,
     relevance: Floats,
-) -> Rows:
-    """The order with the latest hit on a matter before earlier ones, among the first hits.
+) -> tuple[Rows, dict[int, list[int]]]:
+    """The order with the latest hit on a matter before earlier ones, among the first hits; and what moved before each.
 
     Hits from assistants, episodes, and earlier questions keep their places, and so do those of another period than the
     question names, where there are hits of that one.
@@ -321,21 +344,30 @@ def by_recency(
         vectors: (m, d) of the candidates, without their mean where the user's are compared without it.
         relevance: (m,) of the candidates, where it is calibrated.
     """
-    kinds = view.columns.kind[pool.rows]
     ranks = np.arange(min(LOOKED_AT, len(order)))
-    within = pool.periods.within
-    eligible = ~(pool.agent | pool.echo | (kinds == KINDS["episode"])) & (within == within.max())
+    eligible = _statements(view, pool)
     ranks = ranks[eligible[order[ranks]]]
     if len(ranks) < 2 or not asks(query.text):  # keywords keep their order
-        return order
+        return order, {}
     first = order[ranks]
     hits = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
     if hits is None:
-        return order
+        return order, {}
     permutation = latest_first(query.text, hits, at_a_time=query.filters.at is not None)
     order = order.copy()
     order[ranks] = first[permutation]
-    return order
+    moved = {
+        int(first[rank]): first[[later for later in permutation[:n] if later > rank]].tolist()
+        for n, rank in enumerate(permutation)
+    }
+    return order, moved
+
+
+def _statements(view: View, pool: Pool) -> Mask:
+    """Which candidates may change places with each other."""
+    within = pool.periods.within
+    episodes = view.columns.kind[pool.rows] == KINDS["episode"]
+    return ~(pool.agent | pool.echo | episodes) & (within == within.max())
 
 
 def _first_hits(
@@ -406,6 +438,101 @@ def _updates_of(
         updates=updates[first], relevance=np.ones(len(first), np.float32),
     )  # fmt: skip
     return [first[new] for old, new in _superseding(statements[0], hits, at_a_time=True) if old == 0]
+
+
+FOLLOWED, NEAREST = 2, 8
+"""First hits of which distant updates are looked for, and the later statements nearest to each that are read."""
+PLAIN = 80
+"""Characters up to which the length of a statement tells nothing."""
+DISTANT: Mapping[str, float] = MappingProxyType({
+    "gap": 10.39, "update": 0.83, "rare": 0.37, "length": -2.96, "bias": -2.14,
+})  # fmt: skip
+"""Weight of each feature in the log odds that a later statement updates a hit, plus the logarithm of 3: to miss an update
+costs more than a line too many.
+
+Fitted by ``benchmarks.quality.recency_fit`` on the 2,180 pairs of ``UPDATE``, each amid 4 to 300 other lines, and on
+statements of conversations with an assistant that nothing updates.
+"""
+
+
+def distant_updates(
+    read: Reader, view: View, question: AnalysedQuery, allowed: Mask, pool: Pool, order: Rows
+) -> dict[int, list[int]]:
+    """The later statements that update one of the first hits and are not among them, by its row.
+
+    "Kenji handed back his keys" shares nothing with "Who rents our room?", only with the answer that it updates. So the
+    statements of the same speaker that are nearest to a first hit are compared with it.
+
+    Args:
+        read: reads the record.
+        view: the user's records.
+        question: the analysed query.
+        allowed: (rows,) which records may be found.
+        pool: the candidates.
+        order: positions in the pool, best first.
+    """
+    c, query = view.columns, question.query
+    at_a_time = query.filters.at is not None
+    if view.model not in DEFAULT_MODELS or not asks(query.text) or _asks_of_the_past(query.text, at_a_time=at_a_time):
+        return {}
+    eligible = _statements(view, pool) & ~_among_people(view, pool)
+    first = order[:LOOKED_AT]
+    spoken = allowed & (c.kind == KINDS["message"]) & ~c.agents & ((c.traits & ASKS) == 0)
+    spoken[pool.rows[first[eligible[first]]]] = False  # these ``by_recency`` reads
+    updates: dict[int, list[int]] = {}
+    for row in pool.rows[first[eligible[first]][:FOLLOWED]].tolist():
+        later = spoken & (c.time > c.time[row])
+        if c.kind[row] == KINDS["message"]:
+            later &= c.speaker == c.speaker[row]
+        if later.any() and (rows := _updates_among(read, view, question, row, later)):
+            updates[row] = rows
+    return updates
+
+
+def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, later: Mask) -> list[int]:
+    """The rows of later statements that update the one of a row; none if one was erased since the snapshot."""
+    c = view.columns
+    cosines = view.vectors.cosines([view.vectors.of(np.array([row]))[0]])
+    cosines.settle(later, NEAREST)
+    near = top(cosines.values, later, NEAREST, above=0.0)
+    docs = c.doc[[row, *near.tolist()]].tolist()
+    stored = read(docs)
+    values = [stored[doc].value for doc in docs if doc in stored]
+    records = [value for value in values if not isinstance(value, Episode)]
+    if len(records) < len(docs) or not len(near):
+        return []
+    first, others = records[0], records[1:]
+    alike = _eased(cosines.values[near], _base(view))
+    terms = {*content_terms(first.content)}
+    rare = [_rarity(view, question, terms & {*content_terms(other.content)}) for other in others]
+    updates = _updates(others, view.vectors.of(near), view.model)
+    features = distant_features(alike, updates, rare, [len(other.content) for other in others])
+    likely = dot(features, np.array([*DISTANT.values()], np.float32)) > 0
+    asked = _pins(question.query.text)
+    named = [not _of_another(asked, first.content, other.content) for other in others]
+    return near[likely & np.array(named)].tolist()
+
+
+def distant_features(alike: Floats, updates: Floats, rare: Sequence[float], lengths: Sequence[int]) -> Floats:
+    """(n, 5) features of the later statements nearest to one, in the order of ``DISTANT``.
+
+    Args:
+        alike: (n,) their cosines with it, descending.
+        updates: (n,) as in ``FirstHits``.
+        rare: (n,) the highest inverse document frequency of a term that both have.
+        lengths: (n,) in characters.
+    """
+    others_best = np.full(len(alike), alike[0])
+    others_best[0] = alike[1] if len(alike) > 1 else 0
+    length = np.log(np.maximum(np.array(lengths) / PLAIN, 1))
+    columns = (alike - others_best, updates, np.array(rare), length, np.ones(len(alike)))
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _rarity(view: View, question: AnalysedQuery, terms: Iterable[str]) -> float:
+    """The highest inverse document frequency of some terms; 0 for none."""
+    size = question.corpus.size
+    return max((idf(size, len(view.keyword.postings(view.columns, term)[0])) for term in terms), default=0.0)
 
 
 def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[Floats, Floats]:

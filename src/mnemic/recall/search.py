@@ -33,7 +33,7 @@ from mnemic.recall.context.packing import Frame
 from mnemic.recall.context.styles import render_hits
 from mnemic.recall.evidence import cap_at_weak, need, relevances
 from mnemic.recall.graph import proximities
-from mnemic.recall.order import by_recency, named_first
+from mnemic.recall.order import by_recency, distant_updates, named_first
 from mnemic.recall.query import MAX_TOKENS
 from mnemic.recall.recipes import quality_unit
 from mnemic.recall.results import (
@@ -260,7 +260,7 @@ def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery
     question = _without_forgotten(runtime, scope.user, read, question, allowed, vectors)
     with runtime.gate.turn():
         similar = _similar_rows(view, question, allowed, passages, vectors)
-        first_pool = _first_pool(runtime, scope, view, question, similar, passages)
+        first_pool = _first_pool(runtime, scope, read, question, similar, passages)
         if first_pool is None or runtime.reranker is None:
             return SearchResult() if first_pool is None else _result(runtime, scope, embedded_query, read, first_pool)
     first_pool = replace(first_pool, first=_rerank(runtime.reranker, read, embedded_query.query.text, first_pool.first))
@@ -274,7 +274,7 @@ _Passages = Mapping[int, tuple[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class _FirstPool:
-    """The ranked first pool of a search, with what the result needs."""
+    """The ranked first pool of a search, with what the result needs; ``later``: rows of distant updates, by row."""
 
     question: AnalysedQuery
     visible_records: Visibility
@@ -282,6 +282,7 @@ class _FirstPool:
     pool: Pool
     first: _Ranked
     model: str | None
+    later: Mapping[int, Sequence[int]]
 
 
 def _similar_rows(
@@ -306,9 +307,10 @@ def _similar_rows(
 
 
 def _first_pool(
-    runtime: Runtime, scope: Scope, view: View, question: AnalysedQuery, similar: Mask, passages: _Passages
+    runtime: Runtime, scope: Scope, read: _Reader, question: AnalysedQuery, similar: Mask, passages: _Passages
 ) -> _FirstPool | None:
-    query, visible_records = question.query, visibility(view, similar)
+    view, query = read.view, question.query
+    visible_records = visibility(view, similar)
     rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
     provenance = visible_records.provenance(view, question, rows)
     long = [row for row in passages if visible_records.visible[row]]
@@ -329,14 +331,18 @@ def _first_pool(
         pool = build_pool(view, question, rows, boosted=boosted, graph=near, mood=moods)
         return pool, _rank_pool(view, question, pool)
 
+    # From the first hits links are followed, and later statements found: a pool is ranked before, and again with them.
     pool, first = ranked(rows)
-    if depth := query.expand_links or int("graph" in query.recipe.weights):  # from the first hits to what they lead to
-        seeds = pool.rows[first.order].tolist()
-        if near := proximities(runtime, view, visible_records, seeds, provenance.via, depth, query.now):
-            pool, first = ranked(ascending(len(view.columns), rows, list(near)), near)
+    depth, seeds = query.expand_links or int("graph" in query.recipe.weights), pool.rows[first.order].tolist()
+    near = proximities(runtime, view, visible_records, seeds, provenance.via, depth, query.now) if depth else {}
+    later: Mapping[int, Sequence[int]] = {}
+    if _by_recency(query) and question.cosines is not None:
+        later = distant_updates(read, view, question, visible_records.visible, pool, first.order)
+    if near or later:
+        pool, first = ranked(ascending(len(view.columns), rows, list(near), *later.values()), near)
     model = runtime.indexer.embedder.id if question.cosines is not None else None
     first = replace(first, passages={row: number for row, (number, _) in passages.items()})
-    return _FirstPool(question, visible_records, provenance, pool, first, model)
+    return _FirstPool(question, visible_records, provenance, pool, first, model, later)
 
 
 def _nearest_passages(
@@ -430,15 +436,21 @@ def _result(
     pool = replace(pool, unanswered=_unanswered(read, pool, query.text))
     # Before the passes below, since grade and relevance are fitted on the order that the signals give.
     grade = evidence.grade(pool, first.order, model=model, searched=searched)
-    successors = {
-        int(np.searchsorted(pool.rows, row)): np.searchsorted(pool.rows, others).tolist()
-        for row, others in first_pool.provenance.successors.items()
-    }
-    relevance = as_relevant(relevances(pool, first.order, model=model, searched=searched), successors)
+    successors, later = (
+        {
+            int(np.searchsorted(pool.rows, row)): np.searchsorted(pool.rows, [*others]).tolist()
+            for row, others in by_row.items()
+        }
+        for by_row in (first_pool.provenance.successors, first_pool.later)
+    )
+    relevance = relevances(pool, first.order, model=model, searched=searched)
+    relevance = as_relevant(as_relevant(relevance, later), successors)
     order = first.order
-    if query.recipe.quality and not (isinstance(query.mood, Emotion) and query.emotion_weight):
+    if _by_recency(query):
         likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
-        order = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+        order, moved = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+        relevance = as_relevant(relevance, moved)
+    order = current_first(order, later)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.
     order = named_first(query.text, question.terms, pool, order)
     if pool.query_traits & REPLY:  # "What did you recommend?" asks for the answer, and resembles the request for it
@@ -458,6 +470,11 @@ def _result(
         pages = itertools.chain([first], _further_pages(view, question, visible, pool.rows))
     hits = _hits(runtime, scope.user, read, query, pages, first_pool.provenance)
     return SearchResult(hits, grade.evidence, grade.probability, left_out)
+
+
+def _by_recency(query: Query) -> bool:
+    """Whether later statements come first: a mood of the caller's decides otherwise."""
+    return bool(query.recipe.quality) and not (isinstance(query.mood, Emotion) and query.emotion_weight)
 
 
 def _searched(view: View, visible: Mask) -> int:

@@ -189,6 +189,80 @@ class TestUpdates:
         }
 
 
+class TestDistantUpdates:
+    """A later statement that updates the first hit and shares nothing with the question."""
+
+    TALK = (
+        "I work at the library.", "I teach the piano at the school.", "I train with Ben at the gym.",
+        "I help out at the food bank.", "I signed up to help at the school fair.", "I sing in a choir at the church.",
+        "I work for a small publisher.", "I coach a youth team.", "I study in the evenings.", "I donate blood at the clinic.",
+        "I help my neighbour with her garden.", "I give lessons at the community centre.",
+    )  # fmt: skip
+    OLD, NEW = "I volunteer at the animal shelter.", "I don't do the shelter any more since they changed the shifts."
+    QUESTION = "Where do I volunteer?"
+
+    def first(self, *messages, question=QUESTION, **filters):
+        with Memory(":memory:", user="ana") as memory:
+            memory.add(messages)
+            return [hit.text for hit in memory.search(question, k=20, **filters)]
+
+    def said(self, *lines, role="user", name="Ana"):
+        return [
+            Message(
+                role=role, name=name, content=line, sent_at=datetime(2026, 1, 1 + n, tzinfo=UTC), session=f"day {n}"
+            )
+            for n, line in enumerate(lines)
+        ]
+
+    def test_it_comes_before_the_hit(self):
+        hits = self.first(*self.said(self.OLD, *self.TALK, self.NEW))
+        assert hits[:2] == [self.NEW, self.OLD]
+
+    def test_it_is_as_relevant_as_the_hit_so_that_a_context_shows_both(self):
+        with Memory(":memory:", user="ana") as memory:
+            memory.add(self.said(self.OLD, *self.TALK, self.NEW))
+            text = memory.get_memory_context(self.QUESTION, max_tokens=300).text
+        assert self.OLD in text
+        assert self.NEW in text
+
+    def test_what_may_not_be_found_does_not_come(self):
+        messages = self.said(self.OLD, *self.TALK, self.NEW)
+        assert self.NEW not in self.first(*messages, until=messages[-1].sent_at)
+
+    def test_an_earlier_statement_updates_nothing(self):
+        assert self.first(*self.said(self.NEW, *self.TALK, self.OLD))[0] == self.OLD
+
+    def test_a_question_about_the_past_keeps_its_order(self):
+        question = "Where did I volunteer before?"
+        assert self.first(*self.said(self.OLD, *self.TALK, self.NEW), question=question)[0] == self.OLD
+
+    def test_what_somebody_else_says_updates_nothing(self):
+        lines = self.said(self.OLD, *self.TALK, self.NEW)
+        other = Message(role="tool", name="calendar", content=self.NEW, sent_at=datetime(2026, 2, 1, tzinfo=UTC))
+        assert self.first(*lines[:-1], other)[0] == self.OLD
+
+    def test_it_is_not_looked_for_with_an_embedder_that_was_not_fitted(self, monkeypatch):
+        monkeypatch.setattr(order, "_updates_among", lambda *_: pytest.fail("looked for"))
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add(self.said(self.OLD, *self.TALK, self.NEW))
+            assert memory.search(self.QUESTION)
+
+
+NUMBERS = st.integers(1, 99).map(str)
+WEEKDAYS = st.sampled_from(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"])
+
+
+@given(st.sampled_from([("Seat {}B is taken by Jonas.", NUMBERS), ("On {} Leo has swimming.", WEEKDAYS)]), st.data())
+def test_another_number_or_weekday_than_the_question_has_supersedes_nothing(form, data):
+    text, values = form
+    asked_for, other = data.draw(st.lists(values, min_size=2, max_size=2, unique=True))
+    question = {"Seat": f"Who sits in {asked_for}B?", "On": f"What does Leo have on {asked_for}?"}[text.split()[0]]
+    lines = (text.format(asked_for), text.format(other))
+    assert asked(question, *lines, alike=0.9, updates=(0, 9)) == [0, 1]
+    moved = f"{text.format(asked_for)} Not any more."
+    assert asked(question, lines[0], moved, alike=0.9, updates=(0, 9)) == [1, 0]
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_what_is_hardly_evidence_comes_after_what_is_more_relevant(pool):
     doubtful, relevance = np.array([one for one, _ in pool]), np.array([one for _, one in pool], np.float32)
