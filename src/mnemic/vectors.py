@@ -194,9 +194,8 @@ def checked(vectors: object, count: int, dimension: int | None) -> Floats:
     """
     given = cast("Floats", vectors)
     if count and isinstance(vectors, np.ndarray) and given.dtype == np.float32 and given.ndim == 2:
-        squares = [
-            cast("float", np.vdot(row, row)) for row in given
-        ]  # vdot, unlike dot, is silent when squares overflow
+        # vdot, unlike dot, is silent when squares overflow
+        squares = [cast("float", np.vdot(row, row)) for row in given]
         if all([abs(square - 1.0) < UNIT for square in squares]):  # noqa: C419 - faster than a generator
             _check_shape(given.shape, count, dimension)
             return given.copy()
