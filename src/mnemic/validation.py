@@ -173,10 +173,11 @@ def json_object(what: str, value: object) -> dict[str, Any]:
     """A metadata object with storable text; it must be plain JSON."""
     if value is None:
         return {}
-    quoted = shown(value, 60)
     items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
     if not all(isinstance(key, str) for key in items):
-        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {quoted}.")
+        raise InvalidInput(
+            f"{what} must be a mapping from strings to JSON values, not {shown(cast('object', value), 60)}."
+        )
     try:
         cleaned = {clean(str(key)): _json_value(item, 1) for key, item in items.items()}
     except RecursionError as error:

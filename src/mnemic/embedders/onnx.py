@@ -235,12 +235,9 @@ class LoadedModel:
 
 def _output(names: Collection[str], pooling: Pooling) -> tuple[str, Pooling | None]:
     """The output to read, and its pooling; None if the output is one vector per text."""
-    for name in VECTOR_OUTPUTS:
+    for name in VECTOR_OUTPUTS + TOKEN_OUTPUTS:
         if name in names:
-            return name, None
-    for name in TOKEN_OUTPUTS:
-        if name in names:
-            return name, pooling
+            return name, pooling if name in TOKEN_OUTPUTS else None
     usable, outputs = ", ".join(VECTOR_OUTPUTS + TOKEN_OUTPUTS), ", ".join(names)
     raise EmbedderUnavailable(f"The model's outputs are {outputs}; one of {usable} is needed. Export it again.")
 

@@ -239,10 +239,6 @@ class Names:
     group: Codes[int] = field(default_factory=Codes[int])
 
 
-def _casefold(names: Sequence[str | None]) -> list[str | None]:
-    return [name.casefold() if name else None for name in names]
-
-
 def _recode(column: Coded, numbers: Callable[[Sequence[str | None]], Sequence[int]]) -> NDArray[np.int32]:
     """A coded column with other codes."""
     return np.array(numbers(column.words), np.int32)[column.codes]
@@ -496,7 +492,9 @@ class Catalog:
             "session": _recode(rows.session, names.session.encode),
             "project": _recode(rows.project, names.project.encode),
             "label": _recode(rows.label, names.label.encode),
-            "speaker": _recode(rows.speaker, lambda words: names.speaker.encode(_casefold(words))),
+            "speaker": _recode(
+                rows.speaker, lambda words: names.speaker.encode([word and word.casefold() for word in words])
+            ),
             "day": np.clip(days, 1, LAST_DAY),
         }
         columns["group"] = self._conversations(columns)

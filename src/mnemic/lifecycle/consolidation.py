@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.emotion.estimate import with_emotion
-from mnemic.errors import Conflict, InvalidInput, NotFound, StoreError
+from mnemic.errors import Conflict, NotFound, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.reconciliation import contradicts, time_said
 from mnemic.runtime.consultant import Consultant
@@ -120,21 +120,17 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
     """Whether consolidation is due."""
     tiers = runtime.store.lifecycle.tiers(scope.user)
     short, long = tiers.get("short_term", 0) + tiers.get("consolidating", 0), tiers.get("long_term", 0)
+    ready = 0
     if short < settings.buffer_threshold:
-        reason = f"{short} short-term memories are fewer than {settings.buffer_threshold}"
-        return ConsolidationAdvice(
-            should_consolidate=False, reason=reason, short_term_count=short, long_term_count=long
-        )
-    throttle = Throttle(runtime.gate)
-    scored = _score_candidates(runtime, scope, settings, throttle)
-    throttle()
-    ready = 0 if scored is None else len(scored.seeds(settings))
-    what = (
-        f"{ready} of {short} short-term memories are old and important enough"
-        if ready
-        else (f"none of {short} short-term memories is old enough, important enough and not judged yet")
-    )
-    return ConsolidationAdvice(should_consolidate=ready > 0, reason=what, short_term_count=short, long_term_count=long)
+        why = f"{short} short-term memories are fewer than {settings.buffer_threshold}"
+    else:
+        throttle = Throttle(runtime.gate)
+        scored = _score_candidates(runtime, scope, settings, throttle)
+        throttle()
+        ready = 0 if scored is None else len(scored.seeds(settings))
+        why = f"none of {short} short-term memories is old enough, important enough and not judged yet"
+        why = f"{ready} of {short} short-term memories are old and important enough" if ready else why
+    return ConsolidationAdvice(should_consolidate=ready > 0, reason=why, short_term_count=short, long_term_count=long)
 
 
 @traced("mnemic.consolidate")
@@ -298,9 +294,8 @@ class _Records:
     def _contradicting_docs(self, doc: int) -> set[int]:
         if doc not in self._contradicting:
             edges = self._runtime.store.relations.links(self._scored.view.user, [doc])
-            self._contradicting[doc] = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)} - {
-                doc
-            }
+            ends = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)}
+            self._contradicting[doc] = ends - {doc}
         return self._contradicting[doc]
 
 
@@ -475,18 +470,10 @@ class Clustering:
     singles: tuple[int, ...] = ()
 
 
-def _codes(levels: Sequence[Hashable] | NDArray[np.integer]) -> NDArray[np.int64]:
-    """Levels as integers."""
-    if isinstance(levels, np.ndarray):
-        return levels.astype(np.int64, copy=False)
-    numbers: dict[Hashable, int] = {}
-    return np.fromiter((numbers.setdefault(level, len(numbers)) for level in levels), np.int64, len(levels))
-
-
 def _near(
     seeds: Sequence[int],
     vectors: NDArray[np.float32],
-    codes: NDArray[np.int64],
+    levels: NDArray[np.int64],
     usable: NDArray[np.bool_],
     floor: float,
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
@@ -496,7 +483,7 @@ def _near(
         products: NDArray[np.float32] = dot(vectors[block], vectors.T)
         for row, seed in enumerate(block):
             near = np.flatnonzero(products[row] >= floor)
-            near = near[usable[near] & (codes[near] == codes[seed]) & (near != seed)]
+            near = near[usable[near] & (levels[near] == levels[seed]) & (near != seed)]
             yield seed, near[np.argsort(-products[row, near], kind="stable")]
 
 
@@ -525,25 +512,11 @@ def _grow_cluster(
     return members, conflicts
 
 
-def _usable(seeds: Sequence[int], eligible: Sequence[int] | NDArray[np.integer], rows: int) -> NDArray[np.bool_]:
-    """Mask of the rows that may be in a cluster.
-
-    Raises:
-        InvalidInput: an index is out of range.
-    """
-    indices = np.concatenate((np.asarray(seeds, dtype=np.intp), np.asarray(eligible, dtype=np.intp)))
-    if indices.size and not (indices.min() >= 0 and indices.max() < rows):
-        raise InvalidInput(f"seeds and eligible must be indices of the {rows} rows of vectors.")
-    usable = np.zeros(rows, dtype=bool)
-    usable[indices] = True
-    return usable
-
-
 def clusters(
     seeds: Sequence[int],
     vectors: NDArray[np.float32],
-    levels: Sequence[Hashable] | NDArray[np.integer],
-    eligible: Sequence[int] | NDArray[np.integer],
+    levels: NDArray[np.int64],
+    eligible: NDArray[np.intp],
     *,
     similarity_threshold: float = 0.85,
     min_cluster_size: int = 2,
@@ -557,7 +530,7 @@ def clusters(
     A cluster never crosses a level and has at most ``LARGEST`` members; it is closed after as many conflicts.
 
     Args:
-        seeds: indices, the most important first.
+        seeds: distinct indices, the most important first.
         vectors: unit rows, shape (n, d), float32.
         levels: the level of each of the n memories.
         eligible: indices that may join; seeds always may.
@@ -568,20 +541,13 @@ def clusters(
 
     Returns:
         The clusters, the conflicts, including those of clusters that are too small, and the remaining seeds.
-
-    Raises:
-        InvalidInput: shapes do not fit, an index or a setting is out of range.
     """
-    if vectors.ndim != 2 or len(levels) != len(vectors):
-        raise InvalidInput(f"levels must name one level for each row of vectors, {len(levels)} for {vectors.shape}.")
-    if not 0 <= similarity_threshold <= 1 or min_cluster_size < 1:
-        raise InvalidInput("similarity_threshold must lie between 0 and 1, min_cluster_size must be at least 1.")
-    order = list(dict.fromkeys(int(seed) for seed in seeds))
-    usable = _usable(order, eligible, len(vectors))
+    usable = np.zeros(len(vectors), np.bool_)
+    usable[eligible] = usable[list(seeds)] = True
     free = usable.copy()
     threshold = similarity_threshold - _ROUNDING
     groups, conflicts, singles = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()
-    for seed, near in _near(order, vectors, _codes(levels), usable, threshold - MARGIN):
+    for seed, near in _near(seeds, vectors, levels, usable, threshold - MARGIN):
         between()
         if not free[seed]:
             continue

@@ -240,22 +240,16 @@ def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode 
     """Byte samples of texts and vectors, to search the files for after the erasure."""
     samples: list[bytes] = []
     for record in records:
-        texts = [record.id or "", record.content, *_strings(record.metadata)]
-        if isinstance(record, Message):
-            texts.append(record.name or "")
-        if isinstance(record, Episode):
-            texts.append(record.title)
-        if isinstance(record, MemoryRecord):
-            texts += [
-                record.speaker or "",
-                record.summary or "",
-                record.context or "",
-                record.category or "",
-                *record.tags,
-                *record.keywords,
-            ]
-            texts += [*record.related_entities, *record.related_files]
-        samples += [_middle(text.encode()) for text in texts]
+        texts = [record.id, record.content, *_strings(record.metadata)]
+        match record:
+            case Message():
+                texts.append(record.name)
+            case Episode():
+                texts.append(record.title)
+            case MemoryRecord():
+                texts += [record.speaker, record.summary, record.context, record.category]
+                texts += [*record.tags, *record.keywords, *record.related_entities, *record.related_files]
+        samples += [_middle(text.encode()) for text in texts if text]
     vectors = runtime.store.knowledge.vectors(user, [str(record.id) for record in records])
     rows = (row for entry in vectors.values() for row in (entry.text, *entry.passages))
     return [*samples, *(_middle(row.astype(np.float16).tobytes()) for row in rows)]

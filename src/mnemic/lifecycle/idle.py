@@ -113,7 +113,7 @@ class IdleTrigger:
             self._waiting, self._full = 0, True
             if scope.session is not None:
                 self._sessions[scope] = None
-            self._schedule(0.0)
+            self._scheduler.schedule(self, 0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
         """Activity: restart the idle period.
@@ -134,11 +134,7 @@ class IdleTrigger:
                 self._sessions[scope] = None
             if not self._running:
                 self._deadline = self._clock() + quiet
-                self._schedule(0.0 if self._full else quiet)
-
-    def _schedule(self, seconds: float) -> None:
-        """Schedule a poll by the background thread."""
-        self._scheduler.schedule(self, seconds)
+                self._scheduler.schedule(self, 0.0 if self._full else quiet)
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""

@@ -45,7 +45,10 @@ class Links:
             InvalidInput: one of them is not a memory, both are the same, or a value is not valid.
         """
         store, user = self._runtime.store, self._scope.user
-        edge = _checked_link(source, target, type, strength, reason)
+        edge = Link(
+            source=validation.identifier(source), target=validation.identifier(target), type=_type(type),
+            strength=validation.number("strength", strength), reason=validation.text("reason", reason, MAX_REASON),
+        )  # fmt: skip
         put_link = PutLink(link=edge)
         if edge.type != "supersedes":
             return store.apply(user, [put_link])[0]
@@ -103,13 +106,3 @@ class Links:
 
 def _type(value: object) -> LinkType:
     return validation.one_of("The type of a link", value, get_args(LinkType))
-
-
-def _checked_link(source: object, target: object, type: object, strength: object, reason: object) -> Link:
-    return Link(
-        source=validation.identifier(source),
-        target=validation.identifier(target),
-        type=_type(type),
-        strength=validation.number("strength", strength),
-        reason=validation.text("reason", reason, MAX_REASON),
-    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping
 from datetime import tzinfo
-from typing import Any, cast
+from typing import Any
 
+from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.ingest import new_id
@@ -56,8 +57,8 @@ class Preferences(MutableMapping[str, Any]):
         return self._current()[self._name(key)].metadata.get(VALUE)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        to_json(value)  # raises unless it is JSON
-        redacted, kinds = self._runtime.secrets.within({_checked_key(key): _storable(value)})
+        given = validation.json_object("A preference", {_checked_key(key): value})
+        redacted, kinds = self._runtime.secrets.within(given)
         refuse_secrets(self._runtime.secrets, "A preference", kinds)
         ((name, value),) = redacted.items()
         moment = now().astimezone(self._zone)
@@ -129,17 +130,3 @@ def _checked_key(key: object) -> str:
             f"The key of a preference must be a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}."
         )
     return clean(key)
-
-
-def _storable(value: Any) -> Any:
-    """A JSON value with text that can be stored, as metadata is."""
-    match value:
-        case str():
-            return clean(value)
-        case dict():
-            items = cast("dict[object, Any]", value).items()
-            return {clean(key) if isinstance(key, str) else key: _storable(item) for key, item in items}
-        case list() | tuple():
-            return [_storable(item) for item in cast("Sequence[Any]", value)]
-        case _:
-            return value

@@ -194,7 +194,6 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     user_id, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
     if user_id is None or not docs:
         return
-    messages = runtime.store.fetch(user_id, list(docs.values())).values()
     if changes := _memory_changes(runtime, scope, ids):
         runtime.store.apply(scope.user, changes)
     for _ in range(ATTEMPTS):
@@ -212,7 +211,7 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
             "The records are changed, but other writers kept changing the episodes that contain them, which were not "
             "rewritten. Call this again when the writers are idle."
         )
-    _update_summaries_of(runtime, scope, messages, zone)
+    update_summaries(runtime, scope, ids, zone)
 
 
 def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> None:
@@ -224,12 +223,9 @@ def update_superseded(runtime: Runtime, scope: Scope, by: str, zone: tzinfo) -> 
 def update_summaries(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
     """Rewrite the summaries of the sessions of messages, which name tools without citing their messages."""
     user_id, docs = runtime.store.user(scope.user), runtime.store.docs_of(scope.user, ids, kind="message")
-    if user_id is not None and docs:
-        _update_summaries_of(runtime, scope, runtime.store.fetch(user_id, [*docs.values()]).values(), zone)
-
-
-def _update_summaries_of(runtime: Runtime, scope: Scope, messages: Iterable[Stored], zone: tzinfo) -> None:
-    """Rewrite the summaries of the sessions of messages."""
+    if user_id is None or not docs:
+        return
+    messages = runtime.store.fetch(user_id, [*docs.values()]).values()
     for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
         _update_summary(runtime, Scope(user=scope.user, project=project, session=session), zone)
 

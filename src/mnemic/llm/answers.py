@@ -251,6 +251,21 @@ def shortened(text: str, most_sentences: int, limit: int) -> str | None:
     return " ".join(" ".join(chosen).split()) or None
 
 
+def by_number(answers: Iterable[tuple[int, T | None]], count: int, problem: str) -> tuple[T | None, ...]:
+    """The first valid answer for each number from 1 to ``count``; None for one without.
+
+    Raises:
+        LanguageModelError: none has one; the message is the ``problem``.
+    """
+    valid: dict[int, T] = {}
+    for number, answer in answers:
+        if answer is not None:
+            valid.setdefault(number, answer)
+    if not valid:
+        raise LanguageModelError(problem)
+    return tuple(map(valid.get, range(1, count + 1)))
+
+
 def distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """The first texts that differ in more than case and white space, each on one line."""
     by_key: dict[str, str] = {}

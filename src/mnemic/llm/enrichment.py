@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import InvalidInput
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
@@ -16,6 +16,7 @@ from mnemic.llm.answers import (
     Schema,
     Share,
     Text,
+    by_number,
     distinct,
     fenced,
     numbered_list,
@@ -94,15 +95,9 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[tuple[Enrichment | None
 
 
 def _read(answer: Descriptions, texts: Sequence[str]) -> tuple[Enrichment | None, ...]:
-    enrichments: dict[int, Enrichment] = {}
-    for described in answer.memories:
-        position = described.memory - 1
-        is_new = 0 <= position < len(texts) and position not in enrichments
-        if is_new and (enrichment := _enrichment(described, texts[position])):
-            enrichments[position] = enrichment
-    if not enrichments:
-        raise LanguageModelError("The language model described none of the memories it was given.")
-    return tuple(map(enrichments.get, range(len(texts))))
+    known = [described for described in answer.memories if 1 <= described.memory <= len(texts)]
+    enrichments = ((described.memory, _enrichment(described, texts[described.memory - 1])) for described in known)
+    return by_number(enrichments, len(texts), "The language model described none of the memories it was given.")
 
 
 def _enrichment(described: Description, text: str) -> Enrichment | None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.errors import InvalidInput
 from mnemic.llm.answers import (
     DATA_RULE,
     Items,
     Number,
     Schema,
+    by_number,
     episode_ranges,
     fenced,
     shortened,
@@ -91,16 +92,9 @@ def check_sizes(episodes: Sequence[Sequence[Message]]) -> None:
 
 
 def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> tuple[Narrative | None, ...]:
-    narratives: dict[int, Narrative] = {}
-    for record in answer.episodes:
-        position = record.episode - 1
-        if 0 <= position < len(episodes) and position not in narratives:
-            record_narrative = narrative(record.title, record.story, episodes[position])
-            if record_narrative is not None:
-                narratives[position] = record_narrative
-    if not narratives:
-        raise LanguageModelError("The language model's titles and stories break the rules.")
-    return tuple(map(narratives.get, range(len(episodes))))
+    known = [record for record in answer.episodes if 1 <= record.episode <= len(episodes)]
+    narratives = ((r.episode, narrative(r.title, r.story, episodes[r.episode - 1])) for r in known)
+    return by_number(narratives, len(episodes), "The language model's titles and stories break the rules.")
 
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:

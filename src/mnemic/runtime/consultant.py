@@ -11,7 +11,6 @@ from mnemic.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from mnemic.llm.task import Task
-    from mnemic.safety.secrets.policy import SecretPolicy
 
 A = TypeVar("A")
 
@@ -44,11 +43,6 @@ def prompt_groups(trusted: Mapping[int, bool], most: int, sizes: Mapping[int, in
             group.append(number)
             room -= size
     return prompts
-
-
-def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:
-    """Redact the prompt again: texts may have been stored under another policy."""
-    return task if policy.action == "allow" else replace(task, prompt=policy.redacted(task.prompt)[0])
 
 
 class Consultant:
@@ -94,7 +88,9 @@ class Consultant:
             self.failed += 1
             return None
         try:
-            answer = self._llm.ask(_without_secrets(question(), self._secrets))
+            task = question()
+            # texts may have been stored under another policy
+            answer = self._llm.ask(replace(task, prompt=self._secrets.redacted(task.prompt)[0]))
         except LanguageModelUnavailable as error:
             self._failures_in_a_row += 1
             self._unavailable = error

@@ -178,10 +178,9 @@ class Consolidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkConsolidating:
-    """Move short-term memories to the status ``consolidating``, or back with ``done``."""
+    """Move short-term memories to the status ``consolidating``."""
 
     ids: tuple[str, ...]
-    done: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -27,6 +27,17 @@ def test_any_finite_rows_come_out_with_length_one(values):
     np.testing.assert_allclose(np.linalg.norm(checked(values, 3, 4), axis=1), 1, atol=1e-6)
 
 
+@given(arrays.arrays(np.float32, (3, 4), elements=st.floats(-(2.0**90), 2.0**90, width=32)), st.booleans())
+def test_rows_of_length_one_stay_as_they_are(values, fortran):
+    lengths = np.linalg.norm(values.astype(np.float64), axis=1)
+    assume((lengths > 1e-10).all())
+    unit = checked(values, 3, 4)
+    again = checked(np.asfortranarray(unit) if fortran else unit, 3, 4)
+    np.testing.assert_array_equal(again, unit)
+    assert again.flags.c_contiguous
+    assert not np.shares_memory(again, unit)
+
+
 def test_no_texts_give_no_rows():
     assert checked((), 0, 7).shape == (0, 7)
     assert checked(np.zeros((0, 5)), 0, None).shape == (0, 0)
@@ -39,6 +50,10 @@ def test_no_texts_give_no_rows():
         ([[1.0, float("inf")]], "NaN or infinity"),
         ([[0.0, 0.0]], "zero vector"),
         ([[1e-30, 0.0]], "zero vector"),
+        (np.array([[1e38, 0.0], [1.0, 0.0]], np.float32), r"shape \(2, 2\) for 1 texts"),
+        (np.array([[1.0, 0.0], [0.0, 1.0]], np.float32), r"shape \(2, 2\) for 1 texts"),
+        (np.array([[0.0, float("nan")]], np.float32), "NaN or infinity"),
+        (np.array([[0.6, 0.0, 0.8]], np.float32), "dimension 3 instead of 2"),
         ([[1.0, 2.0], [1.0, 2.0]], r"shape \(2, 2\) for 1 texts"),
         ([[1.0, 2.0, 3.0]], "dimension 3 instead of 2"),
         ([1.0, 2.0], r"shape \(2,\)"),

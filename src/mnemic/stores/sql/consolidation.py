@@ -70,12 +70,10 @@ _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE chil
 
 
 def mark_consolidating(t: Transaction, change: types.MarkConsolidating) -> types.Receipt:
-    """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
-    before, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
-    sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
-    t.db.execute(sql, (after, t.user_id, before, change.ids))
-    if not change.done:  # later edits conflict with the outcome
-        t.event("consolidate")
+    """Move short-term memories to ``consolidating``; memories of other tiers stay unchanged."""
+    sql = f"UPDATE records SET status = 'consolidating' WHERE user_id = ? AND status = 'short_term' AND id IN {AMONG}"
+    t.db.execute(sql, (t.user_id, change.ids))
+    t.event("consolidate")  # later edits conflict with the outcome
     return types.Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 

@@ -367,13 +367,8 @@ def _validity_condition(filters: RecordFilter) -> tuple[str, list[object]]:
     if filters.at is None:
         today = to_micros(now()) if filters.known_at is None else known_at
         has_begun = "(valid_at IS NULL OR +valid_at <= ?)"
-        return f"+created_at <= ? AND {current} AND {until} > ? AND {has_begun}", [
-            known_at,
-            known_at,
-            known_at,
-            today,
-            today,
-        ]
+        values: list[object] = [known_at, known_at, known_at, today, today]
+        return f"+created_at <= ? AND {current} AND {until} > ? AND {has_begun}", values
     holds_at = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
         f"+created_at <= ? AND {holds_at} AND ({current} OR {until} < {LATEST})",
@@ -507,18 +502,16 @@ class Knowledge(Reader[Database]):
 
     def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
         """Project, session and number of unprocessed messages by conversation, the longest waiting first."""
-        with self._snapshot(user) as (db, user_id):
-            sql = f"""SELECT project, session, count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
-                GROUP BY project, session ORDER BY min(said_at), min(doc)"""
-            return db.execute(sql, (user_id,)).fetchall()
+        sql = f"""SELECT project, session, count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+            GROUP BY project, session ORDER BY min(said_at), min(doc)"""
+        return self._rows(user, sql)
 
     def sessions(self, user: str, since: int, until: int) -> list[tuple[str | None, str, int]]:
         """Project, name and time of the last message of the sessions whose last message lies between two times."""
-        with self._snapshot(user) as (db, user_id):
-            sql = f"""SELECT project, session, max(said_at) FROM messages
-                WHERE user_id = ? AND said_at >= ? AND session IS NOT NULL AND {LIVE}
-                GROUP BY project, session HAVING max(said_at) <= ? ORDER BY max(said_at)"""
-            return db.execute(sql, (user_id, since, until)).fetchall()
+        sql = f"""SELECT project, session, max(said_at) FROM messages
+            WHERE user_id = ? AND said_at >= ? AND session IS NOT NULL AND {LIVE}
+            GROUP BY project, session HAVING max(said_at) <= ? ORDER BY max(said_at)"""
+        return self._rows(user, sql, since, until)
 
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first unprocessed messages of a conversation, oldest first, without what is gone of them, with their vectors."""
@@ -650,11 +643,6 @@ def moment_said(record: MemoryRecord, today: int) -> int:
     if record.said_at is not None:
         return to_micros(record.said_at)
     return today if record.valid_at is None else max(today, to_micros(record.valid_at))
-
-
-def stored_vectors(db: Connection, user_id: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Stored vectors as (doc, float16 bytes); records without one are left out."""
-    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user_id, docs)).fetchall()
 
 
 def text_vectors(db: Connection, user_id: int, docs: Sequence[int], *, long: bool = False) -> dict[int, TextVectors]:

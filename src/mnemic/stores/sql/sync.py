@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import LINKS, OUTCOMES, PROMOTIONS, RECORDS
 from mnemic.stores.sql import changes, queries, rows, trails
-from mnemic.stores.sql.changes import Transaction, put_vector
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.stores.sql.tombstones import Tombstones, digest, put_tombstones, tombstones
 from mnemic.stores.sql.trails import RecordState
 from mnemic.text.terms import analyse
-from mnemic.types import TextVectors, searchable
+from mnemic.types import Indexing, TextVectors, searchable
 
 if TYPE_CHECKING:
     from mnemic.protocols import Model
@@ -296,14 +296,10 @@ class _Writer:
 
     def _index(self, row: Row, vectors: TextVectors | None) -> None:
         """Full text and vector of a new text."""
-        doc = row["doc"]
-        self._t.unindex(doc)
-        self._db.dialect.index(self._db, self._user_id, doc, analyse(searchable(rows.record_from(row)))[0])
-        if vectors is None:
-            self._t.add_pending("embed", doc)
-            return
-        changes.check_header(self._db, self._t.model, len(vectors.text), claim=True)
-        put_vector(self._db, self._user_id, doc, *vectors)
+        terms, length = analyse(searchable(rows.record_from(row)))
+        vector, passages = vectors or (None, None)
+        self._t.unindex(row["doc"])
+        self._t.index(row["doc"], Indexing(terms=terms, length=length, traits=0, vector=vector, passages=passages))
 
     def _put_versions(self, after: RecordState, row: dict[str, Any], versions: trails.Versions) -> None:
         """The earlier versions; each ended when the next one was written."""

@@ -77,8 +77,7 @@ class Embedding(Reader[Database]):
 
     def vectors_of(self, user_id: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
-        with self._db.read() as db:
-            return queries.stored_vectors(db, user_id, docs)
+        return self._rows(user_id, f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN {AMONG}", docs)
 
     def passages_of(self, user_id: int, docs: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """The vectors of the passages of records, shape (n, d); those without any are left out."""
