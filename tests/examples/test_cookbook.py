@@ -6,6 +6,7 @@ import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,9 +103,23 @@ class TestDemo:
         for word in ("langchain", "llamaindex"):
             pytest.importorskip(NEEDS[word])
 
-    def demo(self, path: Path, tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
-        words = (COOKBOOK / "demo.py", path, "--dir", tmp_path / "memory", "--embedder", "hashing", *more)
-        return run(*words, folder=tmp_path)
+    @pytest.fixture
+    def words(self, tmp_path: Path) -> Callable[..., list[str]]:
+        """The command on a file."""
+        fixed = ["--dir", str(tmp_path / "memory"), "--embedder", "hashing"]
+        return lambda path, *more: [str(COOKBOOK / "demo.py"), str(path), *fixed, *more]
+
+    @pytest.fixture
+    def demo(self, words, monkeypatch, capfd, event_loop_of_the_thread) -> Callable[..., tuple[object, str, str]]:
+        """Run it in this process, which has the frameworks; what it exits with and prints, also from the process that asks."""
+
+        def played(path: Path, *more: str) -> tuple[object, str, str]:
+            monkeypatch.setattr(sys, "argv", words(path, *more))
+            with pytest.raises(SystemExit) as ended:
+                runpy.run_path(sys.argv[0], run_name="__main__")
+            return ended.value.code, *capfd.readouterr()
+
+        return played
 
     @pytest.fixture
     def shortened(self, tmp_path: Path) -> Path:
@@ -114,9 +129,9 @@ class TestDemo:
         (tmp_path / "questions.json").write_text(json.dumps(TestConversation.questions), encoding="utf-8")
         return tmp_path / "short.json"
 
-    def test_a_shortened_conversation(self, shortened, tmp_path):
+    def test_a_shortened_conversation(self, shortened, tmp_path, words, demo):
         Memory(tmp_path / "memory", embedder="hashing").close()  # over the memory of an earlier run it begins again
-        done = self.demo(shortened, tmp_path)
+        done = run(*words(shortened), folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         assert "24 turns in 3 sessions, 08 September 2025 to 10 November 2025" in done.stdout
         assert "Through LangChain: 2 sessions, 16 turns" in done.stdout
@@ -130,11 +145,11 @@ class TestDemo:
         everything = [m["id"] for m in TestConversation.messages if m["session"] in {"s1", "s2"}]
         question = {"question": "What was said in September?", "answer": "More than fits.", "gold": everything}
         (tmp_path / "questions.json").write_text(json.dumps([question]), encoding="utf-8")
-        done = self.demo(shortened, tmp_path, "--ask")
-        assert done.returncode == 1
-        assert "0 of 1 questions" in done.stdout
+        code, out, _ = demo(shortened, "--ask")
+        assert code == 1
+        assert "0 of 1 questions" in out
 
-    def test_the_shape_of_locomo(self, tmp_path):
+    def test_the_shape_of_locomo(self, tmp_path, demo):
         def turn(number: int, speaker: str, text: str) -> dict[str, str]:
             return {"speaker": speaker, "dia_id": f"D1:{number}", "text": text}
 
@@ -159,22 +174,21 @@ class TestDemo:
         }  # fmt: skip
         path = tmp_path / "locomo.json"
         path.write_text(json.dumps([sample, {**sample, "sample_id": "c2"}]), encoding="utf-8")
-        done = self.demo(path, tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "12 of 12 turns are stored with the date they had." in done.stdout
-        assert "12 turns of c2 were imported, each as a user of its own." in done.stdout
-        assert "Expected: nothing: the question is a trap" in done.stdout
-        assert "2 of 2 questions" in done.stdout
+        code, out, err = demo(path)
+        assert (code, err) == (0, "")
+        assert "12 of 12 turns are stored with the date they had." in out
+        assert "12 turns of c2 were imported, each as a user of its own." in out
+        assert "Expected: nothing: the question is a trap" in out
+        assert "2 of 2 questions" in out
 
-    def test_a_folder_with_other_things_is_left_alone(self, shortened, tmp_path):
+    def test_a_folder_with_other_things_is_left_alone(self, shortened, tmp_path, demo):
         (tmp_path / "memory").mkdir()
         (tmp_path / "memory" / "letter.txt").write_text("Dear Ana")
-        done = self.demo(shortened, tmp_path)
-        assert done.returncode == 1
-        assert "holds something that is no memory" in done.stderr
+        code, _, _ = demo(shortened)
+        assert "holds something that is no memory" in code
         assert (tmp_path / "memory" / "letter.txt").read_text() == "Dear Ana"
 
-    def test_a_file_that_cannot_be_used(self, tmp_path):
-        done = self.demo(tmp_path / "nowhere.json", tmp_path)
-        assert done.returncode == 2
-        assert "nowhere.json cannot be used" in done.stderr
+    def test_a_file_that_cannot_be_used(self, tmp_path, demo):
+        code, _, err = demo(tmp_path / "nowhere.json")
+        assert code == 2
+        assert "nowhere.json cannot be used" in err

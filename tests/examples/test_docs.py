@@ -21,6 +21,8 @@ from mnemic import AsyncMemory, Memory
 from mnemic.cli.parser import COMMANDS, make_parser
 from mnemic.recall.recipes import RECIPES
 
+PARSER = make_parser()
+
 sybil = pytest.importorskip("sybil")
 markdown = pytest.importorskip("sybil.parsers.markdown")
 
@@ -264,7 +266,7 @@ def test_every_shown_command_line_is_understood(path):
             if line.startswith("mnemic "):
                 words = shlex.split(re.split(r" (?:\||>|#|&&|\|\|) ?", line)[0])[1:]
                 if not {"--help", "--version"} & {*words}:
-                    assert make_parser().parse_args(words).command
+                    assert PARSER.parse_args(words).command
 
 
 @pytest.mark.parametrize("path", [*GUIDES, *READMES], ids=named)

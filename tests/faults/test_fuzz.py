@@ -343,16 +343,16 @@ def test_redacted_within_json(value):
 
 def test_looking_for_secrets_takes_no_longer_than_the_text():
     """A search that reads the text again from every place would take minutes for these."""
-    size = count(8_000, 400_000)
+    size = count(2_000, 400_000)
     for needle in NEEDLES:
         for text in (
             needle * (size // len(needle)),
             needle + "a1B" * (size // 3),
             (needle + " is ") * (size // (len(needle) + 4)),
         ):
-            began = time.monotonic()
+            began = time.process_time()
             texts.POLICY.redacted(text)
-            assert time.monotonic() - began < count(20, 120), ascii(needle)
+            assert time.process_time() - began < count(0.3, 120), ascii(needle)
     note("fuzz: secrets, time", needles=len(NEEDLES), characters=size)
 
 

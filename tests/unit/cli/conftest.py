@@ -1,12 +1,14 @@
 """A memory folder and a way to run the command in this process."""
 
+import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from mnemic import cli
 from mnemic.cli import main
 
 
@@ -28,6 +30,14 @@ class Run:
         """The table on stdout, value by name."""
         lines = (line for line in self.out.splitlines() if "  " in line.strip() and not line.startswith(" "))
         return {name: value.strip() for name, _, value in (line.partition("  ") for line in lines)}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parser_is_made_once() -> Iterator[None]:
+    """It takes longer to make than most commands take, and keeps nothing of what it parsed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "make_parser", functools.cache(cli.make_parser))
+        yield
 
 
 @pytest.fixture

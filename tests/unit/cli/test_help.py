@@ -40,7 +40,8 @@ def test_every_command_teaches_by_examples_that_are_understood(name, capsys):
     assert main([name, "--help"]) == 0
     text = COMMANDS[name].run.__doc__
     assert text.strip().splitlines()[-1].strip() in capsys.readouterr().out
-    found = [make_parser().parse_args(words).command for words in examples(text)]
+    parser = make_parser()
+    found = [parser.parse_args(words).command for words in examples(text)]
     assert found
     assert set(found) == {name}
 

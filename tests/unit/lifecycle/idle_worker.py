@@ -42,7 +42,7 @@ def main(what: str, folder: str, starter: str) -> None:
         print("ready", flush=True)
         deadline = time.monotonic() + 60
         while not Path(starter).exists() and time.monotonic() < deadline:
-            pass
+            time.sleep(0.001)
         print(memory.consolidate().memories_promoted)
         memory.close()
 

@@ -76,30 +76,41 @@ def told(hits, background=None, *, budget=4_000, count=len, evidence=None):
 
 @RUN
 @given(cases(), st.integers(1, 900), st.sampled_from(sorted(COUNTERS)))
-def test_the_budget_is_kept_by_any_counter(case, budget, counter):
-    for text in told(*case, budget=budget, count=COUNTERS[counter]):
-        assert not text or COUNTERS[counter](text) <= budget
-
-
-@RUN
-@given(cases(), st.integers(1, 900), st.sampled_from(sorted(COUNTERS)))
-def test_what_stands_beside_the_evidence_takes_none_of_it_away(case, budget, counter):
+def test_what_stands_beside_the_evidence_keeps_the_budget_and_takes_none_of_it_away(case, budget, counter):
     text, prompt = told(*case, budget=budget, count=COUNTERS[counter])
+    assert all(not one or COUNTERS[counter](one) <= budget for one in (text, prompt))
     rest = prompt
     for line in sorted(text.split("\n"), key=len, reverse=True) if prompt else ():
         assert line in rest
         rest = rest.replace(line, "", 1)
     assert not prompt or len(prompt) > len(text)
+    hits, known = case
+    again = Background(dict(reversed(known.episodes.items())), dict(reversed(known.memories.items())), known.replaced)
+    assert told(list(hits), again, budget=budget, count=COUNTERS[counter]) == (text, prompt), (
+        "the same hits, the same text"
+    )
 
 
 @RUN
 @given(cases())
-def test_what_stands_beside_the_evidence_leaves_its_order(case):
+def test_what_stands_beside_the_evidence_leaves_its_order_and_the_fence(case):
     text, prompt = told(*case)
     at = 0
     for line in text.split("\n") if prompt else ():
         at = prompt.find(line, at) + len(line)
         assert at >= len(line), line
+    nothing_ends_the_fence(told(*case, budget=20_000)[1])
+
+
+def nothing_ends_the_fence(text):
+    if not text:
+        return
+    lines = text.split("\n")
+    assert (lines[0], lines[-1]) == (f"<memory {FENCE}>", f"</memory {FENCE}>")
+    inside = "\n".join(lines[1:-1])
+    assert FENCE not in inside
+    assert not re.search(r"<\s*/?\s*memory|<\|", inside, re.IGNORECASE)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e]", inside)
 
 
 SAID = st.lists(
@@ -124,28 +135,6 @@ def test_an_episode_adds_nothing_that_its_messages_say(texts, titled, end, opene
     said = "\n".join(f"Ana: {text}{end}" for text in texts)
     episode = replace(EPISODE, title=texts[titled % len(texts)], content=said)
     assert lines(hits, episodes=[episode]) == lines(hits, episodes=[])
-
-
-@RUN
-@given(cases(), st.integers(1, 900))
-def test_the_same_hits_give_the_same_text(case, budget):
-    hits, known = case
-    again = Background(dict(reversed(known.episodes.items())), dict(reversed(known.memories.items())), known.replaced)
-    assert told(hits, known, budget=budget) == told(list(hits), again, budget=budget)
-
-
-@RUN
-@given(cases())
-def test_nothing_that_was_said_can_end_the_fence(case):
-    _, text = told(*case, budget=20_000)
-    if not text:
-        return
-    lines = text.split("\n")
-    assert (lines[0], lines[-1]) == (f"<memory {FENCE}>", f"</memory {FENCE}>")
-    inside = "\n".join(lines[1:-1])
-    assert FENCE not in inside
-    assert not re.search(r"<\s*/?\s*memory|<\|", inside, re.IGNORECASE)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u202e]", inside)
 
 
 MOVED = Hit(id="m1", kind="message", text="I moved to Lisbon in March, at last.", score=1.0, speaker="Ana", sent_at=DAY,

@@ -66,17 +66,24 @@ COURTESIES = (
 )  # fmt: skip
 
 
+def grades(replies):
+    """The probability of every question to what was told and answered so; what is no question gets nothing."""
+    with Memory(":memory:", user="ana") as memory:
+        for number, (fact, reply) in enumerate(zip(FACTS.values(), replies, strict=True)):
+            memory.add_exchange(fact, reply, session=f"s{number}")
+        assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in IDLE)
+        return [memory.search(text).probability for text in (*FACTS, *IDLE)]
+
+
+@pytest.fixture(scope="module")
+def noted():
+    return pytest.approx(grades(["Noted."] * len(FACTS)))
+
+
 @settings(max_examples=10, deadline=None)
-@given(st.lists(st.sampled_from(COURTESIES), min_size=len(FACTS), max_size=len(FACTS)))
-def test_the_courtesies_of_an_assistant_do_not_change_the_grade(replies):
-    found = list[list[float]]()
-    for said in (replies, ["Noted."] * len(FACTS)):
-        with Memory(":memory:", user="ana") as memory:
-            for number, (fact, reply) in enumerate(zip(FACTS.values(), said, strict=True)):
-                memory.add_exchange(fact, reply, session=f"s{number}")
-            found.append([memory.search(text).probability for text in (*FACTS, *IDLE)])
-            assert not any(memory.get_memory_context(text, min_evidence="weak").hits for text in IDLE)
-    assert found[0] == pytest.approx(found[1])
+@given(replies=st.lists(st.sampled_from(COURTESIES), min_size=len(FACTS), max_size=len(FACTS)))
+def test_the_courtesies_of_an_assistant_do_not_change_the_grade(noted, replies):
+    assert grades(replies) == noted
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,19 @@ COUNTER = st.sampled_from(sorted(COUNTERS))
 
 @RUN
 @given(hits(ANY), BUDGET, COUNTER)
-def test_the_budget_is_kept_and_the_count_is_true(found, budget, counter):
+def test_the_budget_is_kept_the_count_is_true_and_what_is_left_out_is_told(found, budget, counter):
     packed = pack(found, max_tokens=budget, count=COUNTERS[counter], fence=FENCE)
     assert packed.token_count == (COUNTERS[counter](packed.text) if packed.text else 0)
     assert packed.token_count <= budget
     assert pack(list(found), max_tokens=budget, count=COUNTERS[counter], fence=FENCE) == packed
+    chosen = [hit.id for hit in packed.hits]
+    assert chosen == [hit.id for hit in found if hit.id in chosen]
+    assert [(m.id, m.content) for m in packed.memories] == [(hit.id, hit.text) for hit in packed.hits]
+    assert bool(packed.text) == bool(packed.hits) == bool(packed)
+    assert packed.truncated or len(packed.hits) == len(found)
+    everything = pack(found, max_tokens=1_000_000, count=len, fence=FENCE)
+    assert everything.hits == tuple(found)
+    assert not everything.truncated
 
 
 @RUN
@@ -80,28 +88,6 @@ def test_a_counter_that_merges_tokens_oddly_cannot_break_the_budget(found, budge
 
     packed = pack(found, max_tokens=budget, count=odd, fence=FENCE)
     assert not packed.text or odd(packed.text) <= budget
-
-
-@RUN
-@given(hits(ANY), BUDGET, COUNTER)
-def test_truncated_is_honest_and_hits_keep_their_order(found, budget, counter):
-    packed = pack(found, max_tokens=budget, count=COUNTERS[counter], fence=FENCE)
-    chosen = [hit.id for hit in packed.hits]
-    assert chosen == [hit.id for hit in found if hit.id in chosen]
-    assert [(m.id, m.content) for m in packed.memories] == [(hit.id, hit.text) for hit in packed.hits]
-    assert bool(packed.text) == bool(packed.hits) == bool(packed)
-    if len(packed.hits) < len(found):
-        assert packed.truncated
-    if not packed.truncated:
-        assert len(packed.hits) == len(found)
-
-
-@RUN
-@given(hits(ANY))
-def test_with_room_enough_everything_is_there(found):
-    packed = pack(found, max_tokens=1_000_000, count=len, fence=FENCE)
-    assert packed.hits == tuple(found)
-    assert not packed.truncated
 
 
 @RUN

@@ -317,26 +317,33 @@ import sys
 from time import process_time
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
-from mnemic.safety.secrets.policy import SecretPolicy, pieces
-from mnemic.safety.secrets.patterns import is_random
+from mnemic.safety.secrets.policy import SecretPolicy
 policy = SecretPolicy()
+policy.redacted("The first text compiles the expressions.")
+
+def seconds(text):
+    began = process_time()
+    policy.redacted(text)
+    return process_time() - began
+
+def texts(piece, size):
+    return (piece * (size // len(piece) + 1))[:size], piece + "a" * size, "a" * size + " " + piece * 50
+
 size = {size}
-for piece in HOSTILE[{part}::2]:
-    for text in ((piece * (size // len(piece) + 1))[:size], piece + "a" * size, "a" * size + " " + piece * 50):
-        began = process_time()
-        policy.redacted(text)
-        assert process_time() - began < size / 50_000, piece
+limit = size / 50_000
+for piece in HOSTILE:
+    for fifth, whole in zip(texts(piece, size // 5), texts(piece, size)):
+        assert seconds(fifth) < limit / 40 or seconds(whole) < limit, piece
 """
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_hostile_texts_are_redacted_in_linear_time(part):
+def test_hostile_texts_are_redacted_in_linear_time():
     """A linear expression needs a hundredth of the second that each text of 50,000 characters has; the lightest quadratic one
-    needs one and a half.
+    needs one and a half, and so more than a fortieth for a fifth of the text: what needs less there is not tried with the whole.
     """
     size = count(50_000, 1_000_000)
     here = str(Path(__file__).parent)
-    subprocess.run([sys.executable, "-c", SLOW.format(here=here, part=part, size=size)], check=True, timeout=900)
+    subprocess.run([sys.executable, "-c", SLOW.format(here=here, size=size)], check=True, timeout=900)
 
 
 def test_secrets_without_anything_between_them():
