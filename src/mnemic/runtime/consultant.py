@@ -89,8 +89,9 @@ class Consultant:
             return None
         try:
             task = question()
-            # texts may have been stored under another policy
-            answer = self._llm.ask(replace(task, prompt=self._secrets.redacted(task.prompt)[0]))
+            if self._secrets.action != "allow":  # texts may have been stored under another policy
+                task = replace(task, prompt=self._secrets.redacted(task.prompt)[0])
+            answer = self._llm.ask(task)
         except LanguageModelUnavailable as error:
             self._failures_in_a_row += 1
             self._unavailable = error

@@ -85,8 +85,6 @@ def centre_of(sample: Floats) -> Centre | None:
 
 Signs = NDArray[np.uint64]
 
-ENOUGH = 200
-"""Rows that a search ranks by cosine; the number of candidates that a recipe takes from each signal."""
 
 LARGE = 50_000
 """Number of rows from which signs preselect rows: below it, a full matrix product is fast enough."""
@@ -144,7 +142,7 @@ class MatrixCosines:
         self.values = _nearest(wordings, lambda direction: _angle_cosines(signs, direction), None)
         self._exact = np.zeros(len(matrix), np.bool_)
 
-    def settle(self, allowed: NDArray[np.bool_], enough: int = ENOUGH) -> None:  # noqa: ARG002
+    def settle(self, allowed: NDArray[np.bool_], enough: int | None = None) -> None:  # noqa: ARG002
         """Multiply the likely nearest of the allowed rows."""
         if self._exact is not None:
             self.sharpen(among(self.values, allowed, KEPT))
@@ -181,10 +179,12 @@ def _angle_cosines(signs: Signs, query: Floats) -> Floats:
 Fetch = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 """Returns (doc, float16 bytes) of docs; those without a vector are left out."""
 
+ENOUGH = 200
+"""Rows that a search ranks by cosine; the number of candidates that a recipe takes from each signal."""
 FETCHED = 4_000
 """Up to this number of allowed rows are fetched and multiplied without the index, if ``ENOUGH`` are wanted."""
-SPARE, FURTHER = 2, 4
-"""The factor of k for the index above the expected need, and the factor for the next attempt."""
+ASKED, SPARE, FURTHER = 400, 2, 4
+"""Minimum k for the index, if ``ENOUGH`` are wanted, the factor above the expected need, and that for the next attempt."""
 COSTS = 4
 """The cost of one result of an index, in fetched and multiplied rows."""
 
@@ -305,10 +305,10 @@ class IndexedCosines:
         self.values = np.zeros(size, np.float32)
         self._exact = np.zeros(size, np.bool_)
 
-    def settle(self, allowed: NDArray[np.bool_], enough: int = ENOUGH) -> None:
-        """Find the nearest ``enough`` of the allowed rows; if they are few, compare them without the index."""
-        count = int(allowed.sum())
-        k = max(SPARE * enough, math.ceil(SPARE * enough * len(allowed) / max(count, 1)))
+    def settle(self, allowed: NDArray[np.bool_], enough: int | None = None) -> None:
+        """Find the nearest ``enough`` (``ENOUGH``) of the allowed rows; if they are few, compare them without the index."""
+        count, enough = int(allowed.sum()), enough or ENOUGH
+        k = max(ASKED * enough // ENOUGH, math.ceil(SPARE * enough * len(allowed) / max(count, 1)))
         filtered = count < len(allowed) / 2
         while count and not (filtered and count <= max(FETCHED * enough // ENOUGH, k * COSTS)):
             answers = [self._vectors.nearest(probe.direction, k) for probe in self._wordings]
