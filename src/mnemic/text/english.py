@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
 from mnemic.text.terms import BASE_FORMS, STOP_WORDS, content_terms
@@ -192,6 +192,11 @@ def names(text: str) -> list[str]:
     possessive, capitalised elsewhere in the text, or before a verb or another capital; weekdays, months and words in
     all-capitals text do not.
     """
+    return [*_names(text)]
+
+
+@lru_cache(maxsize=32)  # a correction reads the same texts again and again
+def _names(text: str) -> tuple[str, ...]:
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(text)]
     matches = [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(text) if _is_title(match[1])]
     quotations = [(offset, offset + len(title)) for offset, title in matches]
@@ -210,7 +215,7 @@ def names(text: str) -> list[str]:
             index = end
         else:
             index += 1
-    return list(dict.fromkeys(name for _, name in sorted(matches)))
+    return tuple(dict.fromkeys(name for _, name in sorted(matches)))
 
 
 def _is_shouted(text: str) -> bool:

@@ -13,7 +13,7 @@ from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-PATIENCE = 4
+PATIENCE = 2
 """Seconds of processor time for each text: linear work takes half of one, the lightest quadratic work three."""
 TEXTS = {
     "open brackets": "'[' * {n}",
