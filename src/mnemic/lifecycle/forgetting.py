@@ -25,6 +25,7 @@ from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import omission, stated
 from mnemic.lifecycle import revision
+from mnemic.lifecycle.descriptions import Description, Exclusion, divided
 from mnemic.recall.context.packing import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
@@ -83,9 +84,12 @@ LONGEST = 20_000
 OWN_WORDS, CLAUSE_WORDS = 2, 3
 """Fewest content words of a clause on a matter of its own within a sentence, and fewest words."""
 MIXED, DENIED = "says something else as well", "is not meant according to the language model"
+EXCEPTED = "is nearer to what is excepted"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
 _ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
+_SUBSTITUTES = frozenset(("one",))
+"""Words that stand for a thing named before: "the new one"."""
 _GENERIC = _ACTIONS | frozenset(
     content_terms(
         """keep memory know remember record note store save say tell mention
@@ -128,6 +132,7 @@ class _Request:
         broad: whether all that bears on it is meant.
         bare: whether it is a word alone, as a name is.
         speaker: the name for which the speaker's own words stand.
+        asked: the terms of all that is asked, exceptions and what is said around it included.
     """
 
     text: str
@@ -139,6 +144,7 @@ class _Request:
     broad: bool
     bare: bool
     speaker: str
+    asked: frozenset[str] = frozenset()
 
 
 def _request(description: str, speaker: str = "") -> _Request:
@@ -205,6 +211,7 @@ class _Candidates:
         share: of the idf of the request's terms that the record has, 0 to 1.
         eligible: whether it may be meant: it has the names that are asked for, and tells of nobody else.
         named: whether it has the names.
+        excepted: whether it is nearer to what the request excepts, or has all of its words.
         asks: whether it is no more than a request to forget this, such as the one that is being carried out.
     """
 
@@ -214,25 +221,25 @@ class _Candidates:
     share: Floats
     eligible: NDArray[np.bool_]
     named: NDArray[np.bool_]
+    excepted: NDArray[np.bool_]
     asks: NDArray[np.bool_]
 
 
 def _candidates(
-    runtime: Runtime, scope: Scope, view: View, allowed: NDArray[np.bool_], request: _Request, *, whole: bool
+    runtime: Runtime,
+    scope: Scope,
+    view: View,
+    allowed: NDArray[np.bool_],
+    request: _Request,
+    excluded: Sequence[Exclusion],
+    *,
+    whole: bool,
 ) -> _Candidates:
     """The records that are near in meaning or share words, with how they bear on the request.
 
     ``whole``: messages are judged with what was forgotten of them.
     """
-    size = int(allowed.sum())
-    postings = {
-        term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
-    }
-    weights = {term: idf(size, max(1, len(rows))) for term, rows in postings.items()}
-    total = sum(weights.values())
-    worth = np.zeros(len(view.columns), np.float32)
-    for term, rows in postings.items():
-        worth[rows] += weights[term] / total
+    weights, worth = _weights(view, allowed, request.terms)
     vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
     rows, cosines, is_near = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
@@ -241,31 +248,108 @@ def _candidates(
     whole_records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
     visible = _as_shown(runtime, scope, whole_records)
     records = whole_records if whole else visible
-    usual = _usual_cosine([records[i].value.content for i in np.flatnonzero(is_near)], cosines[is_near])
-    first_person: dict[int, Floats] = {}
-    if request.english and vector is not None:
-        first_person = _first_person_vectors(runtime, request.speaker, records, cosines)
-    cosines = cosines if vector is None else _first_person_cosines(view, vector, cosines, first_person)
-    close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
-    terms_of_records = [_terms_of(record) for record in records]
-    share = [sum(weights[term] for term in terms.intersection(weights)) for terms in terms_of_records]
+    reread: dict[int, Floats] = {}
+    if vector is not None:
+        reread = _reread_vectors(runtime, request, records, whole_records, cosines)
+    compared_texts = _Compared(runtime, view, rows, records, is_near, reread, [_terms_of(record) for record in records])
+    cosines = compared_texts.cosines(vector, cosines)
+    close, share = compared_texts.close(cosines), compared_texts.share(weights)
+    terms_of_records = compared_texts.terms
     named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
     if request.bare and vector is not None:
         unlike = [i for i in np.flatnonzero(close >= MEANT).tolist() if not share[i]]
         named[unlike] &= ~_resembles_a_name(runtime, view, [records[i] for i in unlike], cosines[unlike], vector)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
+    excepted = np.zeros(len(records), np.bool_)
+    for exclusion in excluded:
+        excepted |= _excepted(compared_texts, allowed, exclusion, request, close + WORDS * share)
+    others = _about_another(runtime, view, rows, reread, request) | _owned(records, request)
     return _Candidates(
         records=records,
         shown=visible,
         close=close,
-        share=np.array(share, np.float32) / np.float32(total),
+        share=share,
         named=named,
-        eligible=named
-        & ~asks
-        & ~_about_another(runtime, view, rows, first_person, request)
-        & ~_owned(records, request),
+        excepted=excepted,
+        eligible=named & ~asks & ~others & ~excepted,
         asks=asks,
     )
+
+
+def _weights(view: View, allowed: NDArray[np.bool_], terms: Sequence[str]) -> tuple[dict[str, float], Floats]:
+    """What each term is worth among the records allowed, as a share of all, and what each row has of them."""
+    size = int(allowed.sum())
+    postings = {term: rows[allowed[rows]] for term in terms for rows in [view.keyword.postings(view.columns, term)[0]]}
+    values = {term: idf(size, max(1, len(rows))) for term, rows in postings.items()}
+    total = sum(values.values())
+    weights = {term: value / total for term, value in values.items()}
+    worth = np.zeros(len(view.columns), np.float32)
+    for term, rows in postings.items():
+        worth[rows] += weights[term]
+    return weights, worth
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Records as they are compared with descriptions.
+
+    Attributes:
+        runtime: the record.
+        view: where their vectors are.
+        rows: their rows there.
+        records: as they are judged.
+        is_near: whether they tell what is usual.
+        reread: the vectors of those that read otherwise than they were embedded, by index.
+        terms: the terms of each.
+    """
+
+    runtime: Runtime
+    view: View
+    rows: Rows
+    records: Sequence[Stored]
+    is_near: NDArray[np.bool_]
+    reread: Mapping[int, Floats]
+    terms: Sequence[set[str]]
+
+    def cosines(self, vector: Floats | None, cosines: Floats) -> Floats:
+        """The cosines with a vector, by those of the records as they were embedded."""
+        return cosines if vector is None else _reread_cosines(self.view, vector, cosines, self.reread)
+
+    def close(self, cosines: Floats) -> Floats:
+        """How much nearer they are than what is usual, 0 to 1."""
+        near = np.flatnonzero(self.is_near)
+        usual = _usual_cosine([self.records[i].value.content for i in near], cosines[near])
+        return np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
+
+    def share(self, weights: Mapping[str, float]) -> Floats:
+        """What they have of the terms, by weight, 0 to 1."""
+        shares = [sum(weights[term] for term in terms.intersection(weights)) for terms in self.terms]
+        return np.array(shares, np.float32)
+
+
+def _excepted(
+    texts: _Compared, allowed: NDArray[np.bool_], exclusion: Exclusion, request: _Request, worth: Floats
+) -> NDArray[np.bool_]:
+    """Whether records have all the words of an exception that are not of the request too, or are nearer to it.
+
+    A record that says the exception itself is not excepted by it: "I eat everything except fish".
+    """
+    excluded = _request(exclusion.text, request.speaker)
+    view, terms = texts.view, tuple(term for term in excluded.terms if term not in _SUBSTITUTES)
+    if not terms:
+        return np.zeros(len(texts.rows), np.bool_)
+    share = texts.share(_weights(view, allowed, terms)[0])
+    vector = texts.runtime.indexer.query(excluded.text, view.model, view.vectors.dimension)
+    cosines = np.zeros(len(texts.rows), np.float32)
+    if vector is not None:
+        all_cosines = view.vectors.cosines([vector])
+        all_cosines.sharpen(texts.rows)
+        cosines = texts.cosines(vector, all_cosines.values[texts.rows])
+    nearness = texts.close(cosines) + WORDS * share
+    own = {*terms}.difference(request.terms)
+    says = [exclusion.clause.lower() in record.value.content.lower() for record in texts.records]
+    has_words = np.array([bool(own) and own <= terms_said for terms_said in texts.terms], np.bool_)
+    return (has_words | ((nearness > 0) & (nearness >= worth))) & ~np.array(says, np.bool_)
 
 
 def _remainders(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dict[str | None, Message]:
@@ -294,7 +378,7 @@ def _resembles_a_name(
 
 def _only_asks(record: Stored, request: _Request) -> bool:
     terms = {*content_terms(of_the_speaker(record.value.content, request.speaker))}
-    return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
+    return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= request.asked.union(request.terms)
 
 
 def _closest(
@@ -325,34 +409,43 @@ def _usual_cosine(texts: Sequence[str], cosines: Floats) -> float:
     return min(float(np.median([*by_text.values(), 0.0, 0.0, 0.0, 0.0])), 0.99)
 
 
-def _first_person_vectors(
-    runtime: Runtime, speaker: str, records: Sequence[Stored], cosines: Floats
+def _reread_vectors(
+    runtime: Runtime, request: _Request, records: Sequence[Stored], whole: Sequence[Stored], cosines: Floats
 ) -> dict[int, Floats]:
-    """The vectors of the nearest memories that call the speaker "the user" or by name, as the speaker would say them."""
-    texts: dict[int, str] = {}
+    """The vectors of records that read otherwise than they were embedded.
+
+    These are messages without what was forgotten of them, and the nearest memories that call the speaker "the user" or by
+    name, as the speaker would say them.
+    """
+    texts: dict[int, str] = {
+        i: record.value.content
+        for i, (record, before) in enumerate(zip(records, whole, strict=True))
+        if record.value.content != before.value.content
+    }
+    most = len(texts) + FIRST_PERSON * request.english
     order: list[int] = np.argsort(-cosines, kind="stable").tolist()
     for index in order:
+        if len(texts) >= most:
+            break
         value = records[index].value
         if isinstance(value, MemoryRecord):
             text = searchable(value)
-            if (rephrased := of_the_speaker(text, speaker)) != text:
+            if (rephrased := of_the_speaker(text, request.speaker)) != text:
                 texts[index] = rephrased
-        if len(texts) == FIRST_PERSON:
-            break
     vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
     return {index: vector for index, vector in zip(texts, vectors, strict=True) if vector is not None}
 
 
-def _first_person_cosines(view: View, vector: Floats, cosines: Floats, first_person: Mapping[int, Floats]) -> Floats:
-    """Cosines with a vector, of what is told of the speaker in the speaker's own words."""
+def _reread_cosines(view: View, vector: Floats, cosines: Floats, reread: Mapping[int, Floats]) -> Floats:
+    """Cosines with a vector, those of some records by other vectors."""
     adjusted = cosines.copy()
-    if first_person:
-        adjusted[[*first_person]] = compared([vector], np.stack([*first_person.values()]), view.vectors.centre)
+    if reread:
+        adjusted[[*reread]] = compared([vector], np.stack([*reread.values()]), view.vectors.centre)
     return adjusted
 
 
 def _about_another(
-    runtime: Runtime, view: View, rows: Rows, first_person: Mapping[int, Floats], request: _Request
+    runtime: Runtime, view: View, rows: Rows, reread: Mapping[int, Floats], request: _Request
 ) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
     by_holder: list[Floats] = []
@@ -361,7 +454,7 @@ def _about_another(
         if vector is not None:
             cosines = view.vectors.cosines([vector])
             cosines.sharpen(rows)
-            by_holder.append(_first_person_cosines(view, vector, cosines.values[rows], first_person))
+            by_holder.append(_reread_cosines(view, vector, cosines.values[rows], reread))
     return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
 
 
@@ -514,33 +607,28 @@ class Described:
     parts: _Parts = field(default_factory=_Parts)
 
 
-def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
+def described(runtime: Runtime, scope: Scope, description: Description, *, archived: bool = False) -> Described:
     """What a description takes and what resembles it, without changing anything.
 
     Args:
         runtime: the record.
         scope: whose memory.
-        description: what to forget, in words.
+        description: what to forget, in words, divided.
         archived: also what was forgotten or merged before.
 
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
     """
-    text = _checked_description(runtime, scope, description)
-    request = _request(text, scope.user)
-    if not request.terms:
-        request = _request(text)  # of the speaker, by name
-    if not request.terms:
-        raise InvalidInput(
-            f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."
-        )
+    request = _checked_request(description, scope.user)
     view = runtime.views.of(scope.user)
     if view is None:
         return Described((), ())
     filters = RecordFilter(
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
-    candidates = _candidates(runtime, scope, view, view.columns.mask(filters), request, whole=archived)
+    candidates = _candidates(
+        runtime, scope, view, view.columns.mask(filters), request, description.excluded, whole=archived
+    )
     understood = (
         request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     )  # these know the meaning of English only
@@ -550,16 +638,18 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
     if runtime.llm is None:
         matching = [i for i in order if by_rule[i]]
     else:
-        verdicts = _verdicts(runtime, text, candidates, order)
+        verdicts = _verdicts(runtime, description.text, candidates, order)
         order = _unchanged(runtime, scope, candidates.shown, order)
-        matching = [i for i in order if certain[i] or verdicts.get(i, by_rule[i])]
+        matching = [i for i in order if certain[i] or (verdicts.get(i, by_rule[i]) and not candidates.excepted[i])]
     reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
     reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
     mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
     parts = _parts(runtime, scope, mixed, request) if request.broad and not archived else _Parts()
     clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
-    clear |= _emptied_messages(runtime, scope, clear, request)
+    excepted = {_id(records[i]) for i in order if candidates.excepted[i]}
+    emptied = _emptied_messages(runtime, scope, clear, request)
+    clear |= {id_: record for id_, record in emptied.items() if id_ not in excepted}
     if clear or parts.forgotten:
         clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
     return Described(
@@ -569,6 +659,27 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         beside=tuple(_id(records[i]) for i in order if candidates.eligible[i] and i not in matching),
         parts=parts,
     )
+
+
+def _checked_request(description: Description, speaker: str) -> _Request:
+    """What a description means.
+
+    Raises:
+        InvalidInput: that is nothing, or nothing in particular.
+    """
+    if not description.meant:
+        raise InvalidInput(
+            f"{shown(description.text, 80)} asks that something is kept, and nothing was forgotten; say what to forget, "
+            "or give ids=."
+        )
+    request = _request(description.meant, speaker)
+    if not request.terms:
+        request = _request(description.meant)  # of the speaker, by name
+    if not request.terms:
+        raise InvalidInput(
+            f"{shown(description.text, 80)} describes nothing in particular; say what to forget, or give ids=."
+        )
+    return replace(request, asked=frozenset(content_terms(description.text)))
 
 
 def _checked_description(runtime: Runtime, scope: Scope, description: object) -> str:
@@ -604,6 +715,8 @@ def _spared(
 
 
 def _why_not(candidates: _Candidates, index: int) -> str:
+    if candidates.excepted[index]:
+        return EXCEPTED
     if not candidates.named[index]:
         return "does not name who is meant"
     return "resembles it" if candidates.eligible[index] else "tells of somebody else"
@@ -720,7 +833,8 @@ def _receipts(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tu
 
 def _to_forget(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
     """What a description takes, and of what stays first the replies to it, then what resembles it, as it will be shown."""
-    selection = described(runtime, scope, description, archived=archived)
+    text = _checked_description(runtime, scope, description)
+    selection = described(runtime, scope, divided(text), archived=archived)
     clear = runtime.store.knowledge.records(scope.user, [receipt.id for receipt in selection.clear])
     sentences_gone: dict[str, list[str]] = {}
     for record in clear.values():
