@@ -25,7 +25,16 @@ from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import omission, stated
 from mnemic.lifecycle import revision
-from mnemic.lifecycle.descriptions import Description, Exclusion, divided
+from mnemic.lifecycle.descriptions import (
+    ACTIONS,
+    GENERIC,
+    SUBSTITUTES,
+    Description,
+    Exclusion,
+    Request,
+    divided,
+    requested,
+)
 from mnemic.recall.context.packing import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
@@ -33,7 +42,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT, of_the_speaker, says_something, values, without_sentences
-from mnemic.text.english import bare_words, language_of, names, possessions
+from mnemic.text.english import bare_words, names, possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
@@ -41,6 +50,7 @@ from mnemic.types import (
     AddMemory,
     Archive,
     Change,
+    Event,
     MemoryRecord,
     Message,
     Receipt,
@@ -87,114 +97,10 @@ MIXED, DENIED = "says something else as well", "is not meant according to the la
 EXCEPTED = "is nearer to what is excepted"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
-_ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
-_SUBSTITUTES = frozenset(("one",))
-"""Words that stand for a thing named before: "the new one"."""
-_GENERIC = _ACTIONS | frozenset(
-    content_terms(
-        """keep memory know remember record note store save say tell mention
-        mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo alles
-        \u00fcber tout"""
-    )
-)
-"""Words of a request for the action, and empty ones."""
-_ABOUT = frozenset(("sobre", "sur"))
-"""Words that say nothing right after an empty one: "tout sur Léa", not "ce que j'ai dit sur Léa"."""
-_BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
-_FIRST = frozenset(
-    """i me my mine myself we us our ours mein meine meinem meinen meiner meines unser unsere unserem unseren unserer
-    unseres mi mis nuestro nuestra mon ma mes notre nos meu minha meus minhas nosso nossa mio mia miei mie nostro nostra mijn
-    onze""".split()
-)
-"""Words for the speaker, some in other languages: whose it is says nothing of the matter."""
-_ARTICLES = _FIRST | frozenset("the a an this that these those his her its their your".split())
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
-_WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
 """Where another clause begins."""
 _CALLED = frozenset("is was called named dr mr mrs ms".split())
-
-
-# What is asked for
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A parsed description.
-
-    Attributes:
-        text: its words without those around them: "my salary" of "please forget what I said about my salary".
-        topic: from the first word that says what is meant: "salary".
-        english: whether it is English, as far as can be told.
-        terms: of the words that say what is meant.
-        names: the terms of the names among them.
-        of_speaker: whether it is the speaker's own.
-        broad: whether all that bears on it is meant.
-        bare: whether it is a word alone, as a name is.
-        speaker: the name for which the speaker's own words stand.
-        asked: the terms of all that is asked, exceptions and what is said around it included.
-    """
-
-    text: str
-    topic: str
-    english: bool
-    terms: tuple[str, ...]
-    names: frozenset[str]
-    of_speaker: bool
-    broad: bool
-    bare: bool
-    speaker: str
-    asked: frozenset[str] = frozenset()
-
-
-def _request(description: str, speaker: str = "") -> _Request:
-    language, words, sentence = language_of(description), list[str](), ""
-    english = language is None
-    if english:
-        description = of_the_speaker(description, speaker)
-    for sentence in sentences(description):
-        runs = _runs(sentence)
-        words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
-        if any(map(_names_topic, words)):
-            break
-    while words and not _names_topic(words[0]) and not _is_first(words[0]):
-        words = words[1:]
-    begin = next((index for index, word in enumerate(words) if _names_topic(word)), 0)
-    text, topic = " ".join(words), " ".join(words[begin:])
-    terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    capitalised = names(sentence) if language != "de" else ()  # in German a capital is no sign of a name
-    return _Request(
-        text=text if english else topic,
-        topic=topic,
-        english=english,
-        terms=terms,
-        names=frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms),
-        of_speaker=english and any(map(_is_first, words)),
-        broad=not _BROAD.isdisjoint(description.lower().split()),
-        bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
-        speaker=speaker,
-    )
-
-
-def _runs(sentence: str) -> list[list[str]]:
-    """The words of a sentence between those that say nothing and its marks."""
-    runs: list[list[str]] = [[]]
-    for word in _WORD.findall(sentence):
-        terms = content_terms(word)
-        begins = len(runs) > 1 and not runs[-1]
-        if not word[0].isalnum() or (terms and _GENERIC.issuperset(terms)) or (begins and word.lower() in _ABOUT):
-            runs.append([])
-        else:
-            runs[-1].append(word)
-    return runs
-
-
-def _names_topic(word: str) -> bool:
-    return not _is_first(word) and not _GENERIC.issuperset(content_terms(word))
-
-
-def _is_first(word: str) -> bool:
-    return re.split("['\u2019]", word.lower(), maxsplit=1)[0] in _FIRST
 
 
 # How records bear on it
@@ -230,7 +136,7 @@ def _candidates(
     scope: Scope,
     view: View,
     allowed: NDArray[np.bool_],
-    request: _Request,
+    request: Request,
     excluded: Sequence[Exclusion],
     *,
     whole: bool,
@@ -262,7 +168,7 @@ def _candidates(
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     excepted = np.zeros(len(records), np.bool_)
     for exclusion in excluded:
-        excepted |= _excepted(compared_texts, allowed, exclusion, request, close + WORDS * share)
+        excepted |= _excepted(compared_texts, allowed, exclusion, request, close + np.float32(WORDS) * share)
     others = _about_another(runtime, view, rows, reread, request) | _owned(records, request)
     return _Candidates(
         records=records,
@@ -317,7 +223,7 @@ class _Compared:
 
     def close(self, cosines: Floats) -> Floats:
         """How much nearer they are than what is usual, 0 to 1."""
-        near = np.flatnonzero(self.is_near)
+        near: list[int] = np.flatnonzero(self.is_near).tolist()
         usual = _usual_cosine([self.records[i].value.content for i in near], cosines[near])
         return np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
 
@@ -328,14 +234,14 @@ class _Compared:
 
 
 def _excepted(
-    texts: _Compared, allowed: NDArray[np.bool_], exclusion: Exclusion, request: _Request, worth: Floats
+    texts: _Compared, allowed: NDArray[np.bool_], exclusion: Exclusion, request: Request, worth: Floats
 ) -> NDArray[np.bool_]:
     """Whether records have all the words of an exception that are not of the request too, or are nearer to it.
 
     A record that says the exception itself is not excepted by it: "I eat everything except fish".
     """
-    excluded = _request(exclusion.text, request.speaker)
-    view, terms = texts.view, tuple(term for term in excluded.terms if term not in _SUBSTITUTES)
+    excluded = requested(exclusion.text, request.speaker)
+    view, terms = texts.view, tuple(term for term in excluded.terms if term not in SUBSTITUTES)
     if not terms:
         return np.zeros(len(texts.rows), np.bool_)
     share = texts.share(_weights(view, allowed, terms)[0])
@@ -376,9 +282,9 @@ def _resembles_a_name(
     return name_cosines >= BY_NAME * cosines
 
 
-def _only_asks(record: Stored, request: _Request) -> bool:
+def _only_asks(record: Stored, request: Request) -> bool:
     terms = {*content_terms(of_the_speaker(record.value.content, request.speaker))}
-    return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= request.asked.union(request.terms)
+    return not terms.isdisjoint(ACTIONS) and terms - GENERIC <= request.asked.union(request.terms)
 
 
 def _closest(
@@ -410,7 +316,7 @@ def _usual_cosine(texts: Sequence[str], cosines: Floats) -> float:
 
 
 def _reread_vectors(
-    runtime: Runtime, request: _Request, records: Sequence[Stored], whole: Sequence[Stored], cosines: Floats
+    runtime: Runtime, request: Request, records: Sequence[Stored], whole: Sequence[Stored], cosines: Floats
 ) -> dict[int, Floats]:
     """The vectors of records that read otherwise than they were embedded.
 
@@ -445,7 +351,7 @@ def _reread_cosines(view: View, vector: Floats, cosines: Floats, reread: Mapping
 
 
 def _about_another(
-    runtime: Runtime, view: View, rows: Rows, reread: Mapping[int, Floats], request: _Request
+    runtime: Runtime, view: View, rows: Rows, reread: Mapping[int, Floats], request: Request
 ) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
     by_holder: list[Floats] = []
@@ -458,7 +364,7 @@ def _about_another(
     return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
 
 
-def _owned(records: Sequence[Stored], request: _Request) -> NDArray[np.bool_]:
+def _owned(records: Sequence[Stored], request: Request) -> NDArray[np.bool_]:
     """Whether what is the speaker's own in a request is only somebody else's in records: "Petra's locker number"."""
     if not request.of_speaker:
         return np.zeros(len(records), np.bool_)
@@ -485,7 +391,7 @@ def _terms_of(record: Stored) -> set[str]:
     return {*content_terms(value.content), *content_terms(" ".join(labels))}
 
 
-def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(request: Request, candidates: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both.
 
     ``alone`` is the closeness needed without shared words.
@@ -500,14 +406,53 @@ def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[
     by_words = words & (request.broad | (close >= BESIDE_WORDS * close[eligible].max()))
     matching = eligible & (by_meaning | by_words)
     certain = eligible & by_words & (by_meaning | request.broad)
-    if request.names and (request.broad or request.names.issuperset(request.terms)):
+    if _is_of_a_name(request):
         matching = certain = eligible  # whatever is said of them
     elif request.broad:
         matching |= _same_entity(request, candidates, matching & words)
     return matching, certain
 
 
-def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _passed_over(
+    runtime: Runtime,
+    scope: Scope,
+    view: View,
+    gone: NDArray[np.bool_],
+    request: Request,
+    candidates: _Candidates,
+    matching: Sequence[int],
+) -> list[int]:
+    """Those of some records that were there, and were kept, when something nearer to the request was forgotten.
+
+    Else to ask twice would take what the first time was kept, as nothing nearer is left.
+    """
+    if not gone.any() or _is_of_a_name(request):
+        return []
+    forgotten = _candidates(runtime, scope, view, gone, request, (), whole=True)
+    worth, words = candidates.close + WORDS * candidates.share, candidates.share >= ALL - 1e-6
+    beside = forgotten.eligible * (forgotten.close + WORDS * forgotten.share) * (BROAD if request.broad else BESIDE)
+    passed = set[int]()
+    begins: dict[int, int] = {i: _events(runtime, scope, candidates.records[i])[0].sequence for i in matching}
+    order: list[int] = np.flatnonzero(beside > worth[[*matching]].min()).tolist()
+    for at in order:
+        event = _events(runtime, scope, forgotten.records[at])[-1]
+        if event.operation == "archive" and (event.detail.get("everywhere") or forgotten.records[at].kind == "message"):
+            by_words = words & (request.broad | (candidates.close >= BESIDE_WORDS * forgotten.close[at]))
+            kept = ~by_words & (worth < beside[at])
+            passed |= {i for i, begin in begins.items() if kept[i] and begin < event.sequence}
+    return sorted(passed)
+
+
+def _is_of_a_name(request: Request) -> bool:
+    """Whether it means all that is said of somebody."""
+    return bool(request.names) and (request.broad or request.names.issuperset(request.terms))
+
+
+def _events(runtime: Runtime, scope: Scope, record: Stored) -> Sequence[Event]:
+    return runtime.store.history(scope.user, _id(record))
+
+
+def _same_entity(request: Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
     texts = [record.value.content for record in candidates.records]
     called = {
@@ -619,7 +564,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
     """
-    request = _checked_request(description, scope.user)
+    request = _checkedrequested(description, scope.user)
     view = runtime.views.of(scope.user)
     if view is None:
         return Described((), ())
@@ -634,6 +579,10 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
     )  # these know the meaning of English only
     by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
     records = candidates.records
+    if by_rule.any() and not archived:
+        gone = view.columns.mask(replace(filters, status=("archived",)))
+        passed = _passed_over(runtime, scope, view, gone, request, candidates, np.flatnonzero(by_rule).tolist())
+        by_rule[passed] = False
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
         matching = [i for i in order if by_rule[i]]
@@ -661,7 +610,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
     )
 
 
-def _checked_request(description: Description, speaker: str) -> _Request:
+def _checkedrequested(description: Description, speaker: str) -> Request:
     """What a description means.
 
     Raises:
@@ -672,9 +621,9 @@ def _checked_request(description: Description, speaker: str) -> _Request:
             f"{shown(description.text, 80)} asks that something is kept, and nothing was forgotten; say what to forget, "
             "or give ids=."
         )
-    request = _request(description.meant, speaker)
+    request = requested(description.meant, speaker)
     if not request.terms:
-        request = _request(description.meant)  # of the speaker, by name
+        request = requested(description.meant)  # of the speaker, by name
     if not request.terms:
         raise InvalidInput(
             f"{shown(description.text, 80)} describes nothing in particular; say what to forget, or give ids=."
@@ -731,7 +680,7 @@ def _quote(record: Stored) -> str:
     return quoted(hit_from(record), QUOTED)
 
 
-def _has_other_matter(record: Stored, request: _Request) -> bool:
+def _has_other_matter(record: Stored, request: Request) -> bool:
     """Whether a text has a sentence or clause on another matter.
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
@@ -755,7 +704,7 @@ def _goes_on(clause: str) -> bool:
     return not _GOES_ON.isdisjoint(bare_words(clause)[:1])
 
 
-def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: _Request) -> _Parts:
+def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
     forgotten: dict[str, list[MemoryRecord]] = {}
     for id_, record in records.items():
@@ -787,7 +736,7 @@ def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], reques
     return _Parts(parts, tuple(remaining), tuple(mixed), tuple(forgotten), tuple(whole))
 
 
-def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
+def _sentences(text: str, request: Request) -> tuple[list[str], list[str]]:
     """The sentences of a text that bear on a request, and the others; a pronoun at the beginning continues the one before."""
     groups: tuple[list[str], list[str]] = [], []
     continues = False
@@ -808,7 +757,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def _emptied_messages(
-    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: _Request
+    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: Request
 ) -> dict[str, Stored]:
     """Messages whose memories are all forgotten and that say nothing else: they are forgotten too."""
     sources = {
