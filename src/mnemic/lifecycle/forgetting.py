@@ -597,7 +597,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
     clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
     excepted = {_id(records[i]) for i in order if candidates.excepted[i]}
-    emptied = _emptied_messages(runtime, scope, clear, request)
+    emptied = _emptied_messages(runtime, scope, clear, request, whole=archived)
     clear |= {id_: record for id_, record in emptied.items() if id_ not in excepted}
     if clear or parts.forgotten:
         clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
@@ -757,7 +757,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def _emptied_messages(
-    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: Request
+    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: Request, *, whole: bool
 ) -> dict[str, Stored]:
     """Messages whose memories are all forgotten and that say nothing else: they are forgotten too."""
     sources = {
@@ -765,7 +765,8 @@ def _emptied_messages(
     }
     memories_of = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
     emptied = [id_ for id_, memories in sorted(memories_of.items()) if memories and clear.keys() >= {*memories}]
-    messages = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_) for id_ in emptied])
+    messages = [runtime.store.get(scope.user, id_) for id_ in emptied]
+    messages = messages if whole else _as_shown(runtime, scope, messages)
     return {_id(record): record for record in messages if not _has_other_matter(record, request)}
 
 
