@@ -519,8 +519,8 @@ class Memory:
         records of a user.
 
         Args:
-            description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
-                forgotten; replies to them, similar ones, and those that also say something else, are kept and have a
+            description: the subject, in words: "my salary", "everything about Eva but her birthday". Records clearly about
+                it are forgotten; replies to them, similar ones, and those that also say something else, are kept and have a
                 ``rejected`` receipt; of messages, "everything" hides the sentences about it. The handle's ``llm``, if it
                 answers, says which of the nearest are meant.
             ids: the records themselves, such as those of a preview; up to 10,000, as for every list of ids.
@@ -530,8 +530,8 @@ class Memory:
             reason: kept in the history of forgotten records.
 
         Raises:
-            InvalidInput: neither or both are given, ``dry_run`` comes with ids, the description is too vague, or (``hard``)
-                a message that is not named says the same and more; nothing was erased.
+            InvalidInput: neither or both are given, ``dry_run`` comes with ids, the description is too vague or only asks to
+                keep something, or (``hard``) a message that is not named says the same and more; nothing was erased.
             TooManyHits: ``hard``, and the description matches more than 5 records; nothing was erased.
             Conflict: other writers kept deriving records from them; nothing was erased.
         """

@@ -14,6 +14,7 @@ from itertools import chain
 from mnemic import validation
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
+from mnemic.lifecycle.descriptions import Description, divided
 from mnemic.lifecycle.revision import counterpart
 from mnemic.recall.context.packing import quoted
 from mnemic.runtime.runtime import Runtime
@@ -95,10 +96,13 @@ def correction(runtime: Runtime, scope: Scope, wrong: object, statement: object)
         statements = _Statements(runtime, scope, terms, new)
         wrong = statements.current(text) or {text: statements.of_record(text)}
         return Correction({**wrong, **statements.echoes(wrong.values())}, terms)
-    text = of_the_speaker(text, scope.user)
+    description = divided(text)
+    if not description.meant:
+        description = Description(text, text)
+    text = of_the_speaker(description.meant, scope.user)
     # a wrong statement has the words of the matter, and other values than the right one
     terms = frozenset(content_terms(f"{text}\n{new}")) - (values(new) - {*content_terms(text)})
-    return _described(_Statements(runtime, scope, terms, new), text)
+    return _described(_Statements(runtime, scope, terms, new), description)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +177,9 @@ class _Statements:
         }
 
 
-def _described(statements: _Statements, text: str) -> Correction:
-    new = statements.new
-    selection = forgetting.described(statements.runtime, statements.scope, text)
+def _described(statements: _Statements, description: Description) -> Correction:
+    new, text = statements.new, of_the_speaker(description.meant, statements.scope.user)
+    selection = forgetting.described(statements.runtime, statements.scope, description)
     bearing = _without_owned(statements, statements.all_current(selection.bearing), text)
     about = _about_matter(statements, bearing, text)
     contents = _contents(statements, about)

@@ -101,8 +101,9 @@ def erase(
         Conflict: other writers kept deriving records from them; nothing was erased.
     """
     named = list(dict.fromkeys(ids))
-    named += _messages_to_erase(runtime, scope, named, {receipt.id for receipt in spared})
-    return replace(erase_records(runtime, scope, named, zone), spared=tuple(spared))
+    named += _messages_to_erase(runtime, scope, named)
+    erasure = erase_records(runtime, scope, named, zone)
+    return replace(erasure, spared=tuple(receipt for receipt in spared if receipt.id not in erasure.ids))
 
 
 def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tzinfo) -> Erasure:
@@ -137,12 +138,10 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
     return Erasure(ids=change.ids, missing=missing, remade=tuple(remade), counts=counts, purge=purge)
 
 
-def _messages_to_erase(runtime: Runtime, scope: Scope, ids: Sequence[str], spared: Collection[str]) -> list[str]:
+def _messages_to_erase(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[str]:
     """The messages that say nothing but what memories say that are to be erased."""
     evidence = revision.evidence(runtime, scope, ids)
-    messages = runtime.store.knowledge.records(
-        scope.user, [id_ for id_ in evidence if id_ not in ids and id_ not in spared]
-    )
+    messages = runtime.store.knowledge.records(scope.user, [id_ for id_ in evidence if id_ not in ids])
     texts = {id_: [memory.content for memory in memories] for id_, memories in evidence.items()}
     more = [id_ for id_, message in messages.items() if without_sentences(message.content, texts[id_])]
     if more:

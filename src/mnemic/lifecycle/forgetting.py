@@ -25,6 +25,16 @@ from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
 from mnemic.knowledge.candidates import omission, stated
 from mnemic.lifecycle import revision
+from mnemic.lifecycle.descriptions import (
+    ACTIONS,
+    GENERIC,
+    SUBSTITUTES,
+    Description,
+    Exclusion,
+    Request,
+    divided,
+    requested,
+)
 from mnemic.recall.context.packing import quoted
 from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
@@ -32,7 +42,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT, of_the_speaker, says_something, values, without_sentences
-from mnemic.text.english import bare_words, language_of, names, possessions
+from mnemic.text.english import bare_words, names, possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
@@ -40,6 +50,7 @@ from mnemic.types import (
     AddMemory,
     Archive,
     Change,
+    Event,
     MemoryRecord,
     Message,
     Receipt,
@@ -83,112 +94,13 @@ LONGEST = 20_000
 OWN_WORDS, CLAUSE_WORDS = 2, 3
 """Fewest content words of a clause on a matter of its own within a sentence, and fewest words."""
 MIXED, DENIED = "says something else as well", "is not meant according to the language model"
+EXCEPTED = "is nearer to what is excepted"
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
-_ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
-_GENERIC = _ACTIONS | frozenset(
-    content_terms(
-        """keep memory know remember record note store save say tell mention
-        mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo alles
-        \u00fcber tout"""
-    )
-)
-"""Words of a request for the action, and empty ones."""
-_ABOUT = frozenset(("sobre", "sur"))
-"""Words that say nothing right after an empty one: "tout sur Léa", not "ce que j'ai dit sur Léa"."""
-_BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
-_FIRST = frozenset(
-    """i me my mine myself we us our ours mein meine meinem meinen meiner meines unser unsere unserem unseren unserer
-    unseres mi mis nuestro nuestra mon ma mes notre nos meu minha meus minhas nosso nossa mio mia miei mie nostro nostra mijn
-    onze""".split()
-)
-"""Words for the speaker, some in other languages: whose it is says nothing of the matter."""
-_ARTICLES = _FIRST | frozenset("the a an this that these those his her its their your".split())
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
-_WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
 """Where another clause begins."""
 _CALLED = frozenset("is was called named dr mr mrs ms".split())
-
-
-# What is asked for
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A parsed description.
-
-    Attributes:
-        text: its words without those around them: "my salary" of "please forget what I said about my salary".
-        topic: from the first word that says what is meant: "salary".
-        english: whether it is English, as far as can be told.
-        terms: of the words that say what is meant.
-        names: the terms of the names among them.
-        of_speaker: whether it is the speaker's own.
-        broad: whether all that bears on it is meant.
-        bare: whether it is a word alone, as a name is.
-        speaker: the name for which the speaker's own words stand.
-    """
-
-    text: str
-    topic: str
-    english: bool
-    terms: tuple[str, ...]
-    names: frozenset[str]
-    of_speaker: bool
-    broad: bool
-    bare: bool
-    speaker: str
-
-
-def _request(description: str, speaker: str = "") -> _Request:
-    language, words, sentence = language_of(description), list[str](), ""
-    english = language is None
-    if english:
-        description = of_the_speaker(description, speaker)
-    for sentence in sentences(description):
-        runs = _runs(sentence)
-        words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
-        if any(map(_names_topic, words)):
-            break
-    while words and not _names_topic(words[0]) and not _is_first(words[0]):
-        words = words[1:]
-    begin = next((index for index, word in enumerate(words) if _names_topic(word)), 0)
-    text, topic = " ".join(words), " ".join(words[begin:])
-    terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
-    capitalised = names(sentence) if language != "de" else ()  # in German a capital is no sign of a name
-    return _Request(
-        text=text if english else topic,
-        topic=topic,
-        english=english,
-        terms=terms,
-        names=frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms),
-        of_speaker=english and any(map(_is_first, words)),
-        broad=not _BROAD.isdisjoint(description.lower().split()),
-        bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
-        speaker=speaker,
-    )
-
-
-def _runs(sentence: str) -> list[list[str]]:
-    """The words of a sentence between those that say nothing and its marks."""
-    runs: list[list[str]] = [[]]
-    for word in _WORD.findall(sentence):
-        terms = content_terms(word)
-        begins = len(runs) > 1 and not runs[-1]
-        if not word[0].isalnum() or (terms and _GENERIC.issuperset(terms)) or (begins and word.lower() in _ABOUT):
-            runs.append([])
-        else:
-            runs[-1].append(word)
-    return runs
-
-
-def _names_topic(word: str) -> bool:
-    return not _is_first(word) and not _GENERIC.issuperset(content_terms(word))
-
-
-def _is_first(word: str) -> bool:
-    return re.split("['\u2019]", word.lower(), maxsplit=1)[0] in _FIRST
 
 
 # How records bear on it
@@ -205,6 +117,7 @@ class _Candidates:
         share: of the idf of the request's terms that the record has, 0 to 1.
         eligible: whether it may be meant: it has the names that are asked for, and tells of nobody else.
         named: whether it has the names.
+        excepted: whether it is nearer to what the request excepts, or has all of its words.
         asks: whether it is no more than a request to forget this, such as the one that is being carried out.
     """
 
@@ -214,25 +127,25 @@ class _Candidates:
     share: Floats
     eligible: NDArray[np.bool_]
     named: NDArray[np.bool_]
+    excepted: NDArray[np.bool_]
     asks: NDArray[np.bool_]
 
 
 def _candidates(
-    runtime: Runtime, scope: Scope, view: View, allowed: NDArray[np.bool_], request: _Request, *, whole: bool
+    runtime: Runtime,
+    scope: Scope,
+    view: View,
+    allowed: NDArray[np.bool_],
+    request: Request,
+    excluded: Sequence[Exclusion],
+    *,
+    whole: bool,
 ) -> _Candidates:
     """The records that are near in meaning or share words, with how they bear on the request.
 
     ``whole``: messages are judged with what was forgotten of them.
     """
-    size = int(allowed.sum())
-    postings = {
-        term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
-    }
-    weights = {term: idf(size, max(1, len(rows))) for term, rows in postings.items()}
-    total = sum(weights.values())
-    worth = np.zeros(len(view.columns), np.float32)
-    for term, rows in postings.items():
-        worth[rows] += weights[term] / total
+    weights, worth = _weights(view, allowed, request.terms)
     vector = runtime.indexer.query(request.text, view.model, view.vectors.dimension)
     rows, cosines, is_near = _closest(view, allowed, worth, vector)
     stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
@@ -241,31 +154,108 @@ def _candidates(
     whole_records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
     visible = _as_shown(runtime, scope, whole_records)
     records = whole_records if whole else visible
-    usual = _usual_cosine([records[i].value.content for i in np.flatnonzero(is_near)], cosines[is_near])
-    first_person: dict[int, Floats] = {}
-    if request.english and vector is not None:
-        first_person = _first_person_vectors(runtime, request.speaker, records, cosines)
-    cosines = cosines if vector is None else _first_person_cosines(view, vector, cosines, first_person)
-    close = np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
-    terms_of_records = [_terms_of(record) for record in records]
-    share = [sum(weights[term] for term in terms.intersection(weights)) for terms in terms_of_records]
+    reread: dict[int, Floats] = {}
+    if vector is not None:
+        reread = _reread_vectors(runtime, request, records, whole_records, cosines)
+    compared_texts = _Compared(runtime, view, rows, records, is_near, reread, [_terms_of(record) for record in records])
+    cosines = compared_texts.cosines(vector, cosines)
+    close, share = compared_texts.close(cosines), compared_texts.share(weights)
+    terms_of_records = compared_texts.terms
     named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
     if request.bare and vector is not None:
         unlike = [i for i in np.flatnonzero(close >= MEANT).tolist() if not share[i]]
         named[unlike] &= ~_resembles_a_name(runtime, view, [records[i] for i in unlike], cosines[unlike], vector)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
+    excepted = np.zeros(len(records), np.bool_)
+    for exclusion in excluded:
+        excepted |= _excepted(compared_texts, allowed, exclusion, request, close + np.float32(WORDS) * share)
+    others = _about_another(runtime, view, rows, reread, request) | _owned(records, request)
     return _Candidates(
         records=records,
         shown=visible,
         close=close,
-        share=np.array(share, np.float32) / np.float32(total),
+        share=share,
         named=named,
-        eligible=named
-        & ~asks
-        & ~_about_another(runtime, view, rows, first_person, request)
-        & ~_owned(records, request),
+        excepted=excepted,
+        eligible=named & ~asks & ~others & ~excepted,
         asks=asks,
     )
+
+
+def _weights(view: View, allowed: NDArray[np.bool_], terms: Sequence[str]) -> tuple[dict[str, float], Floats]:
+    """What each term is worth among the records allowed, as a share of all, and what each row has of them."""
+    size = int(allowed.sum())
+    postings = {term: rows[allowed[rows]] for term in terms for rows in [view.keyword.postings(view.columns, term)[0]]}
+    values = {term: idf(size, max(1, len(rows))) for term, rows in postings.items()}
+    total = sum(values.values())
+    weights = {term: value / total for term, value in values.items()}
+    worth = np.zeros(len(view.columns), np.float32)
+    for term, rows in postings.items():
+        worth[rows] += weights[term]
+    return weights, worth
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Records as they are compared with descriptions.
+
+    Attributes:
+        runtime: the record.
+        view: where their vectors are.
+        rows: their rows there.
+        records: as they are judged.
+        is_near: whether they tell what is usual.
+        reread: the vectors of those that read otherwise than they were embedded, by index.
+        terms: the terms of each.
+    """
+
+    runtime: Runtime
+    view: View
+    rows: Rows
+    records: Sequence[Stored]
+    is_near: NDArray[np.bool_]
+    reread: Mapping[int, Floats]
+    terms: Sequence[set[str]]
+
+    def cosines(self, vector: Floats | None, cosines: Floats) -> Floats:
+        """The cosines with a vector, by those of the records as they were embedded."""
+        return cosines if vector is None else _reread_cosines(self.view, vector, cosines, self.reread)
+
+    def close(self, cosines: Floats) -> Floats:
+        """How much nearer they are than what is usual, 0 to 1."""
+        near: list[int] = np.flatnonzero(self.is_near).tolist()
+        usual = _usual_cosine([self.records[i].value.content for i in near], cosines[near])
+        return np.clip((cosines - usual) / (1 - usual), 0, 1).astype(np.float32)
+
+    def share(self, weights: Mapping[str, float]) -> Floats:
+        """What they have of the terms, by weight, 0 to 1."""
+        shares = [sum(weights[term] for term in terms.intersection(weights)) for terms in self.terms]
+        return np.array(shares, np.float32)
+
+
+def _excepted(
+    texts: _Compared, allowed: NDArray[np.bool_], exclusion: Exclusion, request: Request, worth: Floats
+) -> NDArray[np.bool_]:
+    """Whether records have all the words of an exception that are not of the request too, or are nearer to it.
+
+    A record that says the exception itself is not excepted by it: "I eat everything except fish".
+    """
+    excluded = requested(exclusion.text, request.speaker)
+    view, terms = texts.view, tuple(term for term in excluded.terms if term not in SUBSTITUTES)
+    if not terms:
+        return np.zeros(len(texts.rows), np.bool_)
+    share = texts.share(_weights(view, allowed, terms)[0])
+    vector = texts.runtime.indexer.query(excluded.text, view.model, view.vectors.dimension)
+    cosines = np.zeros(len(texts.rows), np.float32)
+    if vector is not None:
+        all_cosines = view.vectors.cosines([vector])
+        all_cosines.sharpen(texts.rows)
+        cosines = texts.cosines(vector, all_cosines.values[texts.rows])
+    nearness = texts.close(cosines) + WORDS * share
+    own = {*terms}.difference(request.terms)
+    says = [exclusion.clause.lower() in record.value.content.lower() for record in texts.records]
+    has_words = np.array([bool(own) and own <= terms_said for terms_said in texts.terms], np.bool_)
+    return (has_words | ((nearness > 0) & (nearness >= worth))) & ~np.array(says, np.bool_)
 
 
 def _remainders(runtime: Runtime, scope: Scope, values: Iterable[object]) -> dict[str | None, Message]:
@@ -292,9 +282,9 @@ def _resembles_a_name(
     return name_cosines >= BY_NAME * cosines
 
 
-def _only_asks(record: Stored, request: _Request) -> bool:
+def _only_asks(record: Stored, request: Request) -> bool:
     terms = {*content_terms(of_the_speaker(record.value.content, request.speaker))}
-    return not terms.isdisjoint(_ACTIONS) and terms - _GENERIC <= {*request.terms}
+    return not terms.isdisjoint(ACTIONS) and terms - GENERIC <= request.asked.union(request.terms)
 
 
 def _closest(
@@ -325,34 +315,43 @@ def _usual_cosine(texts: Sequence[str], cosines: Floats) -> float:
     return min(float(np.median([*by_text.values(), 0.0, 0.0, 0.0, 0.0])), 0.99)
 
 
-def _first_person_vectors(
-    runtime: Runtime, speaker: str, records: Sequence[Stored], cosines: Floats
+def _reread_vectors(
+    runtime: Runtime, request: Request, records: Sequence[Stored], whole: Sequence[Stored], cosines: Floats
 ) -> dict[int, Floats]:
-    """The vectors of the nearest memories that call the speaker "the user" or by name, as the speaker would say them."""
-    texts: dict[int, str] = {}
+    """The vectors of records that read otherwise than they were embedded.
+
+    These are messages without what was forgotten of them, and the nearest memories that call the speaker "the user" or by
+    name, as the speaker would say them.
+    """
+    texts: dict[int, str] = {
+        i: record.value.content
+        for i, (record, before) in enumerate(zip(records, whole, strict=True))
+        if record.value.content != before.value.content
+    }
+    most = len(texts) + FIRST_PERSON * request.english
     order: list[int] = np.argsort(-cosines, kind="stable").tolist()
     for index in order:
+        if len(texts) >= most:
+            break
         value = records[index].value
         if isinstance(value, MemoryRecord):
             text = searchable(value)
-            if (rephrased := of_the_speaker(text, speaker)) != text:
+            if (rephrased := of_the_speaker(text, request.speaker)) != text:
                 texts[index] = rephrased
-        if len(texts) == FIRST_PERSON:
-            break
     vectors = runtime.indexer.documents([*texts.values()], runtime.indexer.embedder)
     return {index: vector for index, vector in zip(texts, vectors, strict=True) if vector is not None}
 
 
-def _first_person_cosines(view: View, vector: Floats, cosines: Floats, first_person: Mapping[int, Floats]) -> Floats:
-    """Cosines with a vector, of what is told of the speaker in the speaker's own words."""
+def _reread_cosines(view: View, vector: Floats, cosines: Floats, reread: Mapping[int, Floats]) -> Floats:
+    """Cosines with a vector, those of some records by other vectors."""
     adjusted = cosines.copy()
-    if first_person:
-        adjusted[[*first_person]] = compared([vector], np.stack([*first_person.values()]), view.vectors.centre)
+    if reread:
+        adjusted[[*reread]] = compared([vector], np.stack([*reread.values()]), view.vectors.centre)
     return adjusted
 
 
 def _about_another(
-    runtime: Runtime, view: View, rows: Rows, first_person: Mapping[int, Floats], request: _Request
+    runtime: Runtime, view: View, rows: Rows, reread: Mapping[int, Floats], request: Request
 ) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
     by_holder: list[Floats] = []
@@ -361,11 +360,11 @@ def _about_another(
         if vector is not None:
             cosines = view.vectors.cosines([vector])
             cosines.sharpen(rows)
-            by_holder.append(_first_person_cosines(view, vector, cosines.values[rows], first_person))
+            by_holder.append(_reread_cosines(view, vector, cosines.values[rows], reread))
     return by_holder[0] - by_holder[1] >= ANOTHERS if len(by_holder) > 1 else np.zeros(len(rows), np.bool_)
 
 
-def _owned(records: Sequence[Stored], request: _Request) -> NDArray[np.bool_]:
+def _owned(records: Sequence[Stored], request: Request) -> NDArray[np.bool_]:
     """Whether what is the speaker's own in a request is only somebody else's in records: "Petra's locker number"."""
     if not request.of_speaker:
         return np.zeros(len(records), np.bool_)
@@ -392,7 +391,7 @@ def _terms_of(record: Stored) -> set[str]:
     return {*content_terms(value.content), *content_terms(" ".join(labels))}
 
 
-def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _matches(request: Request, candidates: _Candidates, alone: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether records clearly match a request, by all of its words or by meaning relative to the best match; and by both.
 
     ``alone`` is the closeness needed without shared words.
@@ -407,14 +406,53 @@ def _matches(request: _Request, candidates: _Candidates, alone: float) -> tuple[
     by_words = words & (request.broad | (close >= BESIDE_WORDS * close[eligible].max()))
     matching = eligible & (by_meaning | by_words)
     certain = eligible & by_words & (by_meaning | request.broad)
-    if request.names and (request.broad or request.names.issuperset(request.terms)):
+    if _is_of_a_name(request):
         matching = certain = eligible  # whatever is said of them
     elif request.broad:
         matching |= _same_entity(request, candidates, matching & words)
     return matching, certain
 
 
-def _same_entity(request: _Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _passed_over(
+    runtime: Runtime,
+    scope: Scope,
+    view: View,
+    gone: NDArray[np.bool_],
+    request: Request,
+    candidates: _Candidates,
+    matching: Sequence[int],
+) -> list[int]:
+    """Those of some records that were there, and were kept, when something nearer to the request was forgotten.
+
+    Else to ask twice would take what the first time was kept, as nothing nearer is left.
+    """
+    if not gone.any() or _is_of_a_name(request):
+        return []
+    forgotten = _candidates(runtime, scope, view, gone, request, (), whole=True)
+    worth, words = candidates.close + WORDS * candidates.share, candidates.share >= ALL - 1e-6
+    beside = forgotten.eligible * (forgotten.close + WORDS * forgotten.share) * (BROAD if request.broad else BESIDE)
+    passed = set[int]()
+    begins: dict[int, int] = {i: _events(runtime, scope, candidates.records[i])[0].sequence for i in matching}
+    order: list[int] = np.flatnonzero(beside > worth[[*matching]].min()).tolist()
+    for at in order:
+        event = _events(runtime, scope, forgotten.records[at])[-1]
+        if event.operation == "archive" and (event.detail.get("everywhere") or forgotten.records[at].kind == "message"):
+            by_words = words & (request.broad | (candidates.close >= BESIDE_WORDS * forgotten.close[at]))
+            kept = ~by_words & (worth < beside[at])
+            passed |= {i for i, begin in begins.items() if kept[i] and begin < event.sequence}
+    return sorted(passed)
+
+
+def _is_of_a_name(request: Request) -> bool:
+    """Whether it means all that is said of somebody."""
+    return bool(request.names) and (request.broad or request.names.issuperset(request.terms))
+
+
+def _events(runtime: Runtime, scope: Scope, record: Stored) -> Sequence[Event]:
+    return runtime.store.history(scope.user, _id(record))
+
+
+def _same_entity(request: Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
     texts = [record.value.content for record in candidates.records]
     called = {
@@ -514,52 +552,53 @@ class Described:
     parts: _Parts = field(default_factory=_Parts)
 
 
-def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
+def described(runtime: Runtime, scope: Scope, description: Description, *, archived: bool = False) -> Described:
     """What a description takes and what resembles it, without changing anything.
 
     Args:
         runtime: the record.
         scope: whose memory.
-        description: what to forget, in words.
+        description: what to forget, in words, divided.
         archived: also what was forgotten or merged before.
 
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
     """
-    text = _checked_description(runtime, scope, description)
-    request = _request(text, scope.user)
-    if not request.terms:
-        request = _request(text)  # of the speaker, by name
-    if not request.terms:
-        raise InvalidInput(
-            f"{shown(description, 80)} describes nothing in particular; say what is meant, or give its id."
-        )
+    request = _checked_request(description, scope.user)
     view = runtime.views.of(scope.user)
     if view is None:
         return Described((), ())
     filters = RecordFilter(
         project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
-    candidates = _candidates(runtime, scope, view, view.columns.mask(filters), request, whole=archived)
+    candidates = _candidates(
+        runtime, scope, view, view.columns.mask(filters), request, description.excluded, whole=archived
+    )
     understood = (
         request.english or runtime.indexer.embedder.id not in DEFAULT_MODELS
     )  # these know the meaning of English only
     by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
     records = candidates.records
+    if by_rule.any() and not archived:
+        gone = view.columns.mask(replace(filters, status=("archived",)))
+        passed = _passed_over(runtime, scope, view, gone, request, candidates, np.flatnonzero(by_rule).tolist())
+        by_rule[passed] = False
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
         matching = [i for i in order if by_rule[i]]
     else:
-        verdicts = _verdicts(runtime, text, candidates, order)
+        verdicts = _verdicts(runtime, description.text, candidates, order)
         order = _unchanged(runtime, scope, candidates.shown, order)
-        matching = [i for i in order if certain[i] or verdicts.get(i, by_rule[i])]
+        matching = [i for i in order if certain[i] or (verdicts.get(i, by_rule[i]) and not candidates.excepted[i])]
     reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
     reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
     mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
     parts = _parts(runtime, scope, mixed, request) if request.broad and not archived else _Parts()
     clear = {_id(records[i]): records[i] for i in matching if reasons.get(i) != MIXED}
     clear |= {id_: mixed[id_] for id_ in parts.whole}
-    clear |= _emptied_messages(runtime, scope, clear, request)
+    excepted = {_id(records[i]) for i in order if candidates.excepted[i]}
+    emptied = _emptied_messages(runtime, scope, clear, request, whole=archived)
+    clear |= {id_: record for id_, record in emptied.items() if id_ not in excepted}
     if clear or parts.forgotten:
         clear |= {_id(records[i]): records[i] for i in order if candidates.asks[i]}
     return Described(
@@ -569,6 +608,27 @@ def described(runtime: Runtime, scope: Scope, description: object, *, archived: 
         beside=tuple(_id(records[i]) for i in order if candidates.eligible[i] and i not in matching),
         parts=parts,
     )
+
+
+def _checked_request(description: Description, speaker: str) -> Request:
+    """What a description means.
+
+    Raises:
+        InvalidInput: that is nothing, or nothing in particular.
+    """
+    if not description.meant:
+        raise InvalidInput(
+            f"{shown(description.text, 80)} asks that something is kept, and nothing was forgotten; say what is meant, "
+            "or give its id."
+        )
+    request = requested(description.meant, speaker)
+    if not request.terms:
+        request = requested(description.meant)  # of the speaker, by name
+    if not request.terms:
+        raise InvalidInput(
+            f"{shown(description.text, 80)} describes nothing in particular; say what is meant, or give its id."
+        )
+    return replace(request, asked=frozenset(content_terms(description.text)))
 
 
 def _checked_description(runtime: Runtime, scope: Scope, description: object) -> str:
@@ -604,6 +664,8 @@ def _spared(
 
 
 def _why_not(candidates: _Candidates, index: int) -> str:
+    if candidates.excepted[index]:
+        return EXCEPTED
     if not candidates.named[index]:
         return "does not name who is meant"
     return "resembles it" if candidates.eligible[index] else "tells of somebody else"
@@ -618,7 +680,7 @@ def _quote(record: Stored) -> str:
     return quoted(hit_from(record), QUOTED)
 
 
-def _has_other_matter(record: Stored, request: _Request) -> bool:
+def _has_other_matter(record: Stored, request: Request) -> bool:
     """Whether a text has a sentence or clause on another matter.
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
@@ -642,7 +704,7 @@ def _goes_on(clause: str) -> bool:
     return not _GOES_ON.isdisjoint(bare_words(clause)[:1])
 
 
-def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: _Request) -> _Parts:
+def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], request: Request) -> _Parts:
     """The sentences of messages that bear on a request, where another one stays; memories that have both are taken apart."""
     forgotten: dict[str, list[MemoryRecord]] = {}
     for id_, record in records.items():
@@ -674,7 +736,7 @@ def _parts(runtime: Runtime, scope: Scope, records: Mapping[str, Stored], reques
     return _Parts(parts, tuple(remaining), tuple(mixed), tuple(forgotten), tuple(whole))
 
 
-def _sentences(text: str, request: _Request) -> tuple[list[str], list[str]]:
+def _sentences(text: str, request: Request) -> tuple[list[str], list[str]]:
     """The sentences of a text that bear on a request, and the others; a pronoun at the beginning continues the one before."""
     groups: tuple[list[str], list[str]] = [], []
     continues = False
@@ -695,7 +757,7 @@ def _clauses(text: str) -> list[str]:
 
 
 def _emptied_messages(
-    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: _Request
+    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: Request, *, whole: bool
 ) -> dict[str, Stored]:
     """Messages whose memories are all forgotten and that say nothing else: they are forgotten too."""
     sources = {
@@ -703,7 +765,8 @@ def _emptied_messages(
     }
     memories_of = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
     emptied = [id_ for id_, memories in sorted(memories_of.items()) if memories and clear.keys() >= {*memories}]
-    messages = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_) for id_ in emptied])
+    messages = [runtime.store.get(scope.user, id_) for id_ in emptied]
+    messages = messages if whole else _as_shown(runtime, scope, messages)
     return {_id(record): record for record in messages if not _has_other_matter(record, request)}
 
 
@@ -720,7 +783,8 @@ def _receipts(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tu
 
 def _to_forget(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
     """What a description takes, and of what stays first the replies to it, then what resembles it, as it will be shown."""
-    selection = described(runtime, scope, description, archived=archived)
+    text = _checked_description(runtime, scope, description)
+    selection = described(runtime, scope, divided(text), archived=archived)
     clear = runtime.store.knowledge.records(scope.user, [receipt.id for receipt in selection.clear])
     sentences_gone: dict[str, list[str]] = {}
     for record in clear.values():

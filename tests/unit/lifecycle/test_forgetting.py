@@ -593,3 +593,50 @@ def test_receipts_quote_what_is_kept_as_it_is_shown(asked, said):
         shown = "\n".join(hit.text for hit in memory.search(said, k=20))
         for receipt in (*preview.rejected, *receipts.rejected):
             assert receipt.reason.partition("kept: ")[2] in shown
+
+
+TWICE = {
+    "my salary": ("I work for a newspaper now.", "My salary is 3200 euros."),
+    "everything about my salary": ("I work for a newspaper now.", "My salary is 3200 euros."),
+    "my dentist": ("My sister lives in Faro.", "My dentist is Dr. Costa."),
+    "my locker code": ("I bought a blue bike.", "My locker code is on the fridge."),
+    "my doctor": ("I fly to Oslo on Monday.", "My doctor is Dr. Lima."),
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("asked", TWICE)
+def test_to_ask_twice_takes_nothing_that_was_kept(asked, together):
+    other, meant = TWICE[asked]
+    with Memory(":memory:", user="ana") as memory:
+        for text in [f"{other} {meant}"] if together else [other, meant]:
+            memory.add(text)
+        memory.process()
+        first, kept = memory.forget(asked), memory.list()
+        assert taken(first)
+        assert other in {record.content for record in kept}
+        for _ in range(2):
+            assert taken(memory.forget(asked, dry_run=True)) == taken(memory.forget(asked)) == set()
+        assert memory.list() == kept
+
+
+def test_what_is_told_after_something_nearer_was_forgotten_can_be_forgotten():
+    with Memory(":memory:", user="ana") as memory:
+        memory.remember("My salary is 3200 euros.", id="old")
+        assert taken(memory.forget("my salary")) == {"old"}
+        memory.remember(ABOUT_ME["pay"], id="new")
+        assert taken(memory.forget("my salary")) == {"new"}
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+@pytest.mark.parametrize("beside", ["I work for a newspaper now.", "My sister Clara lives in Faro."])
+def test_erasing_by_description_leaves_no_sentence_in_a_message_unsaid(memory, hidden, beside):
+    memory.add(f"{beside} My salary is 3200 euros.", id="m1")
+    memory.process()
+    before = {record.id for record in memory.list()}
+    gone = taken(memory.forget("my salary")) if hidden else set()
+    with pytest.raises(InvalidInput, match=r"say more: 'm1'\. Nothing was erased"):
+        memory.forget("my salary", hard=True)
+    assert {record.id for record in memory.list()} == before - gone
+    memory.restore(*gone)
+    assert {record.id for record in memory.list()} == before
