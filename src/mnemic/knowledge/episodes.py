@@ -187,11 +187,11 @@ def _framed_sentences(message: Message) -> list[str]:
     """The first sentences of a message: quoted lines with their mark, those of a person within their frame."""
     runs = groupby(_prose(message).splitlines(), key=lambda line: bool(QUOTED_LINE.match(line)))
     pieces = [
-        f"{QUOTED * quoted}{' '.join(sentence.split())}"
-        for quoted, lines in runs
-        for sentence in whole_sentences("\n".join(lines))
+        (quoted, " ".join(sentence.split())) for quoted, lines in runs for sentence in whole_sentences("\n".join(lines))
     ][:MOST_SENTENCES]
-    return framed(pieces) if message.name or message.role != "assistant" else pieces
+    own = [piece for quoted, piece in pieces if not quoted]
+    within = iter(framed(own) if message.name or message.role != "assistant" else own)
+    return [f"{QUOTED}{piece}" if quoted else next(within) for quoted, piece in pieces]
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:

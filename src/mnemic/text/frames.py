@@ -100,6 +100,12 @@ def opening(pieces: Sequence[str]) -> str:
     return ""
 
 
+def handed_over_by(text: str) -> str:
+    """What opens a text and may say whose words the rest are; empty for none."""
+    begin = opening(sentences(text))
+    return begin * frames(begin)
+
+
 def framed(pieces: Sequence[str]) -> list[str]:
     """The sentences of a message, each in the first person with what opens or ends it and may say whose words they are."""
     begin, end = opening(pieces), pieces[-1] if len(pieces) > 1 else ""
