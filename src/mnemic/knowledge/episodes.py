@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
+from mnemic.text.frames import QUOTATION, QUOTED_LINE, framed, is_own, speaks_for_someone, whole_sentences
 from mnemic.text.markup import speaker_label
-from mnemic.text.sentences import sentences, without_output
+from mnemic.text.sentences import without_output
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
@@ -48,6 +50,9 @@ OPENING_FACTOR = 1.15
 """For a clause that opens its sentence."""
 WHOLE_FACTOR = 1.15
 """For a clause that is not cut."""
+
+QUOTED = "> "
+"""Before a sentence of a quoted line."""
 
 _ADDRESS = r"https?://(?:[^\s()\[\]<>]|\([^\s()]*\))+"
 _MARKUP = re.compile(
@@ -106,7 +111,9 @@ def _title(
     best, chosen = 0.0, ""
     for number, sentence in numbered_sentences:
         share = (FIRST_FACTOR if number == 0 else 1.0) * _share(messages[number], sentence)
-        for clause, opens in _clauses(sentence):
+        for clause, opens in () if sentence.startswith(QUOTED) else _clauses(sentence):
+            if not opens and speaks_for_someone(clause) and not is_own(sentence):
+                continue
             form = (OPENING_FACTOR if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE_FACTOR)
             weight = sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(clause)))
             worth = share * form * weight / (4 + len(clause.split())) ** 0.5
@@ -169,16 +176,29 @@ def _share(message: Message, sentence: str) -> float:
 def _sentences_of(messages: Sequence[Message]) -> list[tuple[int, str]]:
     """The sentences of the prose of messages, each with the position of its message."""
     return [
-        (index, " ".join(sentence.split()))
+        (index, sentence)
         for index, message in enumerate(messages)
-        for sentence in sentences(_prose(message))[:MOST_SENTENCES]
+        for sentence in _framed_sentences(message)
         if not is_small_talk(sentence)
     ]
 
 
+def _framed_sentences(message: Message) -> list[str]:
+    """The first sentences of a message: quoted lines with their mark, those of a person within their frame."""
+    runs = groupby(_prose(message).splitlines(), key=lambda line: bool(QUOTED_LINE.match(line)))
+    pieces = [
+        (quoted, " ".join(sentence.split())) for quoted, lines in runs for sentence in whole_sentences("\n".join(lines))
+    ][:MOST_SENTENCES]
+    own = [piece for quoted, piece in pieces if not quoted]
+    within = iter(framed(own) if message.name or message.role != "assistant" else own)
+    return [f"{QUOTED}{piece}" if quoted else next(within) for quoted, piece in pieces]
+
+
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
     """Runs of clauses that fit a title, longer ones clipped, and whether they open the sentence."""
-    breaks = [match.end() for match in _BREAK.finditer(sentence) if match["end"]]
+    quoted = [quotation.span() for quotation in QUOTATION.finditer(sentence)]
+    ends = (match.end() for match in _BREAK.finditer(sentence) if match["end"])
+    breaks = [place for place in ends if not any(begin <= place < end for begin, end in quoted)]
     bounds = [0, *breaks[:CLAUSES], len(sentence)]
     for index, start in enumerate(bounds[:-1]):
         for end in bounds[index + 1 :]:

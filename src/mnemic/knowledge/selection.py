@@ -15,8 +15,22 @@ import numpy as np
 from mnemic.embedders.probe import LinearProbe, TextProbe
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
-from mnemic.text.sentences import headings, is_prose, sentences, symbol_share, without_output
-from mnemic.text.terms import STOP_WORDS
+from mnemic.text.frames import (
+    NOW,
+    OMITTED,
+    REQUEST_WORDS,
+    THIRD,
+    THIS,
+    before_question,
+    frames,
+    introduces,
+    is_question,
+    opening,
+    refers_back,
+    to_remember,
+    without_quotations,
+)  # fmt: skip
+from mnemic.text.sentences import headings, sentences, symbol_share, without_output
 from mnemic.types import Message
 from mnemic.types.literals import SILENT_ROLES
 from mnemic.vectors import DEFAULT_MODELS
@@ -47,6 +61,8 @@ WEIGHTS = {
 }
 
 
+REQUESTED = 2.0
+"""Log odds for a sentence that its speaker asks to remember."""
 CERTAIN = 1.0
 """Log odds from which a sentence frames the words around it, and below minus which it does not."""
 LONGEST = 800
@@ -72,9 +88,6 @@ ANSWER = 6
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Recalled memories, and references to images or files."""
-_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_QUOTATION = re.compile('["\u201c\u201e\u00ab]([^"\u201c\u201d\u201e\u00ab\u00bb]{8,4000})["\u201c\u201d\u00bb]')
-_GOES_ON = re.compile(r"[.!?\u2026]\s+\S")
 _CLOSING_LINES = re.compile(
     r"(?<=[.!?\u2026])\s*\n\s*(?:(?:best|kind|warm|many|all the|yours|with|much)\s+)*"
     r"(?:regards|wishes|best|thanks|thank you|thx|cheers|love|sincerely|yours|truly|xx?)\b[,.!]?"
@@ -82,16 +95,12 @@ _CLOSING_LINES = re.compile(
     re.IGNORECASE,
 )
 """A greeting at the end, with the name of who signs."""
-_CALLS = ("?", "!", "\uff1f", "\uff01")
-_INTRODUCED = re.compile(r":(?=\s|\Z)")
 WIDE_ENDS = "。！？"
 """Sentence ends without a following space."""
 _ENDS = (".", "!", "?", ":", "\u2026")
 """Ends of text before a capital that is no sign of a name."""
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts without spaces between words."""
-_CLOSING = " \t\r\n\"'”’»)]*_"
-"""What may follow the mark of a question."""
 ORDINARY_SYMBOLS, MOST_SYMBOLS = 0.02, 0.2
 """Share of characters that are symbols in nearly all prose, and the largest that counts."""
 
@@ -102,19 +111,13 @@ _RETRACTION = re.compile(
 
 SECOND = frozenset("you your u du você ты तुम".split())
 SECOND_WIDE = "你"
-THIRD = frozenset("he she they his her him them er sie il elle он она वह هو".split())
-THIS = frozenset("it this that das ça это".split())
-"""Anaphoric words: persons and things; for Chinese and Japanese in ``THIRD_WIDE``."""
-THESE = frozenset("these those following below above".split())
 THIRD_WIDE = "他她它这那彼そ"
+"""Anaphoric words of Chinese and Japanese."""
 HEDGE = frozenset("maybe might guess think know hope wonder sure would d agree vielleicht quizás".split())
 ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
 """Words of standing instructions and habits."""
-NOW = frozenset("now just here gonna ll tired bored done need crying today hoy heute hoje сегодня आज اليوم".split())
 NOW_WIDE = ("今天", "今日")
 """Words of momentary statements."""
-REQUEST_WORDS = frozenset("make add give write show tell explain let can what how would".split())
-"""First words of requests and questions."""
 
 
 class Statement(NamedTuple):
@@ -142,6 +145,7 @@ class Candidate:
         question: the preceding question, for a short answer.
         ends: what opens and what ends its message; each empty for none.
         frame: those of them that may say whose words these are, such as "Translate this:"; the others empty.
+        requested: whether its message asks to remember it.
     """
 
     text: str
@@ -149,6 +153,7 @@ class Candidate:
     question: str | None = None
     ends: tuple[str, str] = ("", "")
     frame: tuple[str, str] = ("", "")
+    requested: bool = False
 
     @property
     def asserted(self) -> str:
@@ -196,7 +201,7 @@ def statements(messages: Sequence[Message], judge: Judge = lambda _: {}) -> list
         Statements in the order of their messages.
     """
     citable = [message for message in messages if message.id and message.sent_at]
-    scored = [(candidate, _log_odds(features(candidate))) for candidate in candidates(citable)]
+    scored = [(each, _log_odds(features(each)) + REQUESTED * each.requested) for each in candidates(citable)]
     possible = [(candidate, odds) for candidate, odds in scored if _probability(odds) >= POSSIBLE]
     texts = (text for candidate, _ in possible for text in (candidate.asserted, *candidate.ends) if text)
     judged = judge([*dict.fromkeys(texts)])
@@ -231,7 +236,7 @@ def _in_frame(candidate: Candidate, statement_text: str, judged: Mapping[str, Ju
         elif judgement.frame >= CERTAIN:
             return None
         else:
-            frame.append(by_words if judgement.frame > -CERTAIN else "")
+            frame.append(by_words if judgement.frame > -CERTAIN or introduces(end) else "")
     return replace(candidate, frame=(frame[0], frame[1]))
 
 
@@ -245,22 +250,19 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
     for position, message in enumerate(messages):
         if not _is_person(message):
             continue
-        pieces = _prose(message.content)
+        said = _prose(message.content)
+        requests = [to_remember(sentence) for sentence in said]
+        requested = {request for request in requests if request}
+        pieces = [request or before_question(sentence) for request, sentence in zip(requests, said, strict=True)]
         titles = {line for line in headings(message.content[:READ_CHARS]) if _is_title(line)}
         texts = _merge_dependent(pieces, titles)
         question = _question(messages, position) if len(texts) == 1 and _is_short_answer(texts[0]) else None
-        ends = _opening(pieces), pieces[-1] if len(pieces) > 1 else ""
-        frame = _frames(ends[0]) * ends[0], _refers_back(ends[1]) * ends[1]
-        whole = (text for text in texts if not (is_question(text) or text.endswith(":") or text in titles))
-        yield from (Candidate(text, position, question, ends, frame) for text in whole)
-
-
-def _opening(pieces: Sequence[str]) -> str:
-    """The first sentence of prose that is no small talk; its part up to a colon before words in the first person."""
-    prose = (piece for piece in pieces if is_prose(piece) and not SMALL_TALK.issuperset(bare_words(piece)))
-    opening = next(prose, "")
-    introduced = _INTRODUCED.search(opening)
-    return opening[: introduced.end()] if introduced and _is_own(opening[introduced.end() :]) else opening
+        ends = opening(pieces), pieces[-1] if len(pieces) > 1 else ""
+        frame = frames(ends[0]) * ends[0], refers_back(ends[1]) * ends[1]
+        whole = (
+            text for text in texts if not (is_question(text) or text.endswith(":") or OMITTED in text or text in titles)
+        )
+        yield from (Candidate(text, position, question, ends, frame, text in requested) for text in whole)
 
 
 def _is_title(line: str) -> bool:
@@ -270,45 +272,6 @@ def _is_title(line: str) -> bool:
     words = bare_words(line)
     finite = any(is_verb(word) and not is_base_form(word) for word in words)
     return is_english(line) and not finite and not in_first_person(line, words)
-
-
-def _frames(opening: str) -> bool:
-    """Whether an opening may say whose words those after it are.
-
-    A line with a colon introduces what follows. Any other sentence that does not open in the first person may hand over a
-    text ("Translate into German."), a question or an exclamation only with a word that points at it.
-    """
-    calls = opening.rstrip(_CLOSING)[-1:] in _CALLS and not _points(opening)
-    return bool(_INTRODUCED.search(opening)) or not (_is_own(opening) or calls)
-
-
-def _refers_back(ending: str) -> bool:
-    """Whether an ending is a question or request that points at the words before it: "Can you translate this?"."""
-    words = bare_words(ending)
-    asks = bool(words) and (
-        is_question(ending) or "please" in words or words[0] in REQUEST_WORDS or is_base_form(words[0])
-    )
-    return asks and _points(ending) and not _is_own(ending)
-
-
-def _is_own(text: str) -> bool:
-    """Whether a text opens in the first person, also after a word such as "now" or "so"."""
-    words = bare_words(text)[:2]
-    leads = bool(words) and (words[0] in STOP_WORDS or words[0] in NOW or words[0] in SMALL_TALK)
-    return in_first_person(text.lstrip()[:1], words[: 1 + leads])
-
-
-def _points(text: str) -> bool:
-    """Whether a text points at other words: this, them, the following."""
-    words = bare_words(text)
-    return not (THIS.isdisjoint(words) and THIRD.isdisjoint(words) and THESE.isdisjoint(words))
-
-
-def is_question(text: str) -> bool:
-    """Whether a text ends in a question: by its mark, or by a particle of Chinese or Japanese."""
-    if text.rstrip(_CLOSING).endswith(("?", "？", "؟")):
-        return True
-    return text.removesuffix("。").removesuffix(".").endswith(("吗", "呢", "か", "ね"))
 
 
 def _is_short_answer(text: str) -> bool:
@@ -337,19 +300,12 @@ def _prose(text: str) -> list[str]:
     A short line ends one.
     """
     written = without_output(_SKIPPED.sub("\n", text[:READ_CHARS]))
-    unquoted = _QUOTATION.sub(_unquoted, _QUOTED_LINE.sub("", written))
+    unquoted = without_quotations(written)
     lines = (unquoted[:-SIGNED] + _CLOSING_LINES.sub("", unquoted[-SIGNED:])).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
     whole = sentences(spaced)[: -1 if len(text) > READ_CHARS else None]
     pieces = (" ".join(sentence.split()) for sentence in whole if not sentence.startswith(("```", "~~~")))
     return [sentence for sentence in pieces if len(sentence) <= LONGEST and any(map(str.isalnum, sentence))]
-
-
-def _unquoted(quotation: re.Match[str]) -> str:
-    """A quotation within a sentence as it is; nothing for one that stands alone or has several sentences."""
-    before, after = quotation.string[: quotation.start()].rstrip(" \t")[-1:], quotation.string[quotation.end() :][:1]
-    alone = before in ("", "\n", ":") and not after.strip()
-    return "\n" if alone or _GOES_ON.search(quotation[1]) else quotation[0]
 
 
 def _merge_dependent(pieces: Sequence[str], headings: AbstractSet[str]) -> list[str]:

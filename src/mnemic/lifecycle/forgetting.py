@@ -167,8 +167,9 @@ def _candidates(
         named[unlike] &= ~_resembles_a_name(runtime, view, [records[i] for i in unlike], cosines[unlike], vector)
     asks = np.array([_only_asks(record, request) for record in records], np.bool_)
     excepted = np.zeros(len(records), np.bool_)
+    worth = (close + WORDS * share).astype(np.float32)
     for exclusion in excluded:
-        excepted |= _excepted(compared_texts, allowed, exclusion, request, close + np.float32(WORDS) * share)
+        excepted |= _excepted(compared_texts, allowed, exclusion, request, worth)
     others = _about_another(runtime, view, rows, reread, request) | _owned(records, request)
     return _Candidates(
         records=records,

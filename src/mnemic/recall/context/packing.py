@@ -18,6 +18,7 @@ from textwrap import shorten
 from mnemic.protocols import TokenCounter
 from mnemic.text.differences import CUT
 from mnemic.text.english import bare_words
+from mnemic.text.frames import handed_over_by
 from mnemic.text.markup import harmless, speaker_label, unverified, visible
 from mnemic.text.sentences import READ, Span, sentences, spans
 from mnemic.text.terms import content_terms, query_terms
@@ -603,9 +604,18 @@ def _fit(hits: Sequence[Hit], frame: Frame) -> bool:
 def _cut(hits: Sequence[Hit], weights: Mapping[str, float], sizes: Sequence[int]) -> list[Hit]:
     """The hits, each with an excerpt of so many characters if it has more."""
     return [
-        replace(hit, text=excerpt(hit.text, weights, size, hit.passage or "")) if len(hit.text) > size else hit
+        replace(hit, text=_framed_excerpt(hit, weights, size)) if len(hit.text) > size else hit
         for hit, size in zip(hits, sizes, strict=True)
     ]
+
+
+def _framed_excerpt(hit: Hit, weights: Mapping[str, float], most: int) -> str:
+    """An excerpt of a hit; that of a user's message begins with what may say whose words the message hands over."""
+    passages = excerpt(hit.text, weights, most, hit.passage or "")
+    begin = handed_over_by(hit.text[:FIRST])[:PIECE] if hit.kind == "message" and hit.role == "user" else ""
+    if not begin or begin in passages:
+        return passages
+    return f"{begin} {excerpt(hit.text, weights, max(1, most - len(begin) - 1), hit.passage or '')}"
 
 
 def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame) -> list[int]:
