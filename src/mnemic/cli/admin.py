@@ -97,7 +97,7 @@ def _user(memory: Memory, name: str) -> dict[str, Any]:
     return {"user": name, **counts, "last_write": last[0].at if last else None}
 
 
-@command("compute all vectors again")
+@command("recompute all vectors")
 def reembed(args: Namespace) -> Answer:
     """Compute all vectors of the record again with the embedder of --embedder, for all users. Searches continue in the
     meantime; an interrupted run is resumed by the next.

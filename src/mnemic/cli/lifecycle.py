@@ -36,13 +36,13 @@ NOTHING_MATCHES = "nothing matches; nothing went."
 
 
 @command(
-    "replace what is wrong by what is true",
+    "replace what is wrong with what is true",
     option("wrong", "what is wrong: a description, or the id of a record", metavar="WRONG"),
     option("statement", "what is true", metavar="STATEMENT"),
     flag("--dry-run", "preview what would be replaced"),
 )
 def correct(args: Namespace) -> Answer:
-    """Replace what is wrong by a statement. What was said stays as evidence, behind the correction, without the wrong sentence
+    """Replace what is wrong with a statement. What was said stays as evidence, behind the correction, without the wrong sentence
     or, if it says nothing else, marked as replaced; records that are near the description and stay are printed. To take a
     correction back, mnemic forget --id the new record, then mnemic restore the replaced one. Exit code 1 if nothing was
     corrected.

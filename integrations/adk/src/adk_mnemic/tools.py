@@ -87,7 +87,7 @@ class _Tools:
     async def correct(  # noqa: D417 - a model reads it
         self, tool_context: ToolContext, wrong: str, statement: str, *, dry_run: bool = False
     ) -> str:
-        """Replace something that was remembered and is wrong by what is true.
+        """Replace something that was remembered and is wrong with what is true.
 
         Use it when the user says that something is not so, or not any more. Both stay known; what is true comes first.
 

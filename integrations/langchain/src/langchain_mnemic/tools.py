@@ -28,7 +28,7 @@ _RECALL = (
     "that you do not know. What has 'superseded_by' no longer holds."
 )
 _CORRECT = (
-    "Replace something that was remembered and is wrong by what is true. Use it when the user says that something is not so, "
+    "Replace something that was remembered and is wrong with what is true. Use it when the user says that something is not so, "
     "or not any more. Both stay known; what is true comes first. With dry_run nothing is changed: the answer shows what would "
     "be replaced."
 )

@@ -83,7 +83,7 @@ class _Tools:
         return json.dumps(found, ensure_ascii=False)  # the SDK would show it in the notation of Python
 
     async def correct(self, ctx: RunContextWrapper[Any], wrong: str, statement: str, *, dry_run: bool = False) -> str:
-        """Replace something that was remembered and is wrong by what is true.
+        """Replace something that was remembered and is wrong with what is true.
 
         Use it when the user says that something is not so, or not any more. Both stay known; what is true comes first.
 

@@ -77,7 +77,7 @@ class _Tools:
             return await self._search(handle, query, limit, thread=thread, since=since, until=until)
 
     async def correct(self, ctx: RunContext[Any], wrong: str, statement: str, *, dry_run: bool = False) -> str:
-        """Replace something that was remembered and is wrong by what is true.
+        """Replace something that was remembered and is wrong with what is true.
 
         Use it when the user says that something is not so, or not any more. Both stay known; what is true comes first.
 
