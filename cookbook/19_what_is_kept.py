@@ -63,7 +63,7 @@ def key(memory: Memory) -> None:
 def preview(memory: Memory) -> None:
     """Forgetting shows first what it would take."""
     found = memory.forget("my dentist", dry_run=True)
-    print("would go:", [memory.get(one.id).content for one in found if one.outcome == "forgotten"])
+    print("would be forgotten:", [memory.get(one.id).content for one in found if one.outcome == "forgotten"])
     assert memory.search("Who is my dentist?")[0].text == "My new dentist is Dr. Haas."
     memory.forget("my dentist")
     assert not any("dentist" in hit.text for hit in memory.search("Who is my dentist?"))

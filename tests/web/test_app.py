@@ -87,14 +87,14 @@ class TestProfile:
         memory.remember("Ana has a boat.", source="tool_external")
         memory.remember("Ana likes rye bread.", source="model_inference")
         client = browser(memory)
-        asked = re.search(r"<h2>Is this so.*?</ul>", client.get("/").text, re.DOTALL)[0]
+        asked = re.search(r"<h2>Is this right.*?</ul>", client.get("/").text, re.DOTALL)[0]
         assert "from an untrusted source" in asked
         assert "inferred by a model" in asked
         ids = re.findall(r'name="id" value="([^"]+)"', asked)
         assert len(ids) == 2
         for id_ in ids:
             assert post(client, "/confirm", id=id_).headers["location"] == "/"
-        assert "Is this so" not in client.get("/").text
+        assert "Is this right" not in client.get("/").text
         assert {m.trust for m in memory.list() if m.content in ("Ana has a boat.", "Ana likes rye bread.")} == {1.0}
         assert post(client, "/confirm", id=memory.messages(limit=1)[0].id).status_code == 400
 
@@ -401,7 +401,7 @@ class TestPages:
         with Memory(":memory:", user="newbie", embedder="hashing") as memory:
             assert "Nothing is stored under the name" in browser(memory).get("/").text
             memory.add("I moved to Lisbon.")
-            assert "1 message waits to be processed" in browser(memory).get("/").text
+            assert "1 message waiting to be processed" in browser(memory).get("/").text
             memory.process()
             assert "to be processed</h2>" not in browser(memory).get("/").text
 

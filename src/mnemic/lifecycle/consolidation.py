@@ -121,7 +121,7 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
     tiers = runtime.store.lifecycle.tiers(scope.user)
     short, long = tiers.get("short_term", 0) + tiers.get("consolidating", 0), tiers.get("long_term", 0)
     if short < settings.buffer_threshold:
-        reason = f"{short} short-term memories are fewer than {settings.buffer_threshold}"
+        reason = f"{short} of the {settings.buffer_threshold} short-term memories that start a consolidation"
         return ConsolidationAdvice(
             should_consolidate=False, reason=reason, short_term_count=short, long_term_count=long
         )
@@ -130,7 +130,7 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
     throttle()
     ready = 0 if scored is None else len(scored.seeds(settings))
     what = (
-        f"{ready} of {short} short-term memories are old and important enough"
+        f"{ready} of {short} short-term memories {'is' if ready == 1 else 'are'} old and important enough"
         if ready
         else (f"none of {short} short-term memories is old enough, important enough and not judged yet")
     )

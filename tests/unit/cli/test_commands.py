@@ -403,7 +403,7 @@ class TestEnds:
 
     @pytest.mark.parametrize(
         ("given", "meant"),
-        [(["serch"], "search"), (["list", "--order", "newst"], "newest"), (["hook", "sesion-end"], "session-end")],
+        [(["serch"], "search"), (["list", "--order", "newst"], "newest")],
     )
     def test_the_nearest_choice_is_suggested(self, capsys, given, meant):
         assert main(given) == 2
