@@ -32,7 +32,7 @@ def conversation(memory: Memory) -> None:
     for week, (user, assistant) in enumerate(TALK):
         memory.add_exchange(user, assistant, sent_at=START + timedelta(weeks=week))
     report = memory.process()
-    print(f"{report.memories} memories of {report.messages} messages")
+    print(f"memories: {report.memories}, of messages: {report.messages}")
 
     kept = {record.content: record for record in memory.list(include_expired=True)}
     for text, record in kept.items():

@@ -405,6 +405,22 @@ class TestPages:
             memory.process()
             assert "to be processed</h2>" not in browser(memory).get("/").text
 
+    def test_the_tiles_count_what_the_records_page_lists(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            for home in ("Lisbon", "Porto"):
+                memory.remember(home, key="home")
+            client = browser(memory)
+            assert 'aria-label="1 short-term memories"' in client.get("/").text
+            assert "<span>1 memory</span>" in client.get("/records?status=short_term").text
+
+    def test_the_audit_says_in_words_how_far_forgetting_reached(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.remember("My dentist is Dr. Rossi.")
+            assert memory.forget("my dentist")[0].changed
+            text = browser(memory).get("/audit").text
+            assert "in its messages too" in text
+            assert "everywhere" not in text
+
     def test_what_was_asked_last_is_a_link_that_asks_it_again(self):
         with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(questions=5)) as memory:
             client = browser(memory)
