@@ -161,7 +161,7 @@ class TestForget:
     def test_by_description(self, known):
         run = known("forget", "my schedule preferences")
         assert (run.code, run.out) == (0, "forgotten  [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 forgotten, 0 left; mnemic restore ID brings one back.\n"
+        assert run.err == "mnemic: 1 forgotten, 0 kept; mnemic restore ID brings one back.\n"
         assert known("search", "morning meetings", "--kinds", "memory", "--tag", "schedule").code == 1
 
     def test_what_resembles_is_kept_and_told(self, known, folder):

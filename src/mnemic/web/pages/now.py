@@ -57,7 +57,7 @@ def overview(memory: Memory) -> Mapping[str, Any]:
     profile = sorted(important, key=lambda record: (bool(record.source_ids), record.source == "model_inference"))
     return {
         "stats": memory.stats(),
-        "memories": memory.admin.counts("status", status=get_args(Status)),
+        "tiers": memory.admin.counts("status", status=get_args(Status)),
         "profile": [(record, _source(memory, record)) for record in profile[:SHOWN]],
         "changes": changes(memory),
         "doubtful": doubtful(memory, important),
