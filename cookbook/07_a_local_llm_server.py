@@ -145,7 +145,7 @@ def main() -> None:
                 print(f"- {known.content}  {', '.join(known.keywords)}")
             used = memory.stats().llm.stages
             for stage, usage in used.items():
-                print(f"{stage}: {usage.calls} calls, {usage.input_tokens} + {usage.output_tokens} tokens")
+                print(f"{stage}: calls {usage.calls}, tokens {usage.input_tokens} + {usage.output_tokens}")
 
             # Whatever a model answers, every message is processed and stays as it was said.
             assert (report.messages, report.waiting) == (4, 0)

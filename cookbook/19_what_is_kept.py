@@ -32,7 +32,7 @@ def conversation(memory: Memory) -> None:
     for week, (user, assistant) in enumerate(TALK):
         memory.add_exchange(user, assistant, sent_at=START + timedelta(weeks=week))
     report = memory.process()
-    print(f"{report.memories} memories of {report.messages} messages")
+    print(f"memories: {report.memories}, of messages: {report.messages}")
 
     kept = {record.content: record for record in memory.list(include_expired=True)}
     for text, record in kept.items():
@@ -63,7 +63,7 @@ def key(memory: Memory) -> None:
 def preview(memory: Memory) -> None:
     """Forgetting shows first what it would take."""
     found = memory.forget("my dentist", dry_run=True)
-    print("would go:", [memory.get(one.id).content for one in found if one.outcome == "forgotten"])
+    print("would be forgotten:", [memory.get(one.id).content for one in found if one.outcome == "forgotten"])
     assert memory.search("Who is my dentist?")[0].text == "My new dentist is Dr. Haas."
     memory.forget("my dentist")
     assert not any("dentist" in hit.text for hit in memory.search("Who is my dentist?"))

@@ -133,7 +133,7 @@ class EmbeddingMismatch(StoreError):
         super().__init__(
             f"This memory holds vectors of {held[0]!r} (dimension {held[1]}), but the embedder in use is {offered[0]!r} "
             f"(dimension {offered[1]}). Open it with the first embedder, or call memory.admin.reembed() once with the new one, "
-            "which computes all vectors again."
+            "which recomputes all vectors."
         )
 
 

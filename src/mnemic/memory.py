@@ -453,7 +453,7 @@ class Memory:
         return edits.update(self._runtime, self._scope, id, values, self._zone)
 
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False, source: Source = "direct_user") -> Receipts:
-        """Replace what is wrong by a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
+        """Replace what is wrong with a new statement: ``memory.correct("my dentist", "My dentist is Dr. Bianchi.")``.
 
         What was said stays as evidence. Recall leaves the wrong sentence out, or marks a message that says nothing else, and
         ranks it behind the correction; the sentences beside it hold. A remembered statement ends as a whole. The new memory

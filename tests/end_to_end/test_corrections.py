@@ -231,8 +231,8 @@ def test_nothing_is_wrong_where_all_says_the_same(memory, statement):
     memory.add("My dentist is Dr. Rossi now.")
     for receipts in (memory.correct("my dentist", statement, dry_run=True), memory.correct("my dentist", statement)):
         assert [receipt.outcome for receipt in receipts] == ["rejected", "rejected"]
-        assert receipts[0].reason.startswith("nothing says something else")
-        assert receipts[1].reason == "says the same, and stays: My dentist is Dr. Rossi now."
+        assert receipts[0].reason.startswith("nothing says otherwise")
+        assert receipts[1].reason == "kept: says the same: My dentist is Dr. Rossi now."
     assert memory.list() == []
 
 

@@ -298,7 +298,7 @@ def test_a_statement_gets_a_key_and_keeps_it(memory):
     plain = memory.remember("Blue").id
     receipt = memory.remember("Blue", key="car.colour")
     assert (receipt.outcome, values(memory)) == ("superseded", {("car.colour", "Blue")})
-    assert receipt.reason == f"takes the place of {plain!r}: it has the key car.colour now"
+    assert receipt.reason == f"replaces {plain!r}: it has the key car.colour now"
     assert memory.remember("Blue", key="door.colour").outcome == "stored"
     assert memory.restore(plain)[0].outcome == "rejected"
 

@@ -150,7 +150,7 @@ class TestDoctor:
         assert (code, len(told["findings"])) == (1, 1)
         code, told = doctor("--fix")
         assert (code, told["findings"]) == (0, [])
-        assert told["fixed"] == "the full text of 1 records rebuilt"
+        assert told["fixed"] == "the full text of 1 record rebuilt"
         assert "pg_dump" in told["backup"]
         assert memory.admin.verify().ok
 

@@ -87,14 +87,14 @@ class TestProfile:
         memory.remember("Ana has a boat.", source="tool_external")
         memory.remember("Ana likes rye bread.", source="model_inference")
         client = browser(memory)
-        asked = re.search(r"<h2>Is this so.*?</ul>", client.get("/").text, re.DOTALL)[0]
+        asked = re.search(r"<h2>Is this right.*?</ul>", client.get("/").text, re.DOTALL)[0]
         assert "from an untrusted source" in asked
         assert "inferred by a model" in asked
         ids = re.findall(r'name="id" value="([^"]+)"', asked)
         assert len(ids) == 2
         for id_ in ids:
             assert post(client, "/confirm", id=id_).headers["location"] == "/"
-        assert "Is this so" not in client.get("/").text
+        assert "Is this right" not in client.get("/").text
         assert {m.trust for m in memory.list() if m.content in ("Ana has a boat.", "Ana likes rye bread.")} == {1.0}
         assert post(client, "/confirm", id=memory.messages(limit=1)[0].id).status_code == 400
 
@@ -401,9 +401,25 @@ class TestPages:
         with Memory(":memory:", user="newbie", embedder="hashing") as memory:
             assert "Nothing is stored under the name" in browser(memory).get("/").text
             memory.add("I moved to Lisbon.")
-            assert "1 message waits to be processed" in browser(memory).get("/").text
+            assert "1 message waiting to be processed" in browser(memory).get("/").text
             memory.process()
             assert "to be processed</h2>" not in browser(memory).get("/").text
+
+    def test_the_tiles_count_what_the_records_page_lists(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            for home in ("Lisbon", "Porto"):
+                memory.remember(home, key="home")
+            client = browser(memory)
+            assert 'aria-label="1 short-term memories"' in client.get("/").text
+            assert "<span>1 memory</span>" in client.get("/records?status=short_term").text
+
+    def test_the_audit_says_in_words_how_far_forgetting_reached(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.remember("My dentist is Dr. Rossi.")
+            assert memory.forget("my dentist")[0].changed
+            text = browser(memory).get("/audit").text
+            assert "in its messages too" in text
+            assert "everywhere" not in text
 
     def test_what_was_asked_last_is_a_link_that_asks_it_again(self):
         with Memory(":memory:", user="ana", embedder="hashing", retention=RetentionPolicy(questions=5)) as memory:

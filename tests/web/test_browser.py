@@ -244,7 +244,7 @@ def test_a_doubtful_memory_is_confirmed_by_one_key(site, memory):
     page = site.open("/")
     page.get_by_role("link", name="Ana has a boat.").last.focus()
     page.keyboard.press("y")
-    expect(page.get_by_role("heading", name="Is this so?")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Is this right?")).to_have_count(0)
     assert [m.trust for m in memory.list() if m.content == "Ana has a boat."] == [1.0]
 
 
@@ -327,7 +327,7 @@ def test_work_shows_its_end_and_consolidations_are_undone(site, memory):
     page = site.open("/")
     page.get_by_role("button", name="Check now").click()
     page.locator(".done").wait_for()
-    assert "no findings" in page.locator(".done").inner_text()
+    assert "no problems" in page.locator(".done").inner_text()
     page = site.open("/consolidations")
     page.get_by_role("button", name="Undo").click()
     page.locator(".tag", has_text="undone").wait_for()

@@ -107,7 +107,7 @@ class Recall(Arguments):
 
 
 class Correct(Arguments):
-    """Replace something that was remembered and is wrong by what is true.
+    """Replace something that was remembered and is wrong with what is true.
 
     Use it when the user says that something is not so, or not any more. Both stay known; what is true comes first.
     """

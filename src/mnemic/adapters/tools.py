@@ -131,7 +131,7 @@ class Search:
 
 
 async def correct(memory: AsyncMemory, wrong: str, statement: str, *, dry_run: bool = False) -> str:
-    """Replace what is wrong by a statement; returns what was replaced, or would be, and what was kept, a line each.
+    """Replace what is wrong with a statement; returns what was replaced, or would be, and what was kept, a line each.
 
     Args:
         memory: bound to the user.

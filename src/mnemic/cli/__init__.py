@@ -13,8 +13,8 @@ examples:
   mnemic doctor --deep                           check everything
 
 The options of the memory (--dir, --user ...) may stand before or after the command. Exit codes: 0 success; 1 nothing
-found, something not imported, or findings of doctor; 2 wrong usage or an error explained on stderr; 130 interrupted;
-141 broken pipe.
+found, something not imported, or problems that doctor found; 2 wrong usage or an error explained on stderr;
+130 interrupted; 141 broken pipe.
 """
 
 from __future__ import annotations

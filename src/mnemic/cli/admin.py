@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from mnemic.cli.config import open_memory, open_runtime, read_secret, record_file, require_record
 from mnemic.cli.output import (
     Answer,
-    counted,
     enumerated,
     facts,
     found,
@@ -28,6 +27,7 @@ from mnemic.cli.output import (
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
 from mnemic.paths import environment, is_address, path_of
+from mnemic.text.values import counted
 from mnemic.types import Kind
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _user(memory: Memory, name: str) -> dict[str, Any]:
     return {"user": name, **counts, "last_write": last[0].at if last else None}
 
 
-@command("compute all vectors again")
+@command("recompute all vectors")
 def reembed(args: Namespace) -> Answer:
     """Compute all vectors of the record again with the embedder of --embedder, for all users. Searches continue in the
     meantime; an interrupted run is resumed by the next.
@@ -112,7 +112,7 @@ def reembed(args: Namespace) -> Answer:
         stats = memory.stats()
     model, dimension = stats.embedding_model, stats.dimension
     document = {"made": count, "embedding_model": model, "dimension": dimension}
-    return Answer(document, [f"{count} vectors computed with {model}, dimension {dimension}."])
+    return Answer(document, [f"{counted({'vector': count})} computed with {model}, dimension {dimension}."])
 
 
 @command(

@@ -23,6 +23,7 @@ from mnemic.errors import (
     MissingExtra,
     StoreError,
 )
+from mnemic.text.values import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -195,8 +196,8 @@ def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None
     health.findings.extend(report.findings)
     if waiting := stats.pending.get("embed"):
         health.findings.append(
-            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
-            "mnemic process computes them"
+            f"{counted({'record': waiting})} without a vector, found by keywords only: once the embedder is available "
+            "(see weights), mnemic process computes them"
         )
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(

@@ -28,6 +28,7 @@ from mnemic.errors import InvalidInput, MnemicError
 from mnemic.paths import path_of
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
+from mnemic.text.values import counted
 from mnemic.transfer.importers import transcripts
 from mnemic.transfer.importers.fields import from_json, mapping
 
@@ -218,11 +219,11 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
             _process(memory, began + END_SHARE * args.timeout - time.monotonic())
     stored = outcomes["stored"]
     if refused := outcomes["rejected"]:
-        warn(f"{refused} messages of this session cannot be stored and were skipped.")
+        warn(f"{counted({'message': refused})} of this session skipped, because they cannot be stored.")
     document: dict[str, Any] = {"session": session, "stored": stored, "known": len(messages) - len(new)}
     if ended:
         document["summary"] = summary and summary.id
-    return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
+    return Answer(document, notes=[f"{counted({'message': stored})} of this session stored."] if stored else [])
 
 
 def _post_commit(args: Namespace) -> Answer:

@@ -6,12 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.config import has_record, open_memory, open_runtime
-from mnemic.cli.output import Answer, counted, facts, found, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.output import Answer, facts, found, plain, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, in_options, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
+from mnemic.text.values import counted
 from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def add_document(args: Namespace) -> Answer:
     """
     from mnemic import documents
 
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     refused: list[Receipt] = []
     with open_memory(args, make=True) as memory, progress_bar("document") as step:
         pieces_by_file = [documents.read(file, project=memory.scope.project) for file in args.files]  # all can be read
@@ -94,7 +95,7 @@ def add_document(args: Namespace) -> Answer:
             refused += receipts.rejected
             step(number, len(pieces_by_file))
     lines = [
-        f"{row['file']}: {row['stored']} pieces stored, {row['duplicate']} already stored, {row['forgotten']} forgotten"
+        f"{row['file']}: {counted({'piece': row['stored']})} stored, {row['duplicate']} unchanged, {row['forgotten']} forgotten"
         for row in rows
     ]
     return Answer({"documents": rows, "rejected": refused}, [*lines, *_rejections(refused)], fine=not refused)
@@ -107,7 +108,7 @@ def _store_document(memory: Memory, pieces: Sequence[Message]) -> tuple[Receipts
     if archived := [receipt.id for receipt in receipts if receipt.outcome == "duplicate" and receipt.id not in live]:
         memory.restore(*archived)
     if obsolete := sorted(live - {str(piece.id) for piece in pieces}):
-        memory.forget(ids=obsolete, reason="the document has it no longer")
+        memory.forget(ids=obsolete, reason="no longer in the document")
     return receipts, len(obsolete)
 
 
@@ -264,7 +265,11 @@ def process(args: Namespace) -> Answer:
         warn_of_fallbacks(memory)
     if report.messages or report.enriched:
         return Answer(report, table(facts(report)))
-    line = f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."
+    line = (
+        f"Nothing was left to do; {counted({'message': report.waiting})} waiting."
+        if report.waiting
+        else "Nothing waits."
+    )
     return Answer(report, [line])
 
 
@@ -274,4 +279,4 @@ def warn_of_fallbacks(memory: Memory) -> None:
     count = sum(usage.fallbacks for usage in llm.stages.values()) if llm else 0
     if llm and count:
         why = f" {llm.error}" if llm.error else ""
-        warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
+        warn(f"{llm.model} gave no usable answer {counted({'time': count})}; the rules were used instead.{why}")

@@ -10,7 +10,6 @@ from mnemic.cli.config import open_memory
 from mnemic.cli.ingest import warn_of_fallbacks
 from mnemic.cli.output import (
     Answer,
-    counted,
     event_line,
     facts,
     found,
@@ -23,6 +22,7 @@ from mnemic.cli.output import (
 )
 from mnemic.cli.parser import arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
+from mnemic.text.values import counted
 from mnemic.types import ConsolidationReport, Erasure, Kind, Receipt
 
 if TYPE_CHECKING:
@@ -32,20 +32,22 @@ if TYPE_CHECKING:
     from mnemic.types import Receipts
 
 
-NOTHING_MATCHES = "nothing matches; nothing went."
+NOTHING_MATCHES = "Nothing matches; nothing was forgotten."
+KEPT = "kept: "
+"""What the reason of a receipt begins with where a description would not take the record."""
 
 
 @command(
-    "replace what is wrong by what is true",
+    "replace what is wrong with what is true",
     option("wrong", "what is wrong: a description, or the id of a record", metavar="WRONG"),
     option("statement", "what is true", metavar="STATEMENT"),
     flag("--dry-run", "preview what would be replaced"),
 )
 def correct(args: Namespace) -> Answer:
-    """Replace what is wrong by a statement. What was said stays as evidence, behind the correction, without the wrong sentence
-    or, if it says nothing else, marked as replaced; records that are near the description and stay are printed. To take a
-    correction back, mnemic forget --id the new record, then mnemic restore the replaced one. Exit code 1 if nothing was
-    corrected.
+    """Replace what is wrong with a statement. What was said stays as evidence, behind the correction, without the wrong
+    sentence or, if it says nothing else, marked as replaced. Records that are near the description and kept are printed. To
+    take a correction back, mnemic forget --id the new record, then mnemic restore the replaced one. Exit code 1 if nothing
+    was corrected.
 
     examples:
       mnemic correct "my dentist" "My dentist is Dr. Bianchi."
@@ -56,7 +58,7 @@ def correct(args: Namespace) -> Answer:
         first, *near = memory.correct(**arguments(args))
         warn_of_fallbacks(memory)
     line = receipt_line(first) if first.id else one_line(first.reason)
-    return Answer({"receipts": [first, *near]}, [line, *map(_kept_line, near)], fine=first.changed)
+    return Answer({"receipts": [first, *near]}, [line, *map(_unchanged_line, near)], fine=first.changed)
 
 
 @command(
@@ -97,16 +99,18 @@ def forget(args: Namespace) -> Answer:
         texts = _texts(memory, [receipt.id for receipt in forgotten])
     if args.ids is None:  # without what was forgotten of them before
         texts = {receipt.id: one_line(receipt.reason) for receipt in forgotten}
-    word = "would go" if args.dry_run else "forgotten"
-    kept_lines = [_kept_line(receipt) for receipt in result if not receipt.changed]
-    lines = [f"{word:<9}  [{one_line(id_)}]  {text}" for id_, text in texts.items()] + kept_lines
+    word = "would be forgotten" if args.dry_run else "forgotten"
+    unchanged = [receipt for receipt in result if not receipt.changed]
+    kept = sum(receipt.reason.startswith(KEPT) for receipt in unchanged)
+    lines = [f"{word}  [{one_line(id_)}]  {text}" for id_, text in texts.items()]
+    lines += [_unchanged_line(receipt, len(word)) for receipt in unchanged]
     if not lines:
         note = NOTHING_MATCHES
     elif args.dry_run:
-        note = f"{len(forgotten)} would go, {len(kept_lines)} would stay; nothing was changed."
+        note = f"{len(forgotten)} would be forgotten, {kept} would be kept; nothing was changed."
     else:
         back = "; mnemic restore ID brings one back" if forgotten else ""
-        note = f"{len(forgotten)} forgotten, {len(kept_lines)} left{back}."
+        note = f"{len(forgotten)} forgotten, {kept} kept{back}."
     return Answer({"receipts": [*result]}, lines, [note], fine=bool(forgotten))
 
 
@@ -116,18 +120,18 @@ def _erased(erasure: Erasure) -> Answer:
     lines = [
         *(f"erased     [{one_line(id_)}]" for id_ in erasure.ids),
         *(f"rewritten  [{one_line(id_)}]" for id_ in erasure.remade),
-        *(_kept_line(receipt) for receipt in erasure.spared),
+        *(_unchanged_line(receipt) for receipt in erasure.spared),
         *(f"not there  [{one_line(id_)}]" for id_ in erasure.missing),
     ]
     rows = sum(erasure.counts.values())
-    note = f"{rows} rows erased." if rows else NOTHING_MATCHES
+    note = f"{counted({'row': rows})} erased." if rows else NOTHING_MATCHES
     document = {"clean": erasure.clean, "erasure": erasure}
     return Answer(document, lines, [note], fine=erasure.clean and bool(erasure.counts))
 
 
-def _kept_line(receipt: Receipt) -> str:
-    word = "kept" if "and was kept" in receipt.reason else "left"
-    return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
+def _unchanged_line(receipt: Receipt, width: int = len("forgotten")) -> str:
+    word = "kept" if receipt.reason.startswith(KEPT) else "unchanged"
+    return f"{word:<{width}}  [{one_line(receipt.id)}]  {one_line(receipt.reason.removeprefix(KEPT))}"
 
 
 @command("restore forgotten records", option("ids", "the records", metavar="ID", nargs="+"))

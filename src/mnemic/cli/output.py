@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TextIO, cast
 
 from mnemic.text.markup import speaker_label
-from mnemic.text.values import error_excerpt, jsonable
+from mnemic.text.values import counted, error_excerpt, jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Stats
 
 LONGEST = 100
@@ -148,12 +148,6 @@ def enumerated(value: object) -> str:
             return enumerated(plain(value))
         case _:
             return one_line(str(value))
-
-
-def counted(counts: Mapping[str, int]) -> str:
-    """Counts as text: ``3 memories, 1 link``."""
-    plurals = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in counts}
-    return ", ".join(f"{count} {name if count == 1 else plurals[name]}" for name, count in counts.items())
 
 
 def size(count: float) -> str:

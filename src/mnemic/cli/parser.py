@@ -6,10 +6,11 @@ On argparse, not click: options of the memory stand before or after a command, a
 from __future__ import annotations
 
 import re
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, Action, ArgumentError, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
@@ -162,13 +163,21 @@ MEMORY_OPTIONS = (
     option(
         "--llm", 'a language model for process, consolidate and forget, "provider:model" (default: none)', metavar="NAME"
     ),
-    option("--timezone", "of times without one (default: UTC)", metavar="ZONE"),
+    option("--timezone", "time zone for times that have none (default: UTC)", metavar="ZONE"),
     flag("--json", "answer with one JSON document"),
 )  # fmt: skip
 
 
 class _Parser(ArgumentParser):
-    """A parser whose errors repeat no secret."""
+    """A parser whose errors repeat no secret, and suggest the choice nearest to what was given."""
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except ArgumentError as error:
+            if near := get_close_matches(str(value), map(str, action.choices or ()), n=1):
+                error.message = f"invalid choice: {value!r}; did you mean {near[0]!r}?"
+            raise
 
     def error(self, message: str) -> NoReturn:
         super().error(masked(message))

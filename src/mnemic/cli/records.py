@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, get_args
 from mnemic.cli.config import open_memory
 from mnemic.cli.output import (
     Answer,
-    counted,
     event_line,
     explained,
     facts,
@@ -24,6 +23,7 @@ from mnemic.cli.output import (
 )
 from mnemic.cli.parser import EXPIRED, FILTERS, MEMORY_FILTERS, arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
+from mnemic.text.values import counted
 from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Status
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def context(args: Namespace) -> Answer:
     if not result:
         return found(document, [])
     rest = ", more was found than fits" if result.truncated else ""
-    note = f"{result.token_count} tokens from {len(result.hits)} records{rest}; evidence: {result.evidence}."
+    size = f"{counted({'token': result.token_count})} from {counted({'record': len(result.hits)})}"
+    note = f"{size}{rest}; evidence: {result.evidence}."
     return Answer(document, [result.text], [note])
 
 

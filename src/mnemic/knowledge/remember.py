@@ -18,7 +18,7 @@ from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
-from mnemic.stores.sql.changes import taking_the_place
+from mnemic.stores.sql.changes import replacing
 from mnemic.text.differences import CUT, says, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -225,7 +225,7 @@ def store(
     }
     if receipt.outcome == "rejected" or not ended:
         return _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
-    reason = "; ".join(filter(None, (receipt.reason if receipt.changed else "", taking_the_place(ended))))
+    reason = "; ".join(filter(None, (receipt.reason if receipt.changed else "", replacing(ended))))
     return replace(receipt, outcome="superseded", reason=reason)
 
 

@@ -122,14 +122,18 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
     short, long = tiers.get("short_term", 0) + tiers.get("consolidating", 0), tiers.get("long_term", 0)
     ready = 0
     if short < settings.buffer_threshold:
-        why = f"{short} short-term memories are fewer than {settings.buffer_threshold}"
+        why = f"{short} of the {settings.buffer_threshold} short-term memories that start a consolidation"
     else:
         throttle = Throttle(runtime.gate)
         scored = _score_candidates(runtime, scope, settings, throttle)
         throttle()
         ready = 0 if scored is None else len(scored.seeds(settings))
         why = f"none of {short} short-term memories is old enough, important enough and not judged yet"
-        why = f"{ready} of {short} short-term memories are old and important enough" if ready else why
+        why = (
+            f"{ready} of {short} short-term memories {'is' if ready == 1 else 'are'} old and important enough"
+            if ready
+            else why
+        )
     return ConsolidationAdvice(should_consolidate=ready > 0, reason=why, short_term_count=short, long_term_count=long)
 
 

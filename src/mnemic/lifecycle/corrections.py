@@ -38,7 +38,7 @@ from mnemic.types.literals import SESSION_SUMMARY
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
 BRIEF = 400
 """Characters of a statement within which what it says of the matter stands before what somebody has."""
-KNOWN = "nothing says something else: give the id of what is wrong, or remember() the statement"
+KNOWN = "nothing says otherwise: give the id of what is wrong, or remember() the statement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Correction:
             would = f"would replace {', '.join(map(repr, self.wrong))}: {first}"
             statement = Receipt(id="", outcome="superseded", reason=would)
         elif statement.outcome == "superseded":
-            statement = replace(statement, reason=f"{statement.reason}; it said: {first}")
+            statement = replace(statement, reason=f"{statement.reason}. It said: {first}")
         return Receipts([statement, *self.near])
 
 
@@ -369,5 +369,9 @@ def _unchanged_receipts(
         ends = record.expired_at is not None or not wrong.keys().isdisjoint((receipt.id, record.id))
         becomes = bool(wrong) and statements.in_first_person(record.content) == statements.new
         if not (ends or becomes or record.category == SESSION_SUMMARY):
-            how = "says the same" if statements.agrees(contents[receipt.id], text) else "says something else"
-            yield replace(receipt, outcome="rejected", reason=f"{how}, and stays: {receipt.reason}")
+            agrees = statements.agrees(contents[receipt.id], text)
+            why = "says the same" if agrees else "similar, but about something else"
+            quotation = (
+                receipt.reason.split(": ", 2)[-1] if receipt.reason.startswith(forgetting.KEPT) else receipt.reason
+            )
+            yield replace(receipt, outcome="rejected", reason=f"{forgetting.KEPT}{why}: {quotation}")

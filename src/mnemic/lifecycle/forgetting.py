@@ -93,8 +93,10 @@ LONGEST = 20_000
 """Characters of a text that are searched for other matters."""
 OWN_WORDS, CLAUSE_WORDS = 2, 3
 """Fewest content words of a clause on a matter of its own within a sentence, and fewest words."""
-MIXED, DENIED = "says something else as well", "is not meant according to the language model"
-EXCEPTED = "is nearer to what is excepted"
+EXCEPTED = "nearer to what is excepted"
+MIXED, DENIED = "says something else as well", "not meant, according to the language model"
+KEPT = "kept: "
+"""What the reason of a receipt begins with where a description would not take the record."""
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
@@ -658,7 +660,7 @@ def _spared(
         Receipt(
             id=_id(candidates.records[index]),
             outcome="rejected",
-            reason=f"{reasons.get(index) or _why_not(candidates, index)}, and was kept: {_quote(candidates.shown[index])}",
+            reason=f"{KEPT}{reasons.get(index) or _why_not(candidates, index)}: {_quote(candidates.shown[index])}",
         )
         for index in near[:SPARED]
     )
@@ -669,7 +671,7 @@ def _why_not(candidates: _Candidates, index: int) -> str:
         return EXCEPTED
     if not candidates.named[index]:
         return "does not name who is meant"
-    return "resembles it" if candidates.eligible[index] else "tells of somebody else"
+    return "similar, but not clearly meant" if candidates.eligible[index] else "about somebody else"
 
 
 def _id(record: Stored) -> str:
@@ -802,7 +804,7 @@ def _to_forget(runtime: Runtime, scope: Scope, description: object, *, archived:
         (left,) = _as_shown(runtime, scope, [runtime.store.get(scope.user, id_)])
         if rest := without_sentences(left.value.content, sentences_gone[id_]):
             quotation = _quote(replace(left, value=replace(left.value, content=rest)))
-            spared[id_] = replace(spared[id_], reason=f"{MIXED}, and was kept: {quotation}")
+            spared[id_] = replace(spared[id_], reason=f"{KEPT}{MIXED}: {quotation}")
     return replace(selection, spared=(*spared.values(),)[:SPARED])
 
 
@@ -816,7 +818,7 @@ def _replies(runtime: Runtime, scope: Scope, ids: Collection[str]) -> list[Recei
         (left,) = _as_shown(runtime, scope, [runtime.store.get(scope.user, str(reply.id))])
         text = left.value.content
         if values(text) or not {*content_terms(text)}.isdisjoint(content_terms(message.content)):
-            reason = f"replies to it, and was kept: {_quote(left)}"
+            reason = f"{KEPT}replies to it: {_quote(left)}"
             replies.append(Receipt(id=_id(left), outcome="rejected", reason=reason))
     return replies
 
@@ -837,7 +839,7 @@ def _all_receipts(selection: Described, removed: Sequence[Receipt], emptied: Seq
 
 def _part_receipt(part: MemoryRecord) -> Receipt:
     """The receipt of a sentence of a message that says something else as well."""
-    reason = f"of {part.source_ids[0]!r}, which stays without it: {shown(part.content, QUOTED)}"
+    reason = f"part of {part.source_ids[0]!r}, which is kept without it: {shown(part.content, QUOTED)}"
     return Receipt(id=part.id, outcome="forgotten", reason=reason)
 
 

@@ -17,7 +17,7 @@ from mnemic.recall.procedures import is_tool_name, tools_used
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
 from mnemic.text.english import is_small_talk
-from mnemic.text.values import now, to_micros
+from mnemic.text.values import counted, now, to_micros
 from mnemic.types import (
     AddMemory,
     Kind,
@@ -191,7 +191,7 @@ def _record(
     tools = _tools(messages)
     began = min(times)
     day = f"{began.day} {began:%B} {began.year}"
-    parts = [f"Session on {day}: {len(messages)} messages."]
+    parts = [f"Session on {day}: {counted({'message': len(messages)})}."]
     if topics:
         parts.append(f"Topics: {'; '.join(dict.fromkeys(topics[-TOPICS:]))}.")
     if tools:

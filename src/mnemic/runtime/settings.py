@@ -153,7 +153,7 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings of a handle; ``timezone`` is that of times without one."""
+    """All settings of a handle; ``timezone`` is that for times that have none."""
 
     processing: Processing = field(default_factory=Processing)
     consolidator: Consolidator = field(default_factory=Consolidator)

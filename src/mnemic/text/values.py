@@ -55,6 +55,12 @@ def to_json(value: object) -> str:
     return text
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts as text: ``3 memories, 1 link``."""
+    plurals = {name: f"{name[:-1]}ies" if name.endswith("y") else f"{name}s" for name in counts}
+    return ", ".join(f"{count:,} {name if count == 1 else plurals[name]}" for name, count in counts.items())
+
+
 def shown(value: object, most: int = 40) -> str:
     """The ``repr`` of a value, cut to ``most`` characters; its type if ``repr`` fails."""
     try:

@@ -25,7 +25,7 @@ from mnemic.errors import Conflict, InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
 from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed, speaker_label
-from mnemic.text.values import jsonable, later, local
+from mnemic.text.values import counted, jsonable, later, local
 from mnemic.types import Episode, MemoryRecord, Message
 from mnemic.web.access import Access
 
@@ -44,18 +44,20 @@ def environment(zone: tzinfo) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= _times(zone) | {
+    filters: dict[str, Any] = {
         "short": _short,
         "bytes": _bytes,
         "number": _number,
         "percent": _percent,
         "where": _where,
         "sentence": _sentence,
+        "counted": _counted,
         "isolated": isolated,
         "speaker": speaker_label,
         "spoken": spoken,
         "exact": escape,
     }
+    templates.filters |= _times(zone) | filters
     return templates
 
 
@@ -96,6 +98,10 @@ def _sentence(text: str) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return counted({noun: count})
 
 
 def _percent(share: float) -> str:

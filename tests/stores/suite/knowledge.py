@@ -439,7 +439,7 @@ class ValidityPromises:
             store.apply(user, [change])
         store.apply("ana", [Archive(id="forgotten")])
         (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
-        assert (receipt.outcome, receipt.reason) == ("superseded", "takes the place of 'Lisbon': the same key, home")
+        assert (receipt.outcome, receipt.reason) == ("superseded", "replaces 'Lisbon': the same key, home")
         ended = {record.id for user in ("ana", "bob") for record in listed(store, user) if record.expired_at}
         assert ended == {"Lisbon"}
         assert memory_of(store, "forgotten").expired_at is None
@@ -451,7 +451,7 @@ class ValidityPromises:
         (link,) = store.relations.all_links("ana")
         assert (link.source, link.target, link.type) == ("Faro", "Lisbon", "contradicts")
         (receipt,) = store.apply("ana", [replace(add_memory("Porto", key="home"), settle=True)])
-        assert receipt.reason == "takes the place of 'Lisbon', 'Faro': the same key, home"
+        assert receipt.reason == "replaces 'Lisbon', 'Faro': the same key, home"
         assert _current(store) == ["Porto"]
 
     def test_a_released_value_stays_archived_while_another_has_its_key(self, store: Store) -> None:
@@ -465,7 +465,7 @@ class ValidityPromises:
         steps = [Supersede(id="a", by="b", at=None), Supersede(id="b", by="c", at=None)]
         store.apply("ana", [*changes, *steps])
         (receipt,) = store.apply("ana", [Supersede(id="a", by="d", at=None, with_successors=True)])
-        assert receipt.reason == "'c', which had taken its place, ended too"
+        assert receipt.reason == "'c', which had replaced it, ended too"
         assert _current(store) == ["aside", "d"]
         assert store.apply("ana", [Supersede(id="a", by="d", at=None, with_successors=True)])[0].outcome == "duplicate"
         assert store.verify().ok

@@ -178,7 +178,10 @@ def test_roles_names_times_and_sessions(mnemic, folder, written):
 
 
 def test_what_was_understood_is_told(mnemic, written):
-    assert "1 messages of answers that were edited" in mnemic("import", written("c.json", json.dumps(CHATGPT))).out
+    assert (
+        "left out: 1 message of branches that were edited"
+        in mnemic("import", written("c.json", json.dumps(CHATGPT))).out
+    )
     assert "dates are read as day/month/year" in mnemic("import", written("w.txt", WHATSAPP["ios"])).out
     assert "dates are read as month/day/year" in mnemic("import", written("a.txt", WHATSAPP["american"])).out
     assert "role from 'From', name from 'Speaker', sent_at from 'Date'" in mnemic("import", written("t.csv", CSV)).out

@@ -399,7 +399,15 @@ class TestEnds:
 
     def test_unknown_commands(self, capsys):
         assert main(["destroy"]) == 2
-        assert "invalid choice" in capsys.readouterr().err
+        assert "(choose from 'config', " in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("given", "meant"),
+        [(["serch"], "search"), (["list", "--order", "newst"], "newest")],
+    )
+    def test_the_nearest_choice_is_suggested(self, capsys, given, meant):
+        assert main(given) == 2
+        assert f"did you mean {meant!r}?" in capsys.readouterr().err
 
     def test_interrupted(self, filled, monkeypatch):
         def interrupt(self):

@@ -127,7 +127,7 @@ def test_waiting_work_is_told(mnemic, write, chat, monkeypatch):
         mnemic("import", write(chat))
     run = mnemic("doctor", "--json")
     assert (run.code, run.json["pending"]) == (1, {"embed": 3, "process": 3})
-    assert "3 records have no vector" in run.json["findings"][0]
+    assert "3 records without a vector" in run.json["findings"][0]
     mnemic("process")
     run = mnemic("doctor")
     assert run.out.endswith("Nothing is wrong.\n")

@@ -45,7 +45,7 @@ def test_hard_by_description_takes_few(known, folder):
             memory.remember(f"The tide table of day {day} is on the fridge.", id=f"t{day}")
     run = known("forget", "--hard", "the tide table")
     assert (run.code, "6 records" in run.err) == (2, True)
-    assert known("forget", "--hard", "--dry-run", "the tide table").out.count("would go") == 6
+    assert known("forget", "--hard", "--dry-run", "the tide table").out.count("would be forgotten") == 6
     assert known("show", "t0").code == 0
 
 

@@ -389,7 +389,7 @@ def test_a_message_that_is_refused_costs_no_other(mnemic, say, folder, tmp_path)
     say({"session_id": "s1", "transcript_path": str(path)})
     run = mnemic("hook", "pre-compact")
     assert run.code == 0
-    assert "1 messages of this session cannot be stored" in run.err
+    assert "1 message of this session skipped, because" in run.err
     assert [content for _, content, _ in kept(folder)] == ["One.", "Three."]
 
 

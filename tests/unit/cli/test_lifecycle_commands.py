@@ -147,7 +147,7 @@ class TestCorrect:
         assert known("show", "p1", "--json").json["memory"]["superseded_by"] == []
         run = known("correct", "morning meetings", "Prefers meetings after lunch")
         assert run.code == 0
-        assert "takes the place of 'p1'" in run.out
+        assert "replaces 'p1'" in run.out
         assert known("search", "meetings", "--kinds", "memory").out.count("Prefers meetings after lunch") == 1
         assert known("restore", "p1").code == 0
 
@@ -161,7 +161,7 @@ class TestForget:
     def test_by_description(self, known):
         run = known("forget", "my schedule preferences")
         assert (run.code, run.out) == (0, "forgotten  [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 forgotten, 0 left; mnemic restore ID brings one back.\n"
+        assert run.err == "mnemic: 1 forgotten, 0 kept; mnemic restore ID brings one back.\n"
         assert known("search", "morning meetings", "--kinds", "memory", "--tag", "schedule").code == 1
 
     def test_what_resembles_is_kept_and_told(self, known, folder):
@@ -170,14 +170,14 @@ class TestForget:
         run = known("forget", "where Rita lives")
         assert run.code == 0
         assert "forgotten  [r1]" in run.out
-        assert "kept       [r2]  resembles it, and was kept: Rita paints" in run.out
-        assert "1 forgotten, 1 left" in run.err
+        assert "kept       [r2]  similar, but not clearly meant: Rita paints" in run.out
+        assert "1 forgotten, 1 kept" in run.err
         assert known("show", "r2", "--json").json["memory"]["status"] == "short_term"
 
     def test_a_dry_run_changes_nothing(self, known):
         run = known("forget", "--dry-run", "my schedule preferences")
-        assert (run.code, run.out) == (0, "would go   [p1]  Prefers morning meetings\n")
-        assert run.err == "mnemic: 1 would go, 0 would stay; nothing was changed.\n"
+        assert (run.code, run.out) == (0, "would be forgotten  [p1]  Prefers morning meetings\n")
+        assert run.err == "mnemic: 1 would be forgotten, 0 would be kept; nothing was changed.\n"
         seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
         assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
         assert known("forget", "my schedule preferences", "--json").json == seen
@@ -185,7 +185,7 @@ class TestForget:
 
     def test_nothing_matches(self, known):
         run = known("forget", "quantum chromodynamics")
-        assert (run.code, run.out, run.err) == (1, "", "mnemic: nothing matches; nothing went.\n")
+        assert (run.code, run.out, run.err) == (1, "", "mnemic: Nothing matches; nothing was forgotten.\n")
         answer = known("forget", "quantum chromodynamics", "--json")
         assert (answer.code, answer.json) == (1, {"receipts": []})
 
@@ -194,7 +194,7 @@ class TestForget:
         assert run.code == 0
         assert [(r["id"], r["outcome"]) for r in run.json["receipts"]] == [("p1", "forgotten"), ("nowhere", "rejected")]
         again = known("forget", "--id", "p1")
-        assert (again.code, again.out) == (1, "left       [p1]  already archived\n")
+        assert (again.code, again.out) == (1, "unchanged  [p1]  already archived\n")
         assert "archive  reason a jest" in known("show", "p1").out
 
     @pytest.mark.parametrize("words", [(), ("all of it", "--id", "p1")])

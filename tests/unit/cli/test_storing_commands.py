@@ -93,7 +93,7 @@ class TestRemember:
         mnemic("remember", "The API runs on port 8080.", "--id", "a1", "--key", "api.port")
         run = mnemic("remember", "The API runs on port 9000.", "--id", "a2", "--key", "api.port")
         assert run.code == 0
-        assert run.out.startswith("superseded  [a2]: takes the place of 'a1'")
+        assert run.out.startswith("superseded  [a2]: replaces 'a1'")
         known = mnemic("remember", "The API runs on port 9000.", "--json")
         assert (known.code, known.json["id"], known.json["outcome"]) == (0, "a2", "duplicate")
 
@@ -114,10 +114,10 @@ class TestRemember:
 class TestDocuments:
     def test_a_changed_file_is_added_again(self, mnemic, write):
         file = write("# Boiler\n\nThe valve is behind the panel.\n\n# Noise\n\nBleed the pipes.", "manual.md")
-        assert mnemic("add-document", file).out == f"{file}: 2 pieces stored, 0 already stored, 0 forgotten\n"
+        assert mnemic("add-document", file).out == f"{file}: 2 pieces stored, 0 unchanged, 0 forgotten\n"
         assert "[unverified, document]" in mnemic("context", "Where is the valve?").out
         file.write_text("# Boiler\n\nThe valve is behind the panel.\n\n# Noise\n\nCall Rita.")
-        assert mnemic("add-document", file).out == f"{file}: 1 pieces stored, 1 already stored, 1 forgotten\n"
+        assert mnemic("add-document", file).out == f"{file}: 1 piece stored, 1 unchanged, 1 forgotten\n"
         file.write_text("# Noise\n\nBleed the pipes.")
         run = mnemic("add-document", file, "--json").json["documents"][0]
         assert (run["stored"], run["duplicate"], run["forgotten"]) == (0, 1, 2)

@@ -73,15 +73,15 @@ def test_what_people_mean_goes_and_nothing_else(of_a_model, request_, meant):
 @pytest.mark.parametrize(
     ("request_", "spared", "why"),
     [
-        ("my epilepsy", "aunt", "tells of somebody else"),
-        ("my aunt's epilepsy", "ill", "resembles it"),
-        ("Eva's drill", "eva", "resembles it"),
+        ("my epilepsy", "aunt", "about somebody else"),
+        ("my aunt's epilepsy", "ill", "similar, but not clearly meant"),
+        ("Eva's drill", "eva", "similar, but not clearly meant"),
         ("the drill of Evan", "hers", "does not name who is meant"),
     ],
 )
 def test_what_stays_says_why(of_a_model, request_, spared, why):
     reasons = {r.id: r.reason for r in of_a_model.forget(request_, dry_run=True).rejected}
-    assert reasons[spared] == f"{why}, and was kept: {ABOUT_ME[spared]}"
+    assert reasons[spared] == f"kept: {why}: {ABOUT_ME[spared]}"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,9 @@ def test_what_says_something_else_as_well_stays(memory, more):
     memory.remember("My bicycle was stolen. It was blue.", id="only")
     receipts = memory.forget("my stolen bicycle")
     assert taken(receipts) == {"only"}
-    assert [(r.id, r.reason.startswith("says something else as well")) for r in receipts.rejected] == [("more", True)]
+    assert [(r.id, r.reason.startswith("kept: says something else as well")) for r in receipts.rejected] == [
+        ("more", True)
+    ]
     assert [record.id for record in memory.list()] == ["more"]
 
 
@@ -243,7 +245,7 @@ TOLD = {
     "salary": "My salary is paid on the 3rd",
     "tea": "I like green tea",
 }
-NOT_MEANT = "is not meant according to the language model, and was kept: "
+NOT_MEANT = "kept: not meant, according to the language model: "
 
 
 def meaning(*texts):
@@ -342,7 +344,7 @@ def test_what_names_who_is_asked_for_goes_whatever_the_model_says(asking, reques
 def test_what_says_something_else_as_well_stays_though_it_is_meant(asking):
     told = {"more": "I earn 70k before tax. My dentist is in Porto."}
     receipts = asking(ScriptedModel(meaning("I earn")), told).forget("my salary")
-    assert reasons(receipts) == {"more": f"says something else as well, and was kept: {told['more']}"}
+    assert reasons(receipts) == {"more": f"kept: says something else as well: {told['more']}"}
 
 
 def test_orders_in_a_record_are_data_and_no_verdict_of_what_the_user_said_rests_on_a_document(asking):
@@ -573,7 +575,7 @@ def test_what_stands_beside_what_is_forgotten_goes_with_it_or_is_named_first(
         shown = "\n".join(hit.text for hit in memory.search(f"{said} {reply}", k=20, include_expired=True))
         assert [text for text in gone if text in shown] == []
         assert [text for text in stays if text not in shown] == []
-        assert not named or receipts.rejected[0].reason.endswith(f", and was kept: {named}")
+        assert not named or receipts.rejected[0].reason.endswith(f": {named}")
         assert memory.admin.verify().ok
 
 
@@ -592,7 +594,7 @@ def test_receipts_quote_what_is_kept_as_it_is_shown(asked, said):
         preview, receipts = memory.forget(asked, dry_run=True), memory.forget(asked)
         shown = "\n".join(hit.text for hit in memory.search(said, k=20))
         for receipt in (*preview.rejected, *receipts.rejected):
-            assert receipt.reason.partition("kept: ")[2] in shown
+            assert receipt.reason.removeprefix("kept: ").partition(": ")[2] in shown
 
 
 TWICE = {

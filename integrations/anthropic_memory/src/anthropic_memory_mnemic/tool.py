@@ -37,7 +37,7 @@ class MnemicMemoryTool(BetaAbstractMemoryTool):
     r"""The memory tool of Claude for an ``Anthropic`` client: a file is a remembered note, and searches find it.
 
     The commands answer what those of the SDK's ``BetaLocalFilesystemMemoryTool`` do, with these differences: a directory
-    exists as long as a file is in it, its size is that of its files, and secrets are replaced by a mark before a file is
+    exists as long as a file is in it, its size is that of its files, and secrets are replaced with a mark before a file is
     stored. An edit writes the next version of the note (``Memory.history`` has the earlier ones), a deleted file is
     forgotten (``Memory.restore`` brings it back), and a renamed one is a new note that supersedes the old.
 

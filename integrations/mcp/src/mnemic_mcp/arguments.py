@@ -259,7 +259,7 @@ class Forget(Arguments):
         str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
     ] = None
     ids: Annotated[Annotated[list[str], Field(max_length=1_000)] | None, _ONE_OR_MORE] = None
-    dry_run: Annotated[bool, Field(description="Only show what would go and what stays.")] = False
+    dry_run: Annotated[bool, Field(description="Only show what would be forgotten and what would be kept.")] = False
 
 
 class Context(Arguments):

@@ -66,7 +66,7 @@ class Options:
         profile: which tools there are.
         embedder: as ``Memory`` takes it; None for that of the settings, else the default model.
         llm: as ``Memory`` takes it; None for that of the settings.
-        timezone: of times without one.
+        timezone: time zone for times that have none.
         config: a file of settings; None for ``mnemic.toml`` in the folder, if it exists.
         consolidate: whether quiet moments are used.
         http: where HTTP is served; None for stdio.
@@ -122,7 +122,7 @@ def _parser() -> ArgumentParser:
     parser.add_argument(
         "--llm", metavar="NAME", help='a language model for idle work and forgetting, "provider:model" (default: none)'
     )
-    parser.add_argument("--timezone", metavar="ZONE", help="of times without one (default: UTC)")
+    parser.add_argument("--timezone", metavar="ZONE", help="time zone for times that have none (default: UTC)")
     parser.add_argument(
         "--config",
         type=Path,

@@ -12,6 +12,7 @@ from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.integrity import Integrity, Searchable, finding, pages
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.terms import analyse
+from mnemic.text.values import counted
 from mnemic.vectors import LENGTH_TOLERANCE
 
 # CREATE INDEX also reads rows deleted in this transaction, and fails on vectors of another length among them: so the table is
@@ -120,7 +121,7 @@ def _repair_postings(db: Connection) -> list[str]:
     for record in records:
         db.execute("DELETE FROM postings WHERE doc = ?", (record.doc,))
         db.dialect.index(db, record.user_id, record.doc, analyse(record.text)[0])
-    repairs = [f"the full text of {len(records)} records rebuilt"] if records else []
+    repairs = [f"the full text of {counted({'record': len(records)})} rebuilt"] if records else []
     return repairs + ([f"full text of {orphans} missing records removed"] if orphans else [])
 
 
@@ -128,4 +129,4 @@ def _repair_facets(db: Connection) -> list[str]:
     records = list(_wrong_facets(db))
     for record in records:
         db.execute("UPDATE records SET facets = ? WHERE doc = ?", (facets_of(record.values) or None, record.doc))
-    return [f"the filter columns of {len(records)} records rebuilt"] if records else []
+    return [f"the filter columns of {counted({'record': len(records)})} rebuilt"] if records else []

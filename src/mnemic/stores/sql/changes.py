@@ -16,7 +16,7 @@ from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG, LEVEL, Statement
 from mnemic.stores.sql.tombstones import last_erased, owner_of
-from mnemic.text.values import from_micros, now, to_json, to_micros
+from mnemic.text.values import counted, from_micros, now, to_json, to_micros
 from mnemic.types import Receipt
 from mnemic.types.literals import TRANSITIONS, UNTRUSTED
 
@@ -377,13 +377,13 @@ def _settle(t: Transaction, record: types.MemoryRecord, statements: Sequence[Sta
             supersede(t, types.Supersede(id=statement.id, by=record.id, at=None, reason=reasons[statement.id]))
     earlier, later = _settle_key(t, record) if record.key is not None else ([], None)
     if reasons := reasons | dict.fromkeys(earlier, f"the same key, {record.key}"):
-        return replace(receipt, outcome="superseded", reason=taking_the_place(reasons))
+        return replace(receipt, outcome="superseded", reason=replacing(reasons))
     return replace(receipt, reason=f"it ends where {later!r} begins, a later value of its key" if later else "")
 
 
-def taking_the_place(ended: Mapping[str, str]) -> str:
+def replacing(ended: Mapping[str, str]) -> str:
     """The reason on the receipt of a memory that took the place of others, given by id with why they ended."""
-    return f"takes the place of {', '.join(map(repr, ended))}: {next(iter(ended.values()))}"
+    return f"replaces {', '.join(map(repr, ended))}: {next(iter(ended.values()))}"
 
 
 class Value(NamedTuple):
@@ -586,7 +586,7 @@ def _reinstate(t: Transaction, id: str, record: StoredRecord) -> Receipt:
     later = [t.by_doc(source).id for (source,) in t.db.execute(sql, (record.doc,)).fetchall()]
     t.update(record.doc, expired_at=None, invalid_at=None)
     record_reinstatement(t, record, "restore", after=sorted(later))
-    return Receipt(id=id, outcome="restored", reason="it holds again")
+    return Receipt(id=id, outcome="restored", reason="valid again")
 
 
 def record_reinstatement(t: Transaction, record: StoredRecord, operation: str, **detail: object) -> None:
@@ -704,7 +704,7 @@ def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     receipt = _end_validity(t, change, record, successor)
     if not successors:
         return receipt
-    reason = f"{', '.join(repr(later.id) for later in successors)}, which had taken its place, ended too"
+    reason = f"{', '.join(repr(later.id) for later in successors)}, which had replaced it, ended too"
     return Receipt(id=change.id, outcome="stored", reason=reason)
 
 
@@ -733,7 +733,7 @@ def _end_validity(
     if expired is None or ends_earlier:
         t.event("supersede", doc, change.id, version, by=change.by, reason=change.reason)
     if later:
-        return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
+        return Receipt(id=change.id, outcome="stored", reason="valid until another replaces it")
     linked = successor is not None and _link_successor(t, successor.doc, doc, change.reason)
     if expired is None:
         return Receipt(id=change.id, outcome="stored")
@@ -831,7 +831,7 @@ def quarantine(t: Transaction, change: types.Quarantine) -> Receipt:
         t.db.execute(sql, (doc,))
         t.event("archive", doc, record.id, record.version, reason=change.reason, quarantine=True, before=before)
         count += 1
-    return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=counted({"record": count}))
 
 
 def release(t: Transaction, change: types.Release) -> Receipt:
@@ -843,7 +843,7 @@ def release(t: Transaction, change: types.Release) -> Receipt:
             _release_record(t, doc)
         count += len(ready)
         remaining = [doc for doc in remaining if doc not in ready]
-    return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=counted({"record": count}))
 
 
 def _has_quarantined_source(t: Transaction, doc: int) -> bool:

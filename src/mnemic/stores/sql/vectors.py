@@ -144,7 +144,7 @@ class Embedding(Reader[Database]):
             )
 
     def swap(self, model: str, dimension: int) -> bool:
-        """Replace the old vectors by the new ones in one transaction; False if records without a new vector were added."""
+        """Replace the old vectors with the new ones in one transaction; False if records without a new vector were added."""
         with self._db.write() as db:
             self._check_owner(db, model)
             if db.execute(f"{_MISSING} LIMIT 1").fetchall():

@@ -10,6 +10,7 @@ from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.integrity import Integrity, finding, texts
 from mnemic.stores.sqlite.database import FULLTEXT
 from mnemic.text.terms import analyse
+from mnemic.text.values import counted
 from mnemic.vectors import unpacked
 
 _BITS = (1 << 61) - 1
@@ -68,7 +69,11 @@ class SqliteIntegrity(Integrity):
             is_wrong = bool(_wrong_fulltext(db))
         except apsw.CorruptError:  # it is rebuilt from the texts
             is_wrong = True
-        return [*repairs, f"the full text of {_rebuild_fulltext(db)} records rebuilt"] if is_wrong else repairs
+        return (
+            [*repairs, f"the full text of {counted({'record': _rebuild_fulltext(db)})} rebuilt"]
+            if is_wrong
+            else repairs
+        )
 
 
 def _wrong_fulltext(db: Connection) -> list[int]:

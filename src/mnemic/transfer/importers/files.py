@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from mnemic.errors import InvalidInput
-from mnemic.text.values import json_type
+from mnemic.text.values import counted, json_type
 from mnemic.transfer.importers import chats, memory_systems, messages, texts, transcripts
 from mnemic.transfer.importers.fields import (
     Damage,
@@ -248,10 +248,18 @@ def remarks(data: object, format: str) -> list[str]:
     match format:
         case "chatgpt":
             count = chats.other_branches(data)
-            return [f"{count} messages of answers that were edited or asked again are left out"] if count else []
+            return (
+                [f"left out: {counted({'message': count})} of branches that were edited or asked again"]
+                if count
+                else []
+            )
         case "letta":
             count = memory_systems.letta_left_out(data)
-            return [f"left out: {count} items (the persona, prompts, thoughts, tools and events)"] if count else []
+            return (
+                [f"left out: {counted({'item': count})} (the persona, prompts, thoughts, tools and events)"]
+                if count
+                else []
+            )
         case "whatsapp":
             return [f"dates are read as {texts.written_order(str(data))}"]
         case "csv":

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mnemic.memory import Memory
+from mnemic.text.values import counted
 from mnemic.web.explorer import Explorer, Form, Progress
 
 EVENTS, PLANNED = 400, 12
@@ -51,7 +52,7 @@ def run(ui: Explorer, _request: Request, _form: Form) -> str:
 
     def work(_: Progress) -> str:
         report = ui.memory.consolidate()
-        return f"{report.memories_promoted} memories became long-term, {report.memories_archived} were absorbed."
+        return f"{counted({'memory': report.memories_promoted})} promoted to long-term, {report.memories_archived:,} absorbed."
 
     return ui.jobs.start("Consolidating", work)
 

@@ -7,16 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
+from mnemic.text.values import counted
 from mnemic.text.values import now as present
 from mnemic.types import MemoryRecord, Message
-from mnemic.types.literals import UNTRUSTED
+from mnemic.types.literals import UNTRUSTED, Status
 from mnemic.web.explorer import Explorer, Form, Progress
 
 SHOWN, READ = 8, 60
@@ -45,6 +46,7 @@ def overview(memory: Memory) -> Mapping[str, Any]:
     profile = sorted(important, key=lambda record: (bool(record.source_ids), record.source == "model_inference"))
     return {
         "stats": memory.stats(),
+        "tiers": memory.admin.counts("status", status=get_args(Status)),
         "profile": [(record, _source(memory, record)) for record in profile[:SHOWN]],
         "changes": changes(memory),
         "doubtful": doubtful(memory, important),
@@ -140,7 +142,8 @@ def process(ui: Explorer, _request: Request, _form: Form) -> str:
 
     def work(progress: Progress) -> str:
         report = ui.memory.process(progress=progress)
-        return f"{report.messages} messages became {report.episodes} episodes and {report.memories} memories."
+        made = f"{counted({'episode': report.episodes})} and {counted({'memory': report.memories})}"
+        return f"{counted({'message': report.messages})} became {made}."
 
     return ui.jobs.start("Processing messages", work)
 
@@ -150,7 +153,7 @@ def check(ui: Explorer, _request: Request, _form: Form) -> str:
 
     def work(_: Progress) -> str:
         report = ui.memory.admin.verify()
-        checks = f"{len(report.checks)} checks of {sum(report.checks.values()):,} rows"
-        return f"{checks}: no findings." if report.ok else f"{checks}. Findings: {'; '.join(report.findings)}"
+        checks = f"{counted({'check': len(report.checks)})} of {counted({'row': sum(report.checks.values())})}"
+        return f"{checks}: no problems." if report.ok else f"{checks}. Problems: {'; '.join(report.findings)}"
 
     return ui.jobs.start("Checking the record", work)

@@ -13,6 +13,7 @@ from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.recipes import RECIPES
 from mnemic.text.markup import revealed, visible
+from mnemic.text.values import counted
 from mnemic.types import Emotion, Hit, Question
 from mnemic.types.literals import Style
 from mnemic.web.drawings import shares
@@ -50,7 +51,7 @@ def markdown(ui: Explorer, request: Request) -> Response:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", replay["prompt"])), default=0))
     lines += [
         "",
-        f"The prompt, {replay['context'].token_count} tokens:",
+        f"The prompt, {counted({'token': replay['context'].token_count})}:",
         "",
         fence,
         revealed(replay["prompt"]),

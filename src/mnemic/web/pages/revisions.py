@@ -72,7 +72,7 @@ def correcting(ui: Explorer, request: Request) -> Response:
 
 
 def correct(ui: Explorer, _: Request, form: Form) -> str:
-    """Replace a record by what is true, and show what changed."""
+    """Replace a record with what is true, and show what changed."""
     record = ui.memory.get(form.get("id", ""))  # an id that is gone would be read as a description
     _check_version(record, form)
     receipt = ui.memory.correct(str(record.id), form.get("statement", "").strip())[0]

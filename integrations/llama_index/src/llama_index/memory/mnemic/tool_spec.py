@@ -84,7 +84,7 @@ class MnemicToolSpec(BaseToolSpec):
         return await self._search.text(self._face, query, limit)
 
     def correct(self, wrong: str, statement: str, *, dry_run: bool = False) -> str:
-        """Replace something that was remembered and is wrong by what is true.
+        """Replace something that was remembered and is wrong with what is true.
 
         Use it when the user says that something is not so, or not any more. wrong is an id from a result of recall, or a
         description such as 'my dentist'; statement is what is true, as a full sentence. Both stay known; what is true comes
