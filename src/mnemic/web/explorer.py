@@ -57,7 +57,7 @@ def environment(zone: tzinfo) -> Environment:
         "spoken": spoken,
         "exact": escape,
     }
-    templates.filters |= _times(zone) | filters
+    templates.filters.update(_times(zone) | filters)
     return templates
 
 
