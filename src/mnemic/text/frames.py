@@ -22,7 +22,6 @@ _INSIDE = re.compile(r"[.!?\u2026](?=[)\]*_'\u2019]{0,3}\s)|\n")
 """Ends of sentences and lines inside of a quotation."""
 _HIDDEN = {ord(mark): chr(0xFFFF0 + number) for number, mark in enumerate(".!?\u2026")} | {ord("\n"): " "}
 _SHOWN = {ord(hidden): chr(mark) for mark, hidden in _HIDDEN.items() if hidden != " "}
-_ENDED = re.compile(r"[.!?\u2026]\s*\Z")
 _CALLS = ("?", "!", "\uff1f", "\uff01")
 _INTRODUCED = re.compile(r":(?=\s|\Z)")
 _CLOSING = " \t\r\n\"'”’»)]*_"
@@ -76,13 +75,11 @@ def without_quotations(text: str) -> str:
 
 
 def _omitted(quotation: re.Match[str]) -> str:
-    before, after = quotation.string[: quotation.start()].rstrip(" \t")[-1:], quotation.string[quotation.end() :][:1]
-    words = quotation[1] or quotation[2]
-    if before in ("", "\n", ":") and not after.strip():
-        return f"{OMITTED}\n" if before == ":" else "\n"
-    if not _GOES_ON.search(words):
-        return quotation[0]
-    return f"{OMITTED}\n" if _ENDED.search(words) and not after.strip() else OMITTED
+    before, rest = quotation.string[: quotation.start()].rstrip(" \t")[-1:], quotation.string[quotation.end() :][:9]
+    alone = before in ("", "\n", ":") and not rest[:1].strip() and not rest.lstrip()[:1].islower()
+    if alone:
+        return "\n"
+    return OMITTED if _GOES_ON.search(quotation[1] or quotation[2]) else quotation[0]
 
 
 def opening(pieces: Sequence[str]) -> str:

@@ -170,3 +170,26 @@ def test_any_text_gives_some_of_its_own_words(texts):
 
 def speakers(messages, texts):
     return [] if any(text.split() for text in texts) else list(dict.fromkeys(m.name for m in messages))
+
+
+OPENINGS = st.sampled_from(
+    ("Can you translate this into French", "A patient told me today", "Start a story with", "This one too")
+)
+QUOTED = st.sampled_from(("{}: {}, and {}.", '{}: "{}, and {}."', "{}: {}. {}.", '{}: "{}. {}."'))
+
+
+@given(OPENINGS, QUOTED)
+def test_a_title_and_an_excerpt_say_whose_words_they_are(opening, form):
+    said = form.format(opening, "I am allergic to shellfish", "I live in Portland")
+    name, content = describe([Message(role="user", content=said, sent_at=NOW)])
+    assert name.casefold().startswith(opening.casefold())
+    assert all(line.startswith(f"user: {opening}") for line in content.splitlines())
+
+
+def test_a_quoted_line_keeps_its_mark_and_is_no_title():
+    said = "> I use Arch and I compile my own kernel\n\nhow do people reply to that on the mailing list"
+    name, content = describe([Message(role="user", content=said, sent_at=NOW)])
+    assert "Arch" not in name
+    assert [line for line in content.splitlines() if "Arch" in line] == [
+        "user: > I use Arch and I compile my own kernel"
+    ]

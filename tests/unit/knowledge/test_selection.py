@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Message
-from mnemic.knowledge.selection import Statement, statements, worth
+from mnemic.knowledge.selection import CERTAIN, Judgement, Statement, statements, worth
 
 START = datetime(2026, 3, 9, 9, tzinfo=UTC)
 
@@ -330,6 +331,61 @@ def test_what_is_quoted_is_no_statement_of_who_quotes(own: list[str], form: str)
     quoted = "\n".join(f"> {one}" for one in own) if form.startswith("He") else " ".join(own)
     found = texts(talk(form.replace("{} {}", "{}", 1).format(quoted) if len(own) > 1 or "{} {}" not in form else ""))
     assert not [text for text in found for one in own if one in text]
+
+
+@given(
+    OWN,
+    st.sampled_from(
+        ('Karim told me "{}" Crazy, right.', "A review: '{}' One star.", 'He said "{}" and left Leeds in 2019.')
+    ),
+)
+def test_nothing_is_taken_out_of_a_quotation_nor_joined_around_it(own: list[str], form: str) -> None:
+    said = form.format(" ".join(["I sold the farm in 2018.", *own]))
+    for text in texts(talk(said)):
+        assert text in said
+        assert not any(one in text for one in own)
+        assert not text.startswith("I ")
+
+
+@given(
+    OWN, st.sampled_from(("Voice note of my sister (transcribed): hi, ", "A colleague, verbatim: ", "Karen writes: "))
+)
+def test_what_is_introduced_with_a_colon_keeps_its_introduction_whatever_a_model_says(
+    own: list[str], opening: str
+) -> None:
+    def sure(texts: Sequence[str]) -> dict[str, Judgement]:
+        return {text: Judgement(0.0, -2 * CERTAIN) for text in texts}
+
+    said = opening + " ".join(["I broke my leg in Leeds.", *own])
+    for statement in statements(talk(said), sure):
+        assert statement.text.startswith(opening.partition(":")[0])
+
+
+FACTS_OF_ONESELF = st.sampled_from(("I'm diabetic", "I am allergic to shellfish", "I live in Kent", "my locker is 45"))
+
+
+@given(
+    FACTS_OF_ONESELF,
+    st.sampled_from(
+        ("remember that {}.", "don't forget: {}.", "Note: {}.", "just so you know, {}.", "FYI {}.", "{}, please remember that",
+         "can you remember that {}?", "could you please note that {}?", "For future reference, {}.")
+    ),
+)  # fmt: skip
+def test_of_a_request_to_remember_the_matter_is_kept(fact: str, form: str) -> None:
+    assert [text.rstrip(".") for text in texts(talk(form.format(fact)))] == [fact]
+
+
+@given(
+    FACTS_OF_ONESELF,
+    st.sampled_from((", can I eat this?", " so what can I cook?", " - any tips?", ", what do you suggest?")),
+)
+def test_of_a_fact_with_a_question_the_fact_is_kept(fact: str, question: str) -> None:
+    assert texts(talk(fact + question)) == [fact]
+
+
+@pytest.mark.parametrize("said", ["Do you remember that I live in Kent?", "If I live in Kent, what can I see?"])
+def test_a_question_about_a_fact_is_no_request_to_remember_it(said: str) -> None:
+    assert texts(talk(said)) == []
 
 
 @pytest.mark.parametrize("ending", ["Best, Karen", "Thanks, Ana", "Cheers\nAna", "Kind regards,\nAna M.", "thanks!"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.recall.context.packing import Frame, excerpt, pack, with_excerpts
+from mnemic.recall.context.packing import Frame, excerpt, pack, shortened, with_excerpts
 from mnemic.text.differences import CUT
 from mnemic.text.terms import query_terms
 
@@ -159,3 +160,13 @@ def test_truncated_tells_that_a_text_was_cut(tmp_path):
         assert CUT not in whole.text
         assert not whole.truncated
         assert memory.get_memory_context(max_tokens=400).truncated
+
+
+@pytest.mark.parametrize("opening", ["Can you translate this letter of my friend?", "My sister writes:"])
+def test_an_excerpt_of_another_s_words_begins_with_what_says_so(opening: str) -> None:
+    text = f"{opening}\n\n{FILLER * 20}I am allergic to penicillin. {FILLER * 20}"
+    long = Hit(id="m", kind="message", role="user", text=text, score=1.0)
+    (found,) = shortened([long], "Am I allergic to penicillin?", 400)
+    assert found.text.startswith(opening)
+    assert "allergic to penicillin" in found.text
+    assert len(found.text) <= 400 + len(" [...]") * 2
