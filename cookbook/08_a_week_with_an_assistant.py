@@ -43,7 +43,9 @@ NOTES: Mapping[int, tuple[str, float]] = {
 }
 
 # What the assistant corrected in the evening, with its tool for it: what was wrong, and what is true.
-CORRECTIONS: Mapping[int, tuple[str, str]] = {4: ("the port of the booking app", "The booking app listens on port 9000.")}
+CORRECTIONS: Mapping[int, tuple[str, str]] = {
+    4: ("the port of the booking app", "The booking app listens on port 9000.")
+}
 
 
 def main() -> None:

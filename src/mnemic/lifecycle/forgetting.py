@@ -239,7 +239,7 @@ class _Compared:
 def _excepted(
     texts: _Compared, allowed: NDArray[np.bool_], exclusion: Exclusion, request: Request, worth: Floats
 ) -> NDArray[np.bool_]:
-    """Whether records have all the words of an exception that are not of the request too, or are nearer to it.
+    """Whether records have all the words of an exception that are not of the request too, or its name, or are nearer to it.
 
     A record that says the exception itself is not excepted by it: "I eat everything except fish".
     """
@@ -258,6 +258,7 @@ def _excepted(
     own = {*terms}.difference(request.terms)
     says = [exclusion.clause.lower() in record.value.content.lower() for record in texts.records]
     has_words = np.array([bool(own) and own <= terms_said for terms_said in texts.terms], np.bool_)
+    has_words |= _same_entity(own, texts.records, has_words)
     return (has_words | ((nearness > 0) & (nearness >= worth))) & ~np.array(says, np.bool_)
 
 
@@ -412,7 +413,7 @@ def _matches(request: Request, candidates: _Candidates, alone: float) -> tuple[N
     if _is_of_a_name(request):
         matching = certain = eligible  # whatever is said of them
     elif request.broad:
-        matching |= _same_entity(request, candidates, matching & words)
+        matching |= _same_entity(request.terms, candidates.records, matching & words)
     return matching, certain
 
 
@@ -455,20 +456,20 @@ def _events(runtime: Runtime, scope: Scope, record: Stored) -> Sequence[Event]:
     return runtime.store.history(scope.user, _id(record))
 
 
-def _same_entity(request: Request, candidates: _Candidates, matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _same_entity(asked: Collection[str], records: Sequence[Stored], matching: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
-    texts = [record.value.content for record in candidates.records]
+    texts = [record.value.content for record in records]
     called = {
         term
         for i in np.flatnonzero(matching).tolist()
         for name in names(texts[i])
-        if _introduces_name(name, texts[i], request.terms)
+        if _introduces_name(name, texts[i], asked)
         for term in content_terms(name)
     }
     return np.array([not called.isdisjoint(content_terms(text)) for text in texts], np.bool_)
 
 
-def _introduces_name(name: str, text: str, terms: Sequence[str]) -> bool:
+def _introduces_name(name: str, text: str, terms: Collection[str]) -> bool:
     """Whether the words before a name say what it is the name of: "my ex", "our dog is called".
 
     A name before it is another one of a list, and somebody's boss is not the name of the boss.

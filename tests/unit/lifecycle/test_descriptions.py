@@ -109,10 +109,18 @@ def test_a_statement_with_an_exception_of_its_own_can_be_forgotten(said):
         assert taken(memory.forget(f"forget that {said}", dry_run=True)) == {"said"}
 
 
-def test_of_somebody_an_exception_stays(of_things):
+def test_of_somebody_an_exception_stays():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.remember("Eva moved to Leeds.", id="home")
         memory.remember("Eva's birthday is in May.", id="birthday")
         receipts = memory.forget("everything about Eva except her birthday")
         assert taken(receipts) == {"home"}
         assert receipts.rejected[0].reason == "is nearer to what is excepted, and was kept: Eva's birthday is in May."
+
+
+def test_what_is_excepted_stays_where_it_is_named():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember("My dog Tiggy is a terrier.", id="dog")
+        memory.remember("Tiggy takes half a tablet.", id="hers")
+        memory.remember("I take a tablet at night.", id="mine")
+        assert taken(memory.forget("forget the tablet but keep the dog's", dry_run=True)) == {"mine"}
