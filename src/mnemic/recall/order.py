@@ -442,6 +442,8 @@ def _updates_of(
 
 FOLLOWED, NEAREST = 2, 8
 """First hits of which distant updates are looked for, and the later statements nearest to each that are read."""
+BY_CHANCE = 0.25
+"""Cosine that the nearest of a few other statements has by chance; one that is no nearer updates nothing."""
 PLAIN = 80
 """Characters up to which the length of a statement tells nothing."""
 DISTANT: Mapping[str, float] = MappingProxyType({
@@ -494,7 +496,7 @@ def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, 
     c = view.columns
     cosines = view.vectors.cosines([view.vectors.of(np.array([row]))[0]])
     cosines.settle(later, NEAREST)
-    near = top(cosines.values, later, NEAREST, above=0.0)
+    near = top(cosines.values, later, NEAREST, above=BY_CHANCE)
     docs = c.doc[[row, *near.tolist()]].tolist()
     stored = read(docs)
     values = [stored[doc].value for doc in docs if doc in stored]
@@ -523,7 +525,7 @@ def distant_features(alike: Floats, updates: Floats, rare: Sequence[float], leng
         lengths: (n,) in characters.
     """
     others_best = np.full(len(alike), alike[0])
-    others_best[0] = alike[1] if len(alike) > 1 else 0
+    others_best[0] = alike[1] if len(alike) > 1 else BY_CHANCE
     length = np.log(np.maximum(np.array(lengths) / PLAIN, 1))
     columns = (alike - others_best, updates, np.array(rare), length, np.ones(len(alike)))
     return np.stack(columns, axis=1).astype(np.float32)

@@ -115,7 +115,7 @@ def test_of_somebody_an_exception_stays():
         memory.remember("Eva's birthday is in May.", id="birthday")
         receipts = memory.forget("everything about Eva except her birthday")
         assert taken(receipts) == {"home"}
-        assert receipts.rejected[0].reason == "is nearer to what is excepted, and was kept: Eva's birthday is in May."
+        assert receipts.rejected[0].reason == "kept: nearer to what is excepted: Eva's birthday is in May."
 
 
 def test_what_is_excepted_stays_where_it_is_named():

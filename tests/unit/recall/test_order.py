@@ -232,6 +232,11 @@ class TestDistantUpdates:
     def test_an_earlier_statement_updates_nothing(self):
         assert self.first(*self.said(self.NEW, *self.TALK, self.OLD))[0] == self.OLD
 
+    def test_what_is_not_near_updates_nothing_though_nothing_is_nearer(self):
+        lines = ("The booking app listens on port 8080.", *self.TALK[:7], "Pixel is well again, I am so relieved!")
+        hits = self.first(*self.said(*lines), question="Which port does the booking app listen on?")
+        assert hits[0] == lines[0]
+
     def test_a_question_about_the_past_keeps_its_order(self):
         question = "Where did I volunteer before?"
         assert self.first(*self.said(self.OLD, *self.TALK, self.NEW), question=question)[0] == self.OLD

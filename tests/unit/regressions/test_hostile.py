@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from datetime import date
+from time import process_time
 
 import pytest
 
@@ -13,8 +14,9 @@ from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-PATIENCE = 2
-"""Seconds of processor time for each text: linear work takes half of one, the lightest quadratic work three."""
+UNIT, PATIENCE = 0.055, 2
+"""Seconds of processor time: of ``_counting``, and of each text, where linear work takes half of one and the lightest quadratic
+work three. A machine that is slower or busier has as many times more."""
 TEXTS = {
     "open brackets": "'[' * {n}",
     "closed brackets": "'[' * {n} + ']'",
@@ -39,10 +41,18 @@ def work(text):
 """
 
 
+def _counting():
+    start, total = process_time(), 0
+    for number in range(1_000_000):
+        total += number
+    return process_time() - start
+
+
 def run(work, texts, size):
     """Do work with texts in a process that a timer ends; the last name it prints is that of a text that takes too long."""
+    patience = PATIENCE * max(1, min(_counting() for _ in range(3)) / UNIT)
     script = f"import signal\n{work}" + "".join(
-        f"print({name!r}, flush=True)\nsignal.setitimer(signal.ITIMER_VIRTUAL, {PATIENCE})\nwork({text.format(n=size)})\n"
+        f"print({name!r}, flush=True)\nsignal.setitimer(signal.ITIMER_VIRTUAL, {patience})\nwork({text.format(n=size)})\n"
         for name, text in texts.items()
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
