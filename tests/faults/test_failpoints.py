@@ -276,9 +276,8 @@ def after(path, folder, before, end):
 def contents(folder):
     """What a fault left on the disk; without what SQLite makes anew."""
     digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if not file.name.endswith("-shm"):
-            digest.update(f"{file.name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-shm")):
+        digest.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     return digest.digest()
 
 
