@@ -226,7 +226,7 @@ class TestTiers:
         told(memory, BIKES[:2])
         advice = memory.should_consolidate()
         assert (advice.should_consolidate, advice.short_term_count, advice.long_term_count) == (False, 2, 0)
-        assert "fewer than 3" in advice.reason
+        assert "2 of the 3 short-term" in advice.reason
         memory.remember(TEA, importance=0.8)
         assert memory.should_consolidate().should_consolidate
         memory.consolidate()
