@@ -380,7 +380,7 @@ def of_distant(by_author: Mapping[str, TextRegression], talk: Path, agents: Path
     between = other_talk(talk)
     for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items():
         for case in cases:
-            lines = draw.sample(between, draw.choice((4, 10, 30, 100, 300)))
+            lines = draw.sample(between, min(draw.choice((4, 10, 30, 100, 300)), len(between)))
             texts = [case["old"], *lines, case["new"]]
             answers = [*[0.0] * len(lines), float(case["kind"] in UPDATING)]
             found.append(Distant(author, *_distant(texts, answers, by_author[author], embedder)))
