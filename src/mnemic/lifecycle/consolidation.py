@@ -128,12 +128,10 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
         scored = _score_candidates(runtime, scope, settings, throttle)
         throttle()
         ready = 0 if scored is None else len(scored.seeds(settings))
-        why = f"none of {short} short-term memories is old enough, important enough and not judged yet"
-        why = (
-            f"{ready} of {short} short-term memories {'is' if ready == 1 else 'are'} old and important enough"
-            if ready
-            else why
-        )
+        if ready:
+            why = f"{ready} of {short} short-term memories {'is' if ready == 1 else 'are'} old and important enough"
+        else:
+            why = f"none of {short} short-term memories is old enough, important enough and not judged yet"
     return ConsolidationAdvice(should_consolidate=ready > 0, reason=why, short_term_count=short, long_term_count=long)
 
 

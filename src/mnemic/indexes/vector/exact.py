@@ -85,7 +85,6 @@ def centre_of(sample: Floats) -> Centre | None:
 
 Signs = NDArray[np.uint64]
 
-
 LARGE = 50_000
 """Number of rows from which signs preselect rows: below it, a full matrix product is fast enough."""
 BLOCK = 256
