@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from datetime import date
-from time import process_time
 
 import pytest
 
@@ -14,9 +13,6 @@ from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-UNIT, PATIENCE = 0.055, 2
-"""Seconds of processor time: of ``_counting``, and of each text, where linear work takes half of one and the lightest quadratic
-work three. A machine that is slower or busier has as many times more."""
 TEXTS = {
     "open brackets": "'[' * {n}",
     "closed brackets": "'[' * {n} + ']'",
@@ -41,20 +37,27 @@ def work(text):
 """
 
 
-def _counting():
-    start, total = process_time(), 0
-    for number in range(1_000_000):
-        total += number
-    return process_time() - start
+SHARE, PATIENCE = 8, 3
+"""A text of an eighth of the length is worked on first. Linear work takes eight times as long on the whole, quadratic work 64
+times: the timer stops at three times the linear share, and takes half a second of a processor as noise."""
+TIMED = """
+import signal
+from time import process_time
+def timed(short, long):
+    start = process_time()
+    work(short)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.5 + {patience} * (process_time() - start))
+    work(long)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+work("warm")
+"""
 
 
 def run(work, texts, size):
     """Do work with texts in a process that a timer ends; the last name it prints is that of a text that takes too long."""
-    patience = PATIENCE * max(1, min(_counting() for _ in range(3)) / UNIT)
-    script = f"import signal\n{work}" + "".join(
-        f"print({name!r}, flush=True)\nsignal.setitimer(signal.ITIMER_VIRTUAL, {patience})\nwork({text.format(n=size)})\n"
-        for name, text in texts.items()
-    )
+    script = work + TIMED.format(patience=PATIENCE * SHARE)
+    for name, text in texts.items():
+        script += f"print({name!r}, flush=True)\ntimed({text.format(n=size // SHARE)}, {text.format(n=size)})\n"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert done.stdout.splitlines() == [*texts]
