@@ -50,8 +50,10 @@ FACTS = Path(__file__).with_name("facts_that_change.json")
 SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
 UPDATES = Path(__file__).with_name("statements_that_update.json")
 UPDATING = ("correction", "retraction", "ending", "change")
-SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (0.3, 3.0)
-LEAST_AUTHORS = 7
+SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (1.0, 3.0)
+LEAST_AUTHORS, AUTHOR_FOLDS = 7, 6
+SEARCHED = 70
+"""Pairs of statements of each author that are searched; the regression on the later text is fitted on all."""
 LINES = 60
 MISSED = 3
 """How much more it costs to miss an update than to show a line too many."""
@@ -63,6 +65,8 @@ MASS = {
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
 Label = Callable[[str, str], float | None]
+Pairs = Mapping[str, Sequence[Mapping[str, str]]]
+"""Pairs of statements by author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +324,10 @@ def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
                 yield from seen(memory, question["question"], ("beam", name, "beam"), label, updated, original, now=now)
 
 
-def of_updates(embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
+def of_updates(pairs: Pairs, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
     """Two statements a day apart, or amid other lines: the later one goes first if it updates the earlier one."""
     draw, began = random.Random(0), datetime(2026, 9, 1, 10, tzinfo=UTC)
-    for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items():
+    for author, cases in pairs.items():
         for case in cases:
             lines = draw.sample(between, min(LINES, len(between)))
             half = len(lines) // 2
@@ -349,36 +353,33 @@ def of_updates(embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
                 )
 
 
-def updates_of(authors: Sequence[str], embedder: Any) -> dict[str, TextRegression]:
-    """The regression without the statements of each author, by author, and with those of all, by ""."""
-    said = json.loads(UPDATES.read_text(encoding="utf-8"))
-    cases = [(author, case) for author in authors for case in said[author]]
-    texts, who = [case["new"] for _, case in cases], np.array([author for author, _ in cases])
+def updates_of(statements: Pairs, embedder: Any) -> dict[str, TextRegression]:
+    """By author, a regression on the statements of other authors; that on the statements of all by ""."""
+    cases = [(author, case) for author, own in statements.items() for case in own]
+    texts, authors = [case["new"] for _, case in cases], [author for author, _ in cases]
     answers = np.array([float(case["kind"] in UPDATING) for _, case in cases])
-    phrases = regression.common_phrases(texts, who.tolist(), LEAST_AUTHORS)
-    words, vectors = (
-        regression.spoken(texts, phrases),
-        [embedder.embed([name + text for text in texts]) for name in SPEAKERS],
-    )
-    found: dict[str, TextRegression] = {}
-    for left_out in (*authors, ""):
-        own = who != left_out
-        rows = np.vstack([np.hstack([vector[own], words[own], np.ones((own.sum(), 1))]) for vector in vectors])
-        ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [vectors[0].shape[1], len(phrases), 1])
-        each = np.full(len(rows), 1 / len(SPEAKERS))
-        weights = regression.newton(rows, np.tile(answers[own], len(SPEAKERS)), each, ridge)
-        found[left_out] = TextRegression(phrases, weights)
-    return found
+    phrases = regression.common_phrases(texts, authors, LEAST_AUTHORS)
+    said = [SPEAKERS[number % len(SPEAKERS)] + text for number, text in enumerate(texts)]
+    rows = np.hstack([embedder.embed(said), regression.spoken(texts, phrases), np.ones((len(texts), 1))])
+    ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [rows.shape[1] - len(phrases) - 1, len(phrases), 1])
+    fold = {author: number % AUTHOR_FOLDS for number, author in enumerate(statements)}
+    folds, found = np.array([fold[author] for author in authors]), list[TextRegression]()
+    for left_out in range(AUTHOR_FOLDS + 1):  # the last leaves out nobody
+        own = folds != left_out
+        found.append(TextRegression(phrases, regression.newton(rows[own], answers[own], np.ones(own.sum()), ridge)))
+    return {author: found[number] for author, number in fold.items()} | {"": found[-1]}
 
 
-def of_distant(by_author: Mapping[str, TextRegression], talk: Path, agents: Path, embedder: Any) -> list[Distant]:
+def of_distant(
+    pairs: Pairs, by_author: Mapping[str, TextRegression], talk: Path, agents: Path, embedder: Any
+) -> list[Distant]:
     """The pairs of statements amid 4 to 300 lines of talk, and statements of conversations with an assistant.
 
     Nothing updates the latter; a few that do count as the others.
     """
     draw, found = random.Random(0), list[Distant]()
     between = other_talk(talk)
-    for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items():
+    for author, cases in pairs.items():
         for case in cases:
             lines = draw.sample(between, min(draw.choice((4, 10, 30, 100, 300)), len(between)))
             texts = [case["old"], *lines, case["new"]]
@@ -489,6 +490,7 @@ def main(given: Sequence[str]) -> None:
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--agents", type=Path, required=True)
     parser.add_argument("--sequences", type=int, default=0, help="of each family; default: two of each attribute")
+    parser.add_argument("--cases", type=int, help="only so many pairs of statements of each author")
     parser.add_argument("--updates", type=Path, help="write the weights of updates to this file")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
@@ -504,11 +506,16 @@ def main(given: Sequence[str]) -> None:
     asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
     asked += of_small(SMALL, embedder)
-    asked += [*of_updates(embedder), *of_updates(embedder, other_talk(options.talk[-1]))]
+    statements: Pairs = {
+        author: cases[: options.cases] for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items()
+    }
+    draw = random.Random(0)
+    pairs = {author: draw.sample(cases, min(SEARCHED, len(cases))) for author, cases in statements.items()}
+    asked += [*of_updates(pairs, embedder), *of_updates(pairs, embedder, other_talk(options.talk[-1]))]
     names = [*order.WEIGHTS]
-    by_author = updates_of([*json.loads(UPDATES.read_text(encoding="utf-8"))], embedder)
+    by_author = updates_of(statements, embedder)
     asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
-    distant = of_distant(by_author, options.talk[-1], options.agents, embedder)
+    distant = of_distant(pairs, by_author, options.talk[-1], options.agents, embedder)
     left_out, weights = held_out(asked, names), fitted(asked, names)
     if options.updates:
         options.updates.write_text(by_author[""].to_json(), encoding="utf-8")

@@ -63,12 +63,7 @@ def test_what_holds_from_now_on_is_kept_as_it_was_said(text, kind):
         ("I pay 950 euros rent for my flat.", "My salary is 78000 now.", "How much rent do I pay?"),
         ("I drive a Fiat 500.", "My boss drives a BMW now.", "What car do I drive?"),
         ("The Pro plan costs 15 euros.", "The Basic plan costs 9 euros.", "What does the Pro plan cost?"),
-        pytest.param(
-            "The pro plan costs 15 euros.",
-            "The basic plan costs 9 euros.",
-            "What does the pro plan cost?",
-            marks=pytest.mark.xfail(reason="a name in small letters is a word like others", strict=True),
-        ),
+        ("The pro plan costs 15 euros.", "The basic plan costs 9 euros.", "What does the pro plan cost?"),
         ("I work at Otto as an analyst.", "Lena works at Siemens now.", "Where do I work?"),
         ("My new manager is Aylin Demir.", "My sister got a new manager, Mr. Blunt.", "Who is my manager?"),
         ("I quit my job at Zalando.", "Rafael found a new job at Graft.", "What is my job now?"),

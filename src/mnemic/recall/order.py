@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from mnemic.indexes.keyword import idf
 from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
-from mnemic.text.english import ASKS, WEEKDAYS, bare_words, names
+from mnemic.text.english import ASKS, WEEKDAYS, bare_words, names, qualified
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
@@ -165,36 +166,63 @@ def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> 
     if _asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(hits.texts)))
     pairs = _superseding(question, hits, at_a_time=at_a_time)
-    pinned = _pins(question)
-    return ordered(len(hits.texts), [p for p in pairs if not _of_another(pinned, hits.texts[p[0]], hits.texts[p[1]])])
+    asked = _particulars(question)
+    return ordered(len(hits.texts), [p for p in pairs if not _of_another(asked, hits.texts[p[0]], hits.texts[p[1]])])
 
 
-_Pins = tuple[frozenset[str], frozenset[str]]
+class _Particulars(NamedTuple):
+    """What tells the thing a text is about from others of its sort.
+
+    Words with a digit (4700, 14D, v2), weekdays, and pairs of terms of which the first qualifies the second (garage PIN).
+    """
+
+    numbers: frozenset[str]
+    weekdays: frozenset[str]
+    qualified: frozenset[tuple[str, str]]
+    terms: frozenset[str]
 
 
-def _pins(text: str) -> _Pins:
-    """The words of a text with a digit (4700, 14D, v2), and its weekdays."""
+def _particulars(text: str) -> _Particulars:
     words = bare_words(text)
-    return (
+    return _Particulars(
         frozenset(word for word in words if any(map(str.isdigit, word))),
         frozenset(day for word in words if (day := word.removesuffix("s")) in WEEKDAYS),
+        qualified(text),
+        frozenset(content_terms(text)),
     )
 
 
-def _of_another(asked: _Pins, old: str, new: str) -> bool:
-    """Whether a statement has another number or weekday in place of one that the question and the earlier one share."""
-    return any(
-        (shared := question & a) and not shared & b and bool(b - question - a)
-        for question, a, b in zip(asked, _pins(old), _pins(new), strict=True)
+def _of_another(asked: _Particulars, old: str, new: str) -> bool:
+    """Whether a statement has something else in place of what the question and the earlier statement share.
+
+    That is another number, another weekday, or another qualifier of the same thing: the cellar PIN for the garage PIN.
+    """
+    a, b = _particulars(old), _particulars(new)
+    exchanged = any(
+        (shared := question & first) and not shared & later and bool(later - question - first)
+        for question, first, later in zip(asked[:2], a[:2], b[:2], strict=True)
+    )
+    named = {thing: qualifier for qualifier, thing in asked.qualified & a.qualified if qualifier not in b.terms}
+    return exchanged or any(
+        thing in named and qualifier not in asked.terms | a.terms for qualifier, thing in b.qualified
     )
 
 
 def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
     """The pairs (earlier, later) of hits of which the later one moves before the earlier one."""
-    pairs, values = features(question, hits, at_a_time=at_a_time)
-    weights = np.array([WEIGHTS[name] for name in values], np.float32)
-    sums = dot(np.stack([*values.values()], axis=1), weights)
+    pairs = _pairs(hits)
+    measured = _measured(question, hits, pairs, at_a_time=at_a_time)
+    possible = _weighted(measured) + sum(max(WEIGHTS[name], 0) for name in _OF_WORDS) > 0
+    pairs = [pair for pair, mark in zip(pairs, possible.tolist(), strict=True) if mark]
+    if not pairs:  # their words are not read
+        return []
+    sums = _weighted(measured)[possible] + _weighted(_of_words(question, hits, pairs))
     return [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0]
+
+
+def _weighted(values: Mapping[str, Floats]) -> Floats:
+    weights = np.array([WEIGHTS[name] for name in values], np.float32)
+    return dot(np.stack([*values.values()], axis=1), weights)
 
 
 def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
@@ -215,31 +243,52 @@ def features(
     question: str, hits: FirstHits, *, at_a_time: bool = False
 ) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
     """The pairs (earlier, later) of hits with different texts, and their features: by name, shape (pairs,)."""
+    pairs = _pairs(hits)
+    return pairs, _measured(question, hits, pairs, at_a_time=at_a_time) | _of_words(question, hits, pairs)
+
+
+def _pairs(hits: FirstHits) -> list[tuple[int, int]]:
     indexes = range(len(hits.texts))
-    pairs = [
+    return [
         (old, new)
         for old in indexes
         for new in indexes
         if hits.times[old] < hits.times[new] and hits.texts[old] != hits.texts[new]
     ]
+
+
+def _measured(
+    question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]], *, at_a_time: bool
+) -> dict[str, Floats]:
+    """The features for which no words are read."""
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    alike, text = hits.alike[old, new], _text_features(question, hits, pairs)
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
-    mass = hits.idf / (hits.idf.sum() + np.float32(1e-9))
-    shared = dot(hits.has_terms[old] & hits.has_terms[new], mass)
-    odds = _log_odds(hits.relevance)
     cosines = np.maximum(hits.cosines, 0)
     floor = _floor(cosines)
     prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
-    values = {
-        "alike": alike, "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32), "shared": shared,
-        "common": text["common"], "far": np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0),
-        "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
-        "numbers": text["numbers"], "update": hits.updates[new], "event": text["event"], "passing": text["passing"],
-        "past": np.full(len(pairs), past, np.float32),
+    return {
+        "alike": hits.alike[old, new], "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32),
+        "shared": _shared(hits, pairs), "update": hits.updates[new], "past": np.full(len(pairs), past, np.float32),
         "people": hits.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
-    return pairs, values
+
+
+def _shared(hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> Floats:
+    old, new = np.array(pairs, np.intp).reshape(-1, 2).T
+    return dot(hits.has_terms[old] & hits.has_terms[new], hits.idf / (hits.idf.sum() + np.float32(1e-9)))
+
+
+_OF_WORDS = ("common", "numbers", "event", "another", "another_shared", "passing")
+"""Features between 0 and 1 that words are read for; ``far``, whose weight is negative, makes a pair less likely."""
+
+
+def _of_words(question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+    """The features of the words of each pair."""
+    old, new = np.array(pairs, np.intp).reshape(-1, 2).T
+    text, odds = _text_features(question, hits, pairs), _log_odds(hits.relevance)
+    far = np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0)
+    another_shared = np.maximum(text["another"], text.pop("stranger")) * _shared(hits, pairs)
+    return text | {"far": far, "another_shared": another_shared}
 
 
 def _log_odds(probability: Floats) -> Floats:
@@ -510,7 +559,7 @@ def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, 
     updates = _updates(others, view.vectors.of(near), view.model)
     features = distant_features(alike, updates, rare, [len(other.content) for other in others])
     likely = dot(features, np.array([*DISTANT.values()], np.float32)) > 0
-    asked = _pins(question.query.text)
+    asked = _particulars(question.query.text)
     named = [not _of_another(asked, first.content, other.content) for other in others]
     return near[likely & np.array(named)].tolist()
 

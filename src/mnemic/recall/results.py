@@ -257,8 +257,9 @@ class Visibility:
         """For superseded rows: the rows that show what superseded them."""
         validity, columns, filters = view.columns.validity, view.columns, question.query.filters
         successors: dict[int, list[int]] = {}
-        for row in rows.tolist():
-            doc = int(columns.doc[row])
+        if not validity.successors:
+            return successors
+        for row, doc in zip(rows.tolist(), columns.doc[rows].tolist(), strict=True):
             docs = [doc, *validity.saying(doc)]
             if validity.successors.keys().isdisjoint(docs):
                 continue

@@ -113,6 +113,33 @@ def bare_words(text: str) -> list[str]:
     return [word for part in parts if (word := part.strip(EDGES))]
 
 
+_LINKS, _ARTICLES = frozenset(("for", "of")), frozenset("the a an my our your his her their".split())
+_STATES = frozenset("new old current latest previous right correct actual final".split())
+
+
+def qualified(text: str) -> frozenset[tuple[str, str]]:
+    """The pairs of terms of which the first tells a thing from others of its sort.
+
+    ("garage", "pin") is one of "garage PIN", "garage's PIN" and "PIN for the garage". Verbs are no things, and no others
+    are told by "new" or "right".
+    """
+    pairs = set[tuple[str, str]]()
+    before = qualifier = thing = ""
+    for word in text.casefold().replace("-", " ").replace("\u2019", "'").replace("'s", "").split():
+        bare = word.strip(EDGES)
+        if bare in _LINKS:
+            qualifier, thing = "", qualifier
+        elif bare in _ARTICLES:
+            qualifier = ""
+        else:
+            term = "" if bare in _STATES or is_verb(bare, before) else next(iter(content_terms(bare)), "")
+            pairs |= {(first, second) for first, second in ((qualifier, term), (term, thing)) if first and second}
+            qualifier = term if word.endswith(bare) else ""
+            thing = thing if qualifier else ""
+        before = bare
+    return frozenset(pairs)
+
+
 SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
 """Greetings and assent."""
 _COURTESIES = (

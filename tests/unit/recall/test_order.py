@@ -255,17 +255,35 @@ class TestDistantUpdates:
 
 NUMBERS = st.integers(1, 99).map(str)
 WEEKDAYS = st.sampled_from(["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"])
+ROOMS = st.sampled_from(["garage", "cellar", "office", "bike shed", "mailbox"])
+DEPARTMENTS = st.sampled_from(["sales", "design", "budget", "safety"])
+OTHERS = [
+    ("Seat {}B is taken by Jonas.", "Who sits in {}B?", NUMBERS),
+    ("On {} Leo has swimming.", "What does Leo have on {}?", WEEKDAYS),
+    ("The {} PIN is known to Jonas.", "Who knows the {} PIN?", ROOMS),
+    ("The key for the {} is with Jonas.", "Who has the {} key?", ROOMS),
+    ("The {} meeting is at noon.", "When is our {} meeting?", DEPARTMENTS),
+]
 
 
-@given(st.sampled_from([("Seat {}B is taken by Jonas.", NUMBERS), ("On {} Leo has swimming.", WEEKDAYS)]), st.data())
-def test_another_number_or_weekday_than_the_question_has_supersedes_nothing(form, data):
-    text, values = form
-    asked_for, other = data.draw(st.lists(values, min_size=2, max_size=2, unique=True))
-    question = {"Seat": f"Who sits in {asked_for}B?", "On": f"What does Leo have on {asked_for}?"}[text.split()[0]]
+@given(st.sampled_from(OTHERS), st.data())
+def test_another_thing_than_the_question_names_supersedes_nothing(form, data):
+    text, question, names = form
+    asked_for, other = data.draw(st.lists(names, min_size=2, max_size=2, unique=True))
     lines = (text.format(asked_for), text.format(other))
-    assert asked(question, *lines, alike=0.9, updates=(0, 9)) == [0, 1]
+    assert asked(question.format(asked_for), *lines, alike=0.9, updates=(0, 9)) == [0, 1]
     moved = f"{text.format(asked_for)} Not any more."
-    assert asked(question, lines[0], moved, alike=0.9, updates=(0, 9)) == [1, 0]
+    assert asked(question.format(asked_for), lines[0], moved, alike=0.9, updates=(0, 9)) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "new", ["The new PIN is known to Ben.", "The PIN was given to Ben.", "Ben has been told the PIN."]
+)
+def test_the_same_thing_without_its_qualifier_may_supersede(new):
+    assert asked("Who knows the garage PIN?", "The garage PIN is known to Jonas.", new, alike=0.9, updates=(0, 9)) == [
+        1,
+        0,
+    ]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
