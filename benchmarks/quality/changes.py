@@ -2,9 +2,9 @@
 
     python -m benchmarks.quality.changes [--form FORM] [--json OUT]
 
-Each case of ``talk_by_others/changes.json`` and ``changes_by_another.json``, by two authors, is a statement, a later one, and a
-question about what holds now. In 60 and 80 the later one corrects, takes back, ends or changes the first; in 40 and 60 controls it
-does not, and the first one answers. A record holds the two alone (``two``), each with a reply of an assistant (``reply``), or the
+Each case of ``talk_by_others/changes.json``, ``changes_by_another.json`` and ``changes_by_a_third.json``, by three authors, is a
+statement, a later one, and a question about what holds now. In 60, 80 and 80 the later one corrects, takes back, ends or changes the
+first; in 40, 60 and 60 controls it does not, and the first one answers. A record holds the two alone (``two``), each with a reply of an assistant (``reply``), or the
 two amid 60 lines of talk (``amid``).
 """
 
@@ -22,7 +22,7 @@ from benchmarks import reporting
 from mnemic import Memory, Message
 
 FOLDER = Path(__file__).with_name("talk_by_others")
-FILES = (FOLDER / "changes.json", FOLDER / "changes_by_another.json")
+FILES = [FOLDER / f"changes{of}.json" for of in ("", "_by_another", "_by_a_third")]
 FORMS = ("two", "reply", "amid")
 START = datetime(2026, 9, 1, 10, tzinfo=UTC)
 LINES = 60
