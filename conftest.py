@@ -1,4 +1,4 @@
-"""What all tests share: SQLite without syncs, models loaded once, and engines started by the first test that asks for them."""
+"""What all tests share: SQLite without syncs, and engines started by the first test that asks for them."""
 
 import itertools
 import os
@@ -16,24 +16,6 @@ def sqlite_does_not_sync():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def models_are_loaded_once():
-    """Each memory with the default model would load it, which takes longer than most tests; what is loaded keeps no state."""
-    from mnemic.embedders import onnx
-
-    held, load = {}, onnx.Network
-
-    def network(*files, **limits):
-        key = (os.getpid(), files, *(file.stat().st_mtime_ns for file in files if file.exists()), *limits.items())
-        if key not in held:
-            held[key] = load(*files, **limits)
-        return held[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx, "Network", network)
         yield
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.onnx.files import is_folder, is_hub_name, model_folder
-from mnemic.onnx.session import Network
+from mnemic.onnx.session import Network, loaded
 from mnemic.protocols import Reranker
 from mnemic.services.processes import PerProcess, process_lock
 from mnemic.validation import option
@@ -193,7 +193,7 @@ class OnnxReranker:
     def _load(self) -> Network:
         folder = model_folder(self._source, offline=self._offline, progress=self._progress)
         length = self._max_tokens or folder.max_tokens()
-        network = Network(folder.model, folder.tokenizer, threads=self._threads, max_tokens=length)
+        network = loaded(folder.model, folder.tokenizer, threads=self._threads, max_tokens=length)
         _output(network)
         return network
 

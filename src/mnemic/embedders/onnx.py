@@ -15,7 +15,7 @@ from mnemic import paths
 from mnemic.embedders.prompts import Prompts, checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable
 from mnemic.onnx.files import is_hub_name, model_folder, sha256
-from mnemic.onnx.session import Network
+from mnemic.onnx.session import loaded
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option, prepared
 from mnemic.vectors import DEFAULT_MODELS, checked
@@ -212,7 +212,7 @@ class LoadedModel:
     """
 
     def __init__(self, files: ModelFiles, *, threads: int, max_tokens: int) -> None:
-        self._network = Network(files.model, files.tokenizer, threads=threads, max_tokens=max_tokens)
+        self._network = loaded(files.model, files.tokenizer, threads=threads, max_tokens=max_tokens)
         self._pooling: Pooling | None
         self._output, self._pooling = _output(self._network.outputs, files.pooling)
         self.prompts = files.prompts

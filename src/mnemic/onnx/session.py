@@ -8,6 +8,7 @@ import numpy as np
 
 from mnemic.errors import EmbedderUnavailable
 from mnemic.paths import environment_default
+from mnemic.services.processes import PerProcess, process_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,6 +80,38 @@ class Network:
             feeds = _feeds([encodings[place] for place in batch])
             used = {name: feed for name, feed in feeds.items() if name in self._inputs}
             yield batch, self._session.run([output], used)[0], feeds["attention_mask"]
+
+
+KEPT = 2
+"""Models that stay loaded when nothing uses them any more."""
+
+_networks: PerProcess[dict[object, Network]] = PerProcess(dict)
+_loading = process_lock()
+
+
+def loaded(model: Path, tokenizer: Path, *, threads: int, max_tokens: int) -> Network:
+    """The model of these files, loaded once: memories that are opened and closed in turn share it.
+
+    Raises:
+        EmbedderUnavailable: the files cannot be loaded.
+    """
+    key = (*map(_state, (model, tokenizer)), threads, max_tokens)
+    with _loading:
+        networks = _networks.get()
+        network = networks.pop(key, None) or Network(model, tokenizer, threads=threads, max_tokens=max_tokens)
+        networks[key] = network
+        for unused in [*networks][:-KEPT]:
+            del networks[unused]
+    return network
+
+
+def _state(file: Path) -> tuple[Path, int, int]:
+    """What tells a file from the one that may replace it."""
+    try:
+        status = file.stat()
+    except OSError:  # what is wrong with it is said when it is loaded
+        return file, 0, 0
+    return file, status.st_mtime_ns, status.st_size
 
 
 def _last(shape: Sequence[int | str | None]) -> int | None:

@@ -13,6 +13,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from mnemic.embedders import OnnxEmbedder
 from mnemic.embedders import onnx as runtime
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, InvalidInput
+from mnemic.onnx import session
+from mnemic.services.processes import PerProcess
 
 # First eight numbers of the unit vectors that sentence-transformers 6.2.0 with torch 2.13.0 gives.
 REFERENCE = {
@@ -146,11 +148,42 @@ embedder = OnnxEmbedder(threads=2, offline=True)
 before = embedder.embed(["a text"] * 3)
 child = os.fork()
 if child == 0:
-    os._exit(0 if np.allclose(embedder.embed(["a text"] * 3), before, atol=1e-6) else 1)
+    others = [one.embed(["a text"] * 3) for one in (embedder, OnnxEmbedder(threads=2, offline=True))]
+    os._exit(0 if np.allclose(others, before, atol=1e-6) else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# What is loaded
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """The files that were loaded; nothing is loaded before the test."""
+    files = []
+    monkeypatch.setattr(session, "Network", lambda *given, **_: files.append(given) or object())
+    monkeypatch.setattr(session, "_networks", PerProcess(dict))
+    return files
+
+
+def test_embedders_share_the_model_that_is_loaded_until_its_file_is_another(tmp_path, loads):
+    model, tokenizer = (tmp_path / name for name in ("model.onnx", "tokenizer.json"))
+    for file in (model, tokenizer):
+        file.write_text("a")
+    first = session.loaded(model, tokenizer, threads=1, max_tokens=8)
+    assert session.loaded(model, tokenizer, threads=1, max_tokens=8) is first
+    assert session.loaded(model, tokenizer, threads=2, max_tokens=8) is not first
+    model.write_text("another")
+    assert session.loaded(model, tokenizer, threads=1, max_tokens=8) is not first
+    assert len(loads) == 3
+
+
+def test_few_models_stay_loaded(tmp_path, loads):
+    for threads in (1, 2, 1, 3, 1, 2):
+        session.loaded(tmp_path / "model.onnx", tmp_path / "tokenizer.json", threads=threads, max_tokens=8)
+    assert len(loads) == 4  # the one that was used last but one is dropped, and loaded again
 
 
 # Other models
