@@ -12,7 +12,8 @@ observations as remembered statements, those about conversations with an assista
 ``update`` is a regression on the vector and the phrases of the later text, fitted on ``statements_that_update.json``: 10,180 pairs
 of statements by thirty authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or
 is of another thing, supposed, temporary, planned, past or an addition. Phrases are words and pairs of words that at least seven
-authors wrote. No text is read by weights that its author had a part in. Of each author 70 pairs are searched.
+authors wrote. The earlier statements are in it as well, half as updates: a plain statement of what holds may be either. No text
+is read by weights that its author had a part in. Of each author 70 pairs are searched.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in 
 UPDATES = Path(__file__).with_name("statements_that_update.json")
 UPDATING = ("correction", "retraction", "ending", "change")
 SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (1.0, 3.0)
-LEAST_AUTHORS, AUTHOR_FOLDS = 7, 6
+LEAST_AUTHORS, AUTHOR_FOLDS = 7, 4
+UNKNOWN = 0.5
+"""The answer of an earlier statement, which may replace one before it: plain words tell nothing."""
 SEARCHED = 70
 """Pairs of statements of each author that are searched; the regression on the later text is fitted on all."""
 LINES = 60
@@ -356,9 +359,10 @@ def of_updates(pairs: Pairs, embedder: Any, between: Sequence[str] = ()) -> Iter
 def updates_of(statements: Pairs, embedder: Any) -> dict[str, TextRegression]:
     """By author, a regression on the statements of other authors; that on the statements of all by ""."""
     cases = [(author, case) for author, own in statements.items() for case in own]
-    texts, authors = [case["new"] for _, case in cases], [author for author, _ in cases]
-    answers = np.array([float(case["kind"] in UPDATING) for _, case in cases])
-    phrases = regression.common_phrases(texts, authors, LEAST_AUTHORS)
+    later = [(author, case["new"], float(case["kind"] in UPDATING)) for author, case in cases]
+    earlier = [(author, case["old"], UNKNOWN) for author, case in cases]
+    authors, texts, answers = zip(*later, *earlier, strict=True)
+    phrases = regression.common_phrases(texts[: len(cases)], authors[: len(cases)], LEAST_AUTHORS)
     said = [SPEAKERS[number % len(SPEAKERS)] + text for number, text in enumerate(texts)]
     rows = np.hstack([embedder.embed(said), regression.spoken(texts, phrases), np.ones((len(texts), 1))])
     ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [rows.shape[1] - len(phrases) - 1, len(phrases), 1])
@@ -366,7 +370,8 @@ def updates_of(statements: Pairs, embedder: Any) -> dict[str, TextRegression]:
     folds, found = np.array([fold[author] for author in authors]), list[TextRegression]()
     for left_out in range(AUTHOR_FOLDS + 1):  # the last leaves out nobody
         own = folds != left_out
-        found.append(TextRegression(phrases, regression.newton(rows[own], answers[own], np.ones(own.sum()), ridge)))
+        weights = regression.newton(rows[own], np.array(answers)[own], np.ones(own.sum()), ridge)
+        found.append(TextRegression(phrases, weights))
     return {author: found[number] for author, number in fold.items()} | {"": found[-1]}
 
 

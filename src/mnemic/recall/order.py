@@ -38,9 +38,9 @@ from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
 from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased, top
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 5.24, "prominence": 3.45, "floor": -1.8, "shared": 1.85, "common": 1.17, "far": -0.06, "another": -0.71,
-    "another_shared": -2.01, "numbers": 0.44, "update": 0.78, "event": 0.8, "passing": -1.39, "past": -1.9, "people":
-    -5.94, "bias": -5.64,
+    "alike": 5.32, "prominence": 3.41, "floor": -1.49, "shared": 1.85, "common": 1.14, "far": -0.06, "another": -0.84,
+    "another_shared": -2.16, "numbers": 0.45, "update": 1.13, "event": 0.82, "passing": -1.36, "past": -1.8, "people":
+    -5.87, "bias": -5.85,
 })  # fmt: skip
 """Weight of each feature in the log odds that the later of two hits goes first.
 
@@ -69,6 +69,9 @@ OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 ALIKE = 0.4
 """The least cosine of a statement with one that updates it."""
+NO_UPDATE, NO_FARTHER = -1.0, 0.1
+"""Log odds below which a statement updates nothing, and how much farther from the question an earlier one may be that it leaves
+as it was."""
 _SMOOTHING = 0.05
 _LEAST = 0.005
 """The least relevance that counts."""
@@ -155,7 +158,8 @@ def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
 
 
 def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> list[int]:
-    """The order of the hits after each later one has moved before the first hit that it supersedes.
+    """The order of the hits after each later one has moved before the first hit that it supersedes, and each earlier one before
+    the first hit that leaves it as it was.
 
     Args:
         question: what is asked.
@@ -167,7 +171,8 @@ def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> 
         return list(range(len(hits.texts)))
     pairs = _superseding(question, hits, at_a_time=at_a_time)
     asked = _particulars(question)
-    return ordered(len(hits.texts), [p for p in pairs if not _of_another(asked, hits.texts[p[0]], hits.texts[p[1]])])
+    pairs = [pair for pair in pairs if not _of_another(asked, hits.texts[pair[0]], hits.texts[pair[1]])]
+    return ordered(len(hits.texts), [*pairs, *((later, earlier) for earlier, later in _outlasting(hits))])
 
 
 class _Particulars(NamedTuple):
@@ -206,6 +211,23 @@ def _of_another(asked: _Particulars, old: str, new: str) -> bool:
     return exchanged or any(
         thing in named and qualifier not in asked.terms | a.terms for qualifier, thing in b.qualified
     )
+
+
+def _outlasting(hits: FirstHits) -> list[tuple[int, int]]:
+    """The pairs (earlier, later) of hits of which the earlier one moves before the later one.
+
+    The later one is near to it and does not update it: it is of somebody else, supposed, planned, or an exception. It may
+    resemble the question more, but has no word of it that the earlier one lacks.
+    """
+    return [
+        (old, new)
+        for old, new in _pairs(hits)
+        if hits.updates[new] < NO_UPDATE
+        and hits.alike[old, new] >= ALIKE
+        and hits.cosines[old] >= hits.cosines[new] - NO_FARTHER
+        and not (hits.has_terms[new] & ~hits.has_terms[old]).any()
+        and not hits.people[new]
+    ]
 
 
 def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
@@ -496,7 +518,7 @@ BY_CHANCE = 0.25
 PLAIN = 80
 """Characters up to which the length of a statement tells nothing."""
 DISTANT: Mapping[str, float] = MappingProxyType({
-    "gap": 9.56, "update": 0.83, "rare": 0.3, "length": -4.24, "bias": -2.23,
+    "gap": 9.61, "update": 1.19, "rare": 0.33, "length": -3.88, "bias": -2.51,
 })  # fmt: skip
 """Weight of each feature in the log odds that a later statement updates a hit, plus the logarithm of 3: to miss an update
 costs more than a line too many.

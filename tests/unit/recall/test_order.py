@@ -13,14 +13,14 @@ from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
 
-def said(question, *lines, alike=0.6, cosine=0.6, people=False, updates=(), relevance=()):
-    """Hits in this order, each said after the one before it."""
+def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, updates=(), relevance=(), earlier=()):
+    """Hits in this order, each said after the one before it, or at these ranks in time."""
     terms = query_terms(question)
     count = len(lines)
     return FirstHits(
         texts=lines,
-        times=np.arange(count),
-        cosines=np.array([cosine - n / 50 for n in range(count)], np.float32),
+        times=np.array(earlier or range(count)),
+        cosines=np.array([cosine - n * farther for n in range(count)], np.float32),
         alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
         terms=terms,
         has_terms=np.array([[term in content_terms(line) for term in terms] for line in lines]),
@@ -284,6 +284,27 @@ def test_the_same_thing_without_its_qualifier_may_supersede(new):
         1,
         0,
     ]
+
+
+class TestWhatOutlasts:
+    """An earlier statement goes before a later one that leaves it as it was, though that is nearer to the question."""
+
+    QUESTION, OLD, NEW = "What car do I drive?", "I drive an old Saab.", "If I won the lottery, I would drive a Tesla."
+
+    def order(self, question=QUESTION, *, update=-3.0, **given):
+        return asked(question, self.NEW, self.OLD, updates=(update, 0), earlier=(1, 0), **given)
+
+    def test_it_comes_first(self):
+        assert self.order() == [1, 0]
+
+    @pytest.mark.parametrize(
+        "given", [{"update": -0.5}, {"alike": 0.3}, {"cosine": 0.9, "farther": 0.2}, {"people": True}]
+    )
+    def test_the_later_one_stays_where_it_may_update_or_is_of_something_else(self, given):
+        assert self.order(**given) == [0, 1]
+
+    def test_the_later_one_stays_where_the_question_names_what_only_it_has(self):
+        assert self.order("What car would I drive after the lottery?") == [0, 1]
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
