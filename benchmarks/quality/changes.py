@@ -4,8 +4,8 @@
 
 Each case of ``talk_by_others/changes.json``, ``changes_by_another.json`` and ``changes_by_a_third.json``, by three authors, is a
 statement, a later one, and a question about what holds now. In 60, 80 and 80 the later one corrects, takes back, ends or changes the
-first; in 40, 60 and 60 controls it does not, and the first one answers. A record holds the two alone (``two``), each with a reply of an assistant (``reply``), or the
-two amid 60 lines of talk (``amid``).
+first; in 40, 60 and 60 controls it does not, and the first one answers. A record holds the two alone (``two``), each with a reply of
+an assistant (``reply``), or the two amid 60 lines of talk (``amid``).
 """
 
 from __future__ import annotations

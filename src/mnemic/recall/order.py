@@ -10,8 +10,8 @@ are to each other, and by how far the later one stands out: how much nearer it i
 merely next. A regression of its own, in ``updates.json``, distinguishes corrections, endings and changes from additions by the
 vector and the phrases of the later one. The other features are the share of the question that both contain, the words they have
 in common beside it, whether the later one has other numbers, is about another person or thing, tells of an event, or is
-hypothetical or temporary, and whether it is far less likely to bear on the question. No hit is removed: hits only change
-places.
+hypothetical or temporary, and whether it is far less likely to bear on the question. An earlier hit goes before a later one
+that is near to it and updates nothing. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -207,9 +207,9 @@ def _of_another(asked: _Particulars, old: str, new: str) -> bool:
         (shared := question & first) and not shared & later and bool(later - question - first)
         for question, first, later in zip(asked[:2], a[:2], b[:2], strict=True)
     )
-    named = {thing: qualifier for qualifier, thing in asked.qualified & a.qualified if qualifier not in b.terms}
+    things = {thing for qualifier, thing in asked.qualified & a.qualified if qualifier not in b.terms}
     return exchanged or any(
-        thing in named and qualifier not in asked.terms | a.terms for qualifier, thing in b.qualified
+        thing in things and qualifier not in asked.terms | a.terms for qualifier, thing in b.qualified
     )
 
 
