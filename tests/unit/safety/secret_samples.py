@@ -89,7 +89,6 @@ TOKENS = [
     ("facebook-token", "EAA" + made(180)),
     ("figma-token", "figd_" + made(40)),
     ("fly-token", "fm2_" + made(200)),
-    ("fal-key", f"{uuid()}:{hexed(32)}"),
     ("flutterwave-key", "FLWSECK-" + hexed(32) + "-X"),
     ("frameio-token", "fio-u-" + made(64)),
     ("github-token", "ghp_" + made(36)),

@@ -154,7 +154,6 @@ e2b-key                   e2b_                         e2b_[0-9a-f]{40}(?![A-Za-
 easypost-key              EZAK,EZTK                    EZ[AT]K[A-Za-z0-9]{54}
 elevenlabs-key            sk_                          sk_[0-9a-f]{48}(?![A-Za-z0-9])
 facebook-token            EAA                          EAA[A-Za-z0-9]{80,}+
-fal-key                   :                            |(?<![0-9A-Za-z-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}(?![0-9A-Za-z])
 figma-token               figd_                        figd_[A-Za-z0-9_-]{35,}+
 firecrawl-key             fc-                          fc-[0-9a-f]{32}(?![A-Za-z0-9-])
 fireworks-key             fw_                          fw_(?=[A-Za-z]{0,20}\d)[A-Za-z0-9]{22,}+
