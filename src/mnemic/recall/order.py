@@ -69,9 +69,9 @@ OUTSTANDING = 5
 """The hits nearest to the question that may stand out; the others looked at are the floor that they stand out of."""
 ALIKE = 0.4
 """The least cosine of a statement with one that updates it."""
-NO_UPDATE, NO_FARTHER = -1.0, 0.1
-"""Log odds below which a statement updates nothing, and how much farther from the question an earlier one may be that it leaves
-as it was."""
+NO_UPDATE, MARGIN = -1.0, 0.1
+"""Log odds below which a statement updates nothing, and the cosine by which it may be nearer to the question than the earlier
+one that goes before it."""
 _SMOOTHING = 0.05
 _LEAST = 0.005
 """The least relevance that counts."""
@@ -224,7 +224,7 @@ def _outlasting(hits: FirstHits) -> list[tuple[int, int]]:
         for old, new in _pairs(hits)
         if hits.updates[new] < NO_UPDATE
         and hits.alike[old, new] >= ALIKE
-        and hits.cosines[old] >= hits.cosines[new] - NO_FARTHER
+        and hits.cosines[old] >= hits.cosines[new] - MARGIN
         and not (hits.has_terms[new] & ~hits.has_terms[old]).any()
         and not hits.people[new]
     ]
@@ -234,11 +234,12 @@ def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tup
     """The pairs (earlier, later) of hits of which the later one moves before the earlier one."""
     pairs = _pairs(hits)
     measured = _measured(question, hits, pairs, at_a_time=at_a_time)
-    possible = _weighted(measured) + sum(max(WEIGHTS[name], 0) for name in _OF_WORDS) > 0
+    sums = _weighted(measured)
+    possible = sums + sum(max(WEIGHTS[name], 0) for name in _OF_WORDS) > 0
     pairs = [pair for pair, mark in zip(pairs, possible.tolist(), strict=True) if mark]
     if not pairs:  # their words are not read
         return []
-    sums = _weighted(measured)[possible] + _weighted(_of_words(question, hits, pairs))
+    sums = sums[possible] + _weighted(_of_words(question, hits, pairs))
     return [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0]
 
 

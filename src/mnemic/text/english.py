@@ -120,8 +120,8 @@ _STATES = frozenset("new old current latest previous right correct actual final"
 def qualified(text: str) -> frozenset[tuple[str, str]]:
     """The pairs of terms of which the first tells a thing from others of its sort.
 
-    ("garage", "pin") is one of "garage PIN", "garage's PIN" and "PIN for the garage". Verbs are no things, and no others
-    are told by "new" or "right".
+    ("garage", "pin") is one of "garage PIN", "garage's PIN" and "PIN for the garage". Verbs are left out, and words such as
+    "new" and "right", which say how the same thing is.
     """
     pairs = set[tuple[str, str]]()
     before = qualifier = thing = ""

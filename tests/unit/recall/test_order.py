@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mnemic import Memory, Message
@@ -280,10 +280,31 @@ def test_another_thing_than_the_question_names_supersedes_nothing(form, data):
     "new", ["The new PIN is known to Ben.", "The PIN was given to Ben.", "Ben has been told the PIN."]
 )
 def test_the_same_thing_without_its_qualifier_may_supersede(new):
-    assert asked("Who knows the garage PIN?", "The garage PIN is known to Jonas.", new, alike=0.9, updates=(0, 9)) == [
-        1,
-        0,
-    ]
+    question, old = "Who knows the garage PIN?", "The garage PIN is known to Jonas."
+    assert asked(question, old, new, alike=0.9, updates=(0, 9)) == [1, 0]
+
+
+LINES = [
+    "I drive a Fiat.",
+    "I sold the Fiat.",
+    "Ben drives a Skoda.",
+    "If I could, I would drive a Tesla 3.",
+    "The car has 4 doors.",
+    "We walk.",
+]
+
+
+@given(st.permutations(LINES), st.floats(0, 1), st.floats(0.1, 1), st.lists(st.floats(-4, 4), min_size=6, max_size=6))
+def test_words_that_are_not_read_would_decide_nothing(lines, alike, cosine, updates):
+    question, weights = "What car do I drive?", order.WEIGHTS
+    hits = said(
+        question, *lines, alike=alike, cosine=cosine, updates=updates, relevance=[0.9, 0.5, 0.9, 0.1, 0.02, 0.9]
+    )
+    pairs, values = features(question, hits)
+    sums = sum(weights[name] * value.astype(float) for name, value in values.items())
+    assume(np.abs(sums).min() > 1e-4)
+    moved = {pair for pair, total in zip(pairs, sums, strict=True) if total > 0}
+    assert {*order._superseding(question, hits, at_a_time=False)} == moved
 
 
 class TestWhatOutlasts:
