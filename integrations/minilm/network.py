@@ -1,4 +1,7 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation.
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation; and the reader of pairs.
+
+The reader is the same encoder with a low-rank change of each linear layer (Hu et al., LoRA: Low-Rank Adaptation of Large
+Language Models, 2021), learnt by ``benchmarks.quality.reader_fit``.
 
 Only standard operators of opset 20 are used. The numbers are the published weights, with two constants folded in: the token
 type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights. Tables are
@@ -20,6 +23,8 @@ IR_VERSION, OPSET = 9, 20
 
 OUTPUT = "embedding"
 """Name of the output: one unit vector per text."""
+LOG_ODDS = "log_odds"
+"""Name of the reader's output: the log odds that the second text is what the first asks to forget."""
 
 LAYERS = 6
 HEADS = 12
@@ -136,23 +141,72 @@ def minilm(weights: Weights, *, int8: bool = False) -> bytes:
     graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
-    hidden = _embeddings(graph, weights, ids)
+    _pooling(graph, _encoded(graph, weights, _embeddings(graph, weights, ids), mask), mask)
+    return graph.content("mnemic-minilm")
+
+
+def reader(weights: Weights, learnt: Weights, *, int8: bool = True) -> bytes:
+    """Build the reader of pairs as the content of an ONNX file.
+
+    Args:
+        weights: the tensors of the published `model.safetensors`, by their names.
+        learnt: of each linear layer its change, `down` ([rank, in]) and `up` ([out, rank]), and the `head`.
+        int8: store them as integers of one byte, and multiply these.
+
+    Returns:
+        The file's content. Inputs `input_ids`, `token_type_ids` and `attention_mask` (int64, [batch, tokens]), output
+        `LOG_ODDS` (float32, [batch, 1]).
+    """
+    graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2, reading pairs")
+    ids = graph.input("input_ids", INT64, ["batch", "tokens"])
+    second = graph.node("Cast", graph.input("token_type_ids", INT64, ["batch", "tokens"]), to=FLOAT)
+    mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
+    hidden = _encoded(graph, _changed(weights, learnt), _embeddings(graph, weights, ids, second), mask)
+    present = graph.node("Unsqueeze", mask, _integers(graph, 2))
+    total = graph.node("ReduceSum", graph.node("Mul", hidden, present), _integers(graph, 1), keepdims=0)
+    mean = graph.node("Div", total, graph.node("ReduceSum", mask, _integers(graph, 1), keepdims=1))
+    first = graph.node("Squeeze", graph.node("Gather", hidden, _integers(graph, 0), axis=1), _integers(graph, 1))
+    pooled = graph.node("Concat", first, mean, axis=-1)
+    head = graph.constant("head", np.float32(learnt["head.weight"]).T)
+    bias = graph.constant("head.bias", np.float32(learnt["head.bias"]))
+    graph.node("Add", graph.node("MatMul", pooled, head), bias, name=LOG_ODDS)
+    graph.output(LOG_ODDS, FLOAT, ["batch", 1])
+    return graph.content("mnemic-minilm")
+
+
+def _changed(weights: Weights, learnt: Weights) -> Weights:
+    """The weights with the changes of their layers added."""
+    layers = [name.removesuffix(".down") for name in learnt if name.endswith(".down")]
+    changes = {
+        f"{layer}.weight": np.float32(learnt[f"{layer}.up"]) @ np.float32(learnt[f"{layer}.down"]) for layer in layers
+    }
+    return {**weights, **{name: weights[name] + change for name, change in changes.items()}}
+
+
+def _encoded(graph: _Network, weights: Weights, hidden: str, mask: str) -> str:
+    """[batch, tokens, width] -> the same shape, after all layers."""
     padding = _padding(graph, mask)
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}."
         hidden = _attention(graph, weights, prefix + "attention.", hidden, padding)
         hidden = _feed_forward(graph, weights, prefix, hidden)
-    _pooling(graph, hidden, mask)
-    return graph.content("mnemic-minilm")
+    return hidden
 
 
-def _embeddings(graph: _Network, weights: Weights, ids: str) -> str:
-    """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalised."""
+def _embeddings(graph: _Network, weights: Weights, ids: str, second: str | None = None) -> str:
+    """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalised.
+
+    `second`: [batch, tokens] of 1 for the tokens of a second text, 0 for others.
+    """
     words = graph.lookup("words", weights["embeddings.word_embeddings.weight"], ids)
-    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    types = weights["embeddings.token_type_embeddings.weight"]
+    positions = weights["embeddings.position_embeddings.weight"] + types[0]
     zero = _integers(graph, 0)
     tokens = graph.node("Shape", ids, start=1, end=2)
     used = graph.node("Slice", graph.constant("positions", positions), zero, tokens, zero)
+    if second is not None:
+        step = graph.constant("second", types[1] - types[0])
+        used = graph.node("Add", used, graph.node("Mul", graph.node("Unsqueeze", second, _integers(graph, 2)), step))
     return _layer_norm(graph, weights, "embeddings.LayerNorm", graph.node("Add", words, used))
 
 

@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hatch_build
-from network import FLOAT, INT64, Graph, minilm
+from network import FLOAT, INT64, Graph, minilm, reader
 
 HIDDEN, WORDS, LAYERS = 384, 30, 6
 
@@ -66,8 +66,8 @@ def weights():
     return found | {f"{n}.weight": 1 + drawn(HIDDEN) for n in norms} | {f"{n}.bias": drawn(HIDDEN) for n in norms}
 
 
-def bert(weights, ids):
-    """The network of the paper in float64, for one text: Devlin et al., "BERT", 2019; mean pooling and normalisation."""
+def encoded(weights, ids, types=0):
+    """The network of the paper in float64, for one text: Devlin et al., "BERT", 2019; the last layer, (tokens, HIDDEN)."""
     from math import erf, sqrt
 
     w = {name: values.astype(np.float64) for name, values in weights.items()}
@@ -80,7 +80,7 @@ def bert(weights, ids):
         return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
 
     x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][: len(ids)]
-    x = norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    x = norm(x + w["embeddings.token_type_embeddings.weight"][types], "embeddings.LayerNorm")
     for layer in range(LAYERS):
         at = f"encoder.layer.{layer}."
         query, key, value = (
@@ -93,7 +93,13 @@ def bert(weights, ids):
         wide = linear(x, f"{at}intermediate.dense")
         wide *= 0.5 * (1 + np.vectorize(erf)(wide / sqrt(2)))
         x = norm(x + linear(wide, f"{at}output.dense"), f"{at}output.LayerNorm")
-    return x.mean(0) / np.linalg.norm(x.mean(0))
+    return x
+
+
+def bert(weights, ids):
+    """Mean pooling and normalisation."""
+    mean = encoded(weights, ids).mean(0)
+    return mean / np.linalg.norm(mean)
 
 
 @pytest.mark.parametrize(("int8", "least"), [(False, 0.99999), (True, 0.98)])
@@ -109,8 +115,38 @@ def test_the_network_is_bert_with_mean_pooling(weights, int8, least):
     assert abs(float(rows[0] @ rows[1])) < 0.95  # the texts differ
 
 
-def test_equal_weights_give_equal_bytes(weights):
+@pytest.fixture(scope="module")
+def learnt(weights):
+    """Random low-rank changes of all linear layers, and a head."""
+    rng = np.random.default_rng(2)
+    changes = {"head.weight": rng.normal(0, 0.05, (1, 2 * HIDDEN)), "head.bias": rng.normal(0, 1, 1)}
+    for name, values in weights.items():
+        if values.ndim == 2 and name.startswith("encoder."):
+            layer, (out, into) = name.removesuffix(".weight"), values.shape
+            changes |= {f"{layer}.down": rng.normal(0, 0.05, (4, into)), f"{layer}.up": rng.normal(0, 0.05, (out, 4))}
+    return {name: values.astype(np.float16) for name, values in changes.items()}
+
+
+@pytest.mark.parametrize(("int8", "atol"), [(False, 0.01), (True, 0.2)])
+def test_the_reader_is_the_same_network_with_changed_layers_and_two_segments(weights, learnt, int8, atol):
+    ids, types = np.array([[5, 7, 11, 3, 9], [1, 2, 3, 4, 0]]), np.array([[0, 0, 0, 1, 1], [0, 1, 1, 1, 0]])
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
+    (rows,) = run(reader(weights, learnt, int8=int8), input_ids=ids, token_type_ids=types, attention_mask=mask)
+    changed = {
+        name: values + (np.float64(learnt[f"{layer}.up"]) @ learnt[f"{layer}.down"] if f"{layer}.up" in learnt else 0)
+        for name, values in weights.items()
+        for layer in [name.removesuffix(".weight")]
+    }
+    for row, length in zip(range(2), (5, 4), strict=True):
+        last = encoded(changed, ids[row, :length], types[row, :length])
+        pooled = np.concatenate([last[0], last.mean(0)])
+        expected = pooled @ np.float64(learnt["head.weight"]).T + learnt["head.bias"]
+        np.testing.assert_allclose(rows[row], expected, atol=atol)
+
+
+def test_equal_weights_give_equal_bytes(weights, learnt):
     assert minilm(weights) == minilm(weights)
+    assert reader(weights, learnt) == reader(weights, learnt)
 
 
 def test_weights_with_another_hash_are_refused(tmp_path, monkeypatch):

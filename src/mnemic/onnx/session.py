@@ -82,7 +82,7 @@ class Network:
             yield batch, self._session.run([output], used)[0], feeds["attention_mask"]
 
 
-KEPT = 2
+KEPT = 3
 """Models that stay loaded when nothing uses them any more."""
 
 _networks: PerProcess[dict[object, Network]] = PerProcess(dict)

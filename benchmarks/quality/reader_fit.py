@@ -1,0 +1,292 @@
+"""Fits the reader of ``mnemic-minilm``, which reads two texts together, and prints how it does on authors left out.
+
+    python -m benchmarks.quality.reader_fit --weights FOLDER [--leave-out N] [--save FILE]
+
+The reader is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns two questions at once:
+whether a statement is what a request asks to forget (``requests_to_forget.json``), and whether a later statement updates an earlier
+one (``statements_that_update.json`` and ``plain_statements.json``). All is by authors who knew no code; the figures are of those
+left out. Only what answers the first question is saved: on long messages the other one does worse than the regression of
+``recency_fit``.
+
+Needs torch, and takes an hour of a processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn import functional
+
+from benchmarks import reporting
+
+STATEMENTS = [Path(__file__).with_name(f"{name}.json") for name in ("statements_that_update", "plain_statements")]
+REQUESTS = Path(__file__).with_name("requests_to_forget.json")
+UPDATING = ("correction", "retraction", "ending", "change")
+TASKS = ("updates", "meant")
+LAYERS, HEADS, WIDTH = 6, 12, 384
+LINEAR = (
+    "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "intermediate.dense", "output.dense",
+)  # fmt: skip
+RANK, RATE, DECAY, BATCH, LONGEST = 16, 1.5e-3, 0.01, 32, 96
+UNRELATED, LIKE = 0.6, 10
+"""Share of the earlier statements that are also read with the later one of another pair, every other time one of so many
+nearest ones. It updates nothing."""
+NEAREST, OTHERS = 5, 2
+"""Statements nearest to a request that are read with it beside those meant, and others."""
+DROPPED = 0.1
+"""Share of the values that a step leaves out."""
+
+
+Embed = Callable[[Sequence[str]], np.ndarray]
+"""Unit vectors of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts read together: what is asked of them, and the answer."""
+
+    author: str
+    task: str
+    first: str
+    second: str
+    answer: float
+
+
+def update_pairs(draw: random.Random, embed: Embed) -> Iterator[Pair]:
+    """The pairs of statements, and statements of different pairs."""
+    for author, cases in chain.from_iterable(json.loads(file.read_text("utf-8")).items() for file in STATEMENTS):
+        earlier, later = ([case[which] for case in cases] for which in ("old", "new"))
+        nearest = np.argsort(-embed(earlier) @ embed(later).T, axis=1, kind="stable")
+        for n, case in enumerate(cases):
+            yield Pair(author, "updates", case["old"], case["new"], float(case["kind"] in UPDATING))
+            if draw.random() < UNRELATED:
+                near = draw.choice([m for m in nearest[n].tolist() if m != n][:LIKE])
+                other = draw.choice((near, draw.randrange(len(cases))))
+                if other != n:
+                    yield Pair(author, "updates", case["old"], later[other], 0.0)
+
+
+def request_pairs(draw: random.Random, embed: Embed) -> Iterator[Pair]:
+    """Requests with the statements that they mean, with those nearest to them, and with a few others."""
+    for author, users in json.loads(REQUESTS.read_text(encoding="utf-8")).items():
+        for user in users:
+            statements = user["statements"]
+            requests = [request["request"] for request in user["requests"]]
+            order = np.argsort(-embed(requests) @ embed(statements).T, axis=1, kind="stable")
+            for request, near in zip(user["requests"], order.tolist(), strict=True):
+                meant = {*request["gone"]}
+                rest = [n for n in near if n not in meant]
+                for n in (*meant, *rest[:NEAREST], *draw.sample(rest[NEAREST:], OTHERS)):
+                    yield Pair(author, "meant", request["request"], statements[n], float(n in meant))
+
+
+class Changed(nn.Module):
+    """A linear layer that stays as it is, and a low-rank change of it that is learnt."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor) -> None:
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.register_buffer("bias", bias)
+        self.down = nn.Parameter(torch.randn(RANK, weight.shape[1]) / math.sqrt(weight.shape[1]))
+        self.up = nn.Parameter(torch.zeros(weight.shape[0], RANK))
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """(..., in) to (..., out)."""
+        return functional.linear(values, self.weight, self.bias) + (values @ self.down.T) @ self.up.T
+
+
+class Reader(nn.Module):
+    """The network, from the published weights."""
+
+    def __init__(self, weights: Mapping[str, np.ndarray]) -> None:
+        super().__init__()
+        self.tensors = {
+            name: torch.from_numpy(np.array(value)) for name, value in weights.items() if value.dtype == np.float32
+        }
+        self.changed = nn.ModuleDict({
+            f"{layer}.{part}".replace(".", "_"): Changed(*self._linear(f"encoder.layer.{layer}.{part}"))
+            for layer in range(LAYERS)
+            for part in LINEAR
+        })  # fmt: skip
+        self.heads = nn.Linear(2 * WIDTH, len(TASKS))
+
+    def _linear(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
+
+    def _norm(self, name: str, values: torch.Tensor) -> torch.Tensor:
+        weight, bias = (self.tensors[f"{name}.LayerNorm.{part}"] for part in ("weight", "bias"))
+        return functional.layer_norm(values, (WIDTH,), weight, bias, 1e-12)
+
+    def _dropped(self, values: torch.Tensor) -> torch.Tensor:
+        return functional.dropout(values, DROPPED, self.training)
+
+    def forward(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """(n, tokens) to the log odds of (n, tasks)."""
+        return self.heads(self.pooled(ids, segments, mask))
+
+    def pooled(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """(n, tokens) to (n, 2 * width): the vector of the first token, and the mean of all."""
+        words, positions, types = (
+            self.tensors[f"embeddings.{n}_embeddings.weight"] for n in ("word", "position", "token_type")
+        )
+        hidden = self._norm("embeddings", words[ids] + positions[: ids.shape[1]] + types[segments])
+        padding = (mask[:, None, None].float() - 1) * 1e9
+        for layer in range(LAYERS):
+            query, key, value, out, wide, narrow = (
+                self.changed[f"{layer}.{part}".replace(".", "_")] for part in LINEAR
+            )
+            heads = [part(hidden).unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in (query, key, value)]
+            seen = functional.scaled_dot_product_attention(*heads, attn_mask=padding).transpose(1, 2).flatten(2)
+            hidden = self._norm(f"encoder.layer.{layer}.attention.output", self._dropped(out(seen)) + hidden)
+            inner = self._dropped(narrow(functional.gelu(wide(hidden))))
+            hidden = self._norm(f"encoder.layer.{layer}.output", inner + hidden)
+        shares = mask / mask.sum(1, keepdim=True)
+        return torch.cat([hidden[:, 0], (hidden * shares[..., None]).sum(1)], dim=1)
+
+
+def batches(tokens: Sequence[Any], draw: random.Random | None) -> Iterator[tuple[list[int], torch.Tensor]]:
+    """Indexes of texts of like length, and their tokens, (3, n, tokens); in a new order each time if drawn."""
+    order = sorted(range(len(tokens)), key=lambda n: len(tokens[n].ids) + (draw.random() * 6 if draw else 0))
+    groups = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+    if draw:
+        draw.shuffle(groups)
+    for group in groups:
+        rows = np.zeros((3, len(group), max(len(tokens[n].ids) for n in group)), np.int64)
+        for row, n in enumerate(group):
+            length = len(tokens[n].ids)
+            rows[0, row, :length], rows[1, row, :length], rows[2, row, :length] = tokens[n].ids, tokens[n].type_ids, 1
+        yield group, torch.from_numpy(rows)
+
+
+def train(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair], epochs: int) -> None:
+    """Learn the changes from pairs."""
+    draw, began = random.Random(0), time.monotonic()
+    optimiser = torch.optim.AdamW([p for p in reader.parameters() if p.requires_grad], lr=RATE, weight_decay=DECAY)
+    steps = epochs * math.ceil(len(pairs) / BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1, pct_start=0.1)
+    tasks = np.array([TASKS.index(pair.task) for pair in pairs])
+    answers = torch.tensor([pair.answer for pair in pairs])
+    tokens = [tokenizer.encode(pair.first, pair.second) for pair in pairs]
+    reader.train()
+    for epoch in range(epochs):
+        total = 0.0
+        for step, (group, rows) in enumerate(batches(tokens, draw)):
+            odds = reader(*rows)[torch.arange(len(group)), tasks[group]]
+            loss = functional.binary_cross_entropy_with_logits(odds, answers[group])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            total += loss.item()
+            if step % 100 == 99:
+                print(
+                    f"# pass {epoch + 1}, step {step + 1}: loss {total / (step + 1):.3f}, {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
+
+
+def read(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> np.ndarray:
+    """(n, tasks) log odds."""
+    found = np.zeros((len(pairs), len(TASKS)), np.float32)
+    reader.eval()
+    with torch.no_grad():
+        for group, rows in batches([tokenizer.encode(pair.first, pair.second) for pair in pairs], None):
+            found[group] = reader(*rows).numpy()
+    return found
+
+
+def auroc(odds: np.ndarray, answers: np.ndarray) -> float:
+    """The share of pairs of a true and a false one of which the true one has the higher odds."""
+    order = np.argsort(odds, kind="stable")
+    ranks = np.empty(len(odds))
+    ranks[order] = np.arange(len(odds))
+    true = answers > 0.5
+    return float((ranks[true].sum() - true.sum() * (true.sum() - 1) / 2) / (true.sum() * (~true).sum()))
+
+
+def embedder(weights: Mapping[str, np.ndarray], tokenizer: Tokenizer) -> Embed:
+    """Embeds texts by the unchanged network."""
+    plain = Reader(weights).eval()
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        found = np.zeros((len(texts), WIDTH), np.float32)
+        with torch.no_grad():
+            for group, rows in batches([tokenizer.encode(text) for text in texts], None):
+                found[group] = functional.normalize(plain.pooled(*rows)[:, WIDTH:], dim=1).numpy()
+        return found
+
+    return embed
+
+
+def saved(reader: Reader) -> dict[str, np.ndarray]:
+    """What was learnt for requests, in half precision, by the names of the published weights."""
+    found: dict[str, np.ndarray] = {}
+    for layer in range(LAYERS):
+        for part in LINEAR:
+            one = reader.changed[f"{layer}.{part}".replace(".", "_")]
+            for name in ("down", "up"):
+                found[f"encoder.layer.{layer}.{part}.{name}"] = getattr(one, name).detach().numpy().astype(np.float16)
+    meant = TASKS.index("meant")
+    return found | {
+        "head.weight": reader.heads.weight[[meant]].detach().numpy().astype(np.float16),
+        "head.bias": reader.heads.bias[[meant]].detach().numpy().astype(np.float16),
+    }
+
+
+def main(given: Sequence[str]) -> None:
+    """Fit and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.reader_fit", description=__doc__)
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="a folder with the published weights and tokenizer.json"
+    )
+    parser.add_argument("--leave-out", type=int, default=5, metavar="N", help="every Nth author is read only; 0: none")
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--save", type=Path, help="write what was learnt to this file")
+    options = parser.parse_args(given)
+    torch.manual_seed(0)
+    weights = load_file(options.weights / "model.safetensors")
+    tokenizer = Tokenizer.from_file(str(options.weights / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LONGEST)
+    draw, embed = random.Random(0), embedder(weights, tokenizer)
+    pairs = [*update_pairs(draw, embed), *request_pairs(draw, embed)]
+    authors = [*dict.fromkeys(pair.author for pair in pairs)]
+    out = {author for n, author in enumerate(authors) if options.leave_out and n % options.leave_out == 0}
+    own, others = [pair for pair in pairs if pair.author not in out], [pair for pair in pairs if pair.author in out]
+    print(f"# {len(own)} pairs learnt, {len(others)} by {sorted(out)} left out", flush=True)
+    reader = Reader(weights)
+    train(reader, tokenizer, own, options.epochs)
+    if options.save:
+        np.savez(options.save, **saved(reader))
+    for file in (*STATEMENTS, REQUESTS):
+        print(f"# {file.name} {reporting.sha256(file)}")
+    odds, answers = (
+        read(reader, tokenizer, others) if others else np.zeros((0, 2)),
+        np.array([p.answer for p in others]),
+    )
+    for n, task in enumerate(TASKS):
+        these = np.array([pair.task == task for pair in others], np.bool_)
+        if these.any():
+            right = ((odds[these, n] > 0) == (answers[these] > 0.5)).mean()
+            print(
+                f"# {task}: {these.sum()} pairs left out, AUROC {auroc(odds[these, n], answers[these]):.3f}, {right:.1%} right"
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
