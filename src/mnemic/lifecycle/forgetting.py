@@ -499,9 +499,9 @@ def _read_verdicts(
     runtime: Runtime, scope: Scope, description: str, candidates: _Candidates, order: Sequence[int], request: Request
 ) -> dict[int, bool]:
     """Whether the nearest short records are meant, by the network that reads them with the request; English only."""
-    texts = {i: of_the_speaker(candidates.shown[i].value.content, scope.user) for i in order if not candidates.asks[i]}
+    texts = {i: candidates.shown[i].value.content for i in order if not candidates.asks[i]}
     near = [i for i, text in texts.items() if len(text) <= READ][: MOST_READ * request.english]
-    pairs = [(of_the_speaker(description, scope.user), texts[i]) for i in near]
+    pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
     odds = READER.log_odds(pairs, runtime.indexer.embedder.id)
     if odds is None or not pairs:
         return {}
@@ -617,6 +617,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
         verdicts = _read_verdicts(runtime, scope, description.meant, candidates, order, request)
+        certain[[i for i, meant in verdicts.items() if not meant]] = False  # no text can persuade this network
     else:
         verdicts = _verdicts(runtime, description.text, candidates, order)
         order = _unchanged(runtime, scope, candidates.shown, order)
