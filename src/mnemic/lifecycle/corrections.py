@@ -179,7 +179,7 @@ class _Statements:
 
 def _described(statements: _Statements, description: Description) -> Correction:
     new, text = statements.new, of_the_speaker(description.meant, statements.scope.user)
-    selection = forgetting.described(statements.runtime, statements.scope, description)
+    selection = forgetting.described(statements.runtime, statements.scope, description, forgets=False)
     bearing = _without_owned(statements, statements.all_current(selection.bearing), text)
     about = _about_matter(statements, bearing, text)
     contents = _contents(statements, about)

@@ -583,7 +583,9 @@ class Described:
     parts: _Parts = field(default_factory=_Parts)
 
 
-def described(runtime: Runtime, scope: Scope, description: Description, *, archived: bool = False) -> Described:
+def described(
+    runtime: Runtime, scope: Scope, description: Description, *, archived: bool = False, forgets: bool = True
+) -> Described:
     """What a description takes and what resembles it, without changing anything.
 
     Args:
@@ -591,6 +593,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
         scope: whose memory.
         description: what to forget, in words, divided.
         archived: also what was forgotten or merged before.
+        forgets: it is a request to forget; the network has learnt from no others.
 
     Raises:
         InvalidInput: the description is none, or says nothing in particular.
@@ -616,7 +619,7 @@ def described(runtime: Runtime, scope: Scope, description: Description, *, archi
         by_rule[passed] = False
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
-        verdicts = _read_verdicts(runtime, scope, description.meant, candidates, order, request)
+        verdicts = _read_verdicts(runtime, scope, description.meant, candidates, order, request) if forgets else {}
         certain[[i for i, meant in verdicts.items() if not meant]] = False  # no text can persuade this network
     else:
         verdicts = _verdicts(runtime, description.text, candidates, order)
