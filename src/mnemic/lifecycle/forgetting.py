@@ -430,19 +430,17 @@ def _matches(request: Request, candidates: _Candidates, alone: float) -> tuple[N
 def _passed_over(
     runtime: Runtime,
     scope: Scope,
-    view: View,
-    gone: NDArray[np.bool_],
     request: Request,
     candidates: _Candidates,
+    forgotten: _Candidates,
     matching: Sequence[int],
 ) -> list[int]:
     """Those of some records that were there, and were kept, when something nearer to the request was forgotten.
 
     Else to ask twice would take what the first time was kept, as nothing nearer is left.
     """
-    if not gone.any() or _is_of_a_name(request):
+    if not matching or _is_of_a_name(request):
         return []
-    forgotten = _candidates(runtime, scope, view, gone, request, (), whole=True)
     worth, words = candidates.close + WORDS * candidates.share, candidates.share >= ALL - 1e-6
     beside = forgotten.eligible * (forgotten.close + WORDS * forgotten.share) * (BROAD if request.broad else BESIDE)
     passed = set[int]()
@@ -496,20 +494,34 @@ def _introduces_name(name: str, text: str, terms: Collection[str]) -> bool:
 
 
 def _read_verdicts(
-    runtime: Runtime, scope: Scope, description: str, candidates: _Candidates, order: Sequence[int], request: Request
+    runtime: Runtime,
+    scope: Scope,
+    description: str,
+    request: Request,
+    candidates: _Candidates,
+    forgotten: _Candidates | None,
 ) -> dict[int, bool]:
-    """Whether the nearest short records are meant, by the network that reads them with the request; English only."""
+    """Whether the nearest short records are meant, by the network that reads them with the request.
+
+    They are compared with what was forgotten before, too: to ask twice takes nothing that was kept the first time.
+    """
+    odds = _read_odds(runtime, scope, description, candidates)
+    values = {*odds.values()}  # what is said twice counts once
+    if forgotten is not None:
+        values |= {*_read_odds(runtime, scope, description, forgotten).values()}
+    *_, second, best = (-ALONE, -ALONE, *sorted(values))
+    meant = {i: own + AHEAD * (own - (best if own < best else second)) >= MEANT_FROM for i, own in odds.items()}
+    return {i: yes for i, yes in meant.items() if yes or (odds[i] < DOUBTED and not request.broad)}
+
+
+def _read_odds(runtime: Runtime, scope: Scope, description: str, candidates: _Candidates) -> dict[int, float]:
+    """The log odds that the nearest short records are meant; none without the network."""
+    order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     texts = {i: candidates.shown[i].value.content for i in order if not candidates.asks[i]}
-    near = [i for i, text in texts.items() if len(text) <= READ][: MOST_READ * request.english]
+    near = [i for i, text in texts.items() if len(text) <= READ][:MOST_READ]
     pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
     odds = READER.log_odds(pairs, runtime.indexer.embedder.id)
-    if odds is None or not pairs:
-        return {}
-    values: list[float] = odds.tolist()
-    *_, second, best = (-ALONE, *sorted({*values}))  # what is said twice counts once
-    meant = [odds + AHEAD * (odds - (best if odds < best else second)) >= MEANT_FROM for odds in values]
-    decided = [yes or (odds < DOUBTED and not request.broad) for yes, odds in zip(meant, values, strict=True)]
-    return {i: yes for i, yes, known in zip(near, meant, decided, strict=True) if known}
+    return {} if odds is None else dict(zip(near, odds.tolist(), strict=True))
 
 
 def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order: Sequence[int]) -> dict[int, bool]:
@@ -613,13 +625,15 @@ def described(
     )  # these know the meaning of English only
     by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
     records = candidates.records
-    if by_rule.any() and not archived:
-        gone = view.columns.mask(replace(filters, status=("archived",)))
-        passed = _passed_over(runtime, scope, view, gone, request, candidates, np.flatnonzero(by_rule).tolist())
-        by_rule[passed] = False
+    gone = view.columns.mask(replace(filters, status=("archived",)))
+    forgotten = None
+    if gone.any() and not archived:
+        forgotten = _candidates(runtime, scope, view, gone, request, (), whole=True)
+        by_rule[_passed_over(runtime, scope, request, candidates, forgotten, np.flatnonzero(by_rule).tolist())] = False
     order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
     if runtime.llm is None:
-        verdicts = _read_verdicts(runtime, scope, description.meant, candidates, order, request) if forgets else {}
+        reads = forgets and request.english
+        verdicts = _read_verdicts(runtime, scope, description.meant, request, candidates, forgotten) if reads else {}
         certain[[i for i, meant in verdicts.items() if not meant]] = False  # no text can persuade this network
     else:
         verdicts = _verdicts(runtime, description.text, candidates, order)

@@ -504,6 +504,15 @@ def test_a_name_beside_what_is_asked_for_is_somebody_elses(fact, request_):
         assert other not in taken(memory.forget(request_, dry_run=True))
 
 
+@pytest.mark.parametrize("often", [2, 3])
+def test_what_the_network_keeps_stays_when_it_is_asked_again(often):
+    with Memory(":memory:", user="ana") as memory:
+        memory.remember("I was diagnosed with ADHD at thirty-four.", id="own")
+        memory.remember("My mum has Parkinson's and it's getting worse.", id="mothers")
+        gone = [taken(memory.forget("my mother's illness")) for _ in range(often)]
+    assert gone == [{"mothers"}, *[set()] * (often - 1)]
+
+
 @pytest.mark.parametrize("told", ["Marta's locker number is 17.", "The user's locker number is 17."])
 @pytest.mark.parametrize("asked", ["my locker number", "Marta's locker number", "marta's locker number"])
 @pytest.mark.parametrize("question", [False, True])
