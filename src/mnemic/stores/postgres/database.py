@@ -291,8 +291,10 @@ class SessionLock:
             return self._driver is not None
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock, at once: a server ends a closed connection, and its locks, only a while later."""
         with self._guard:
+            if self._driver is not None:
+                self._driver.pgconn.exec_(b"SELECT pg_advisory_unlock_all()")
             self._forget()
 
     def _forget(self) -> None:
