@@ -162,9 +162,9 @@ def reader(weights: Weights, learnt: Weights, *, int8: bool = True) -> bytes:
     second = graph.node("Cast", graph.input("token_type_ids", INT64, ["batch", "tokens"]), to=FLOAT)
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
     hidden = _encoded(graph, _changed(weights, learnt), _embeddings(graph, weights, ids, second), mask)
-    present = graph.node("Unsqueeze", mask, _integers(graph, 2))
-    total = graph.node("ReduceSum", graph.node("Mul", hidden, present), _integers(graph, 1), keepdims=0)
-    mean = graph.node("Div", total, graph.node("ReduceSum", mask, _integers(graph, 1), keepdims=1))
+    mean = graph.node(
+        "Div", _total(graph, hidden, mask), graph.node("ReduceSum", mask, _integers(graph, 1), keepdims=1)
+    )
     first = graph.node("Squeeze", graph.node("Gather", hidden, _integers(graph, 0), axis=1), _integers(graph, 1))
     pooled = graph.node("Concat", first, mean, axis=-1)
     head = graph.constant("head", np.float32(learnt["head.weight"]).T)
@@ -254,10 +254,14 @@ def _feed_forward(graph: _Network, weights: Weights, prefix: str, hidden: str) -
 
 def _pooling(graph: Graph, hidden: str, mask: str) -> None:
     """Normalised sum over the unmasked tokens; the length of the mean does not matter, so it is not divided."""
-    present = graph.node("Mul", hidden, graph.node("Unsqueeze", mask, _integers(graph, 2)))
-    total = graph.node("ReduceSum", present, _integers(graph, 1), keepdims=0)
-    graph.node("LpNormalization", total, name=OUTPUT, axis=-1, p=2)
+    graph.node("LpNormalization", _total(graph, hidden, mask), name=OUTPUT, axis=-1, p=2)
     graph.output(OUTPUT, FLOAT, ["batch", WIDTH])
+
+
+def _total(graph: Graph, hidden: str, mask: str) -> str:
+    """The sum over the unmasked tokens: [batch, tokens, width] -> [batch, width]."""
+    present = graph.node("Mul", hidden, graph.node("Unsqueeze", mask, _integers(graph, 2)))
+    return graph.node("ReduceSum", present, _integers(graph, 1), keepdims=0)
 
 
 def _linear(graph: _Network, weights: Weights, name: str, values: str) -> str:

@@ -254,7 +254,8 @@ def _pool(values: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling
 MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 
 PACKAGE = "mnemic-minilm"
-PACKAGE_FILES = {MODEL_NAME: "model.onnx", INT8_NAME: "model-int8.onnx"}
+READER_NAME = "reader"
+PACKAGE_FILES = {MODEL_NAME: "model.onnx", INT8_NAME: "model-int8.onnx", READER_NAME: "reader.onnx"}
 
 HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
@@ -334,7 +335,7 @@ def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | Non
 
 
 def packaged_model(name: str) -> ModelFiles | None:
-    """The default model in the installed package ``mnemic-minilm``; None without it."""
+    """A model in the installed package ``mnemic-minilm``; None without it."""
     folder = paths.wheel_folder(PACKAGE.replace("-", "_"))
     return None if folder is None else ModelFiles(folder / PACKAGE_FILES[name], folder / "tokenizer.json")
 

@@ -8,13 +8,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from mnemic import paths
+from mnemic.embedders.onnx import READER_NAME, packaged_model
 from mnemic.onnx.session import Network, loaded
 from mnemic.services.processes import PerProcess, process_lock
 from mnemic.text.english import is_english
 from mnemic.vectors import DEFAULT_MODELS, Floats
 
-PACKAGE, FILE, OUTPUT = "mnemic_minilm", "reader.onnx", "log_odds"
+OUTPUT = "log_odds"
 MAX_TOKENS, MAX_CHARACTERS = 96, 1_000
 """What is read of a pair, and of each of its texts."""
 KEPT = 20_000
@@ -74,10 +74,10 @@ def _read(network: Network, request: str, statement: str) -> float:
 
 
 def _load() -> Network | None:
-    folder = paths.wheel_folder(PACKAGE)
-    if folder is None or not (folder / FILE).is_file():
+    files = packaged_model(READER_NAME)
+    if files is None or not files.model.is_file():
         return None
-    return loaded(folder / FILE, folder / "tokenizer.json", threads=1, max_tokens=MAX_TOKENS)
+    return loaded(files.model, files.tokenizer, threads=1, max_tokens=MAX_TOKENS)
 
 
 READER = PairReader()

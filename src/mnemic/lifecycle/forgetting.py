@@ -1,9 +1,9 @@
 """Forgetting by description: records that clearly match a request are removed, similar ones are kept and named.
 
 Rules decide by words and closeness; a model decides about the nearest records: a language model, if there is one, else the
-network of ``mnemic-minilm`` that reads request and record together. What it says is meant goes. What it says
-is not meant stays, unless two signs agree that it is: all the words of the request and closeness, or all the words or the name
-where everything about somebody is to go. A person who names a thing in its own words must be able to rely on its going,
+network of ``mnemic-minilm`` that reads request and record together. What it says is meant goes. What a language model says
+is not meant stays, unless two signs agree that it is: all the words of the request and closeness, or all the words or the
+name where everything about somebody is to go. A person who names a thing in its own words must be able to rely on its going,
 whatever a model is led to say by the text of a record. Otherwise keeping is the safer error: a kept record is named in the
 receipts and can be forgotten by its id, an erased one cannot be brought back.
 """
@@ -514,10 +514,13 @@ def _read_verdicts(
     return {i: yes for i, yes in meant.items() if yes or (odds[i] < DOUBTED and not request.broad)}
 
 
+def _nearest_first(candidates: _Candidates) -> list[int]:
+    return np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
+
+
 def _read_odds(runtime: Runtime, scope: Scope, description: str, candidates: _Candidates) -> dict[int, float]:
     """The log odds that the nearest short records are meant; none without the network."""
-    order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
-    texts = {i: candidates.shown[i].value.content for i in order if not candidates.asks[i]}
+    texts = {i: candidates.shown[i].value.content for i in _nearest_first(candidates) if not candidates.asks[i]}
     near = [i for i, text in texts.items() if len(text) <= READ][:MOST_READ]
     pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
     odds = READER.log_odds(pairs, runtime.indexer.embedder.id)
@@ -625,12 +628,11 @@ def described(
     )  # these know the meaning of English only
     by_rule, certain = _matches(request, candidates, MEANT if understood else math.inf)
     records = candidates.records
-    gone = view.columns.mask(replace(filters, status=("archived",)))
-    forgotten = None
+    forgotten, gone = None, view.columns.mask(replace(filters, status=("archived",)))
     if gone.any() and not archived:
         forgotten = _candidates(runtime, scope, view, gone, request, (), whole=True)
         by_rule[_passed_over(runtime, scope, request, candidates, forgotten, np.flatnonzero(by_rule).tolist())] = False
-    order: list[int] = np.argsort(-(candidates.close + WORDS * candidates.share), kind="stable").tolist()
+    order = _nearest_first(candidates)
     if runtime.llm is None:
         reads = forgets and request.english
         verdicts = _read_verdicts(runtime, scope, description.meant, request, candidates, forgotten) if reads else {}
