@@ -133,7 +133,7 @@ def import_file(args: Namespace) -> Answer:
 
     formats (detected, unless --format names one):
       chatgpt      conversations.json of ChatGPT, or several files: of each tree the branch that was shown last
-      claude       conversations.json of Claude
+      claude       conversations.json of Claude, and memories.json: what it wrote down about you
       claude-code  transcripts of Claude Code and Codex
       whatsapp     a chat exported as text, on any phone
       telegram     result.json of Telegram Desktop

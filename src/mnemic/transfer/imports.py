@@ -165,7 +165,8 @@ def _understood(parsed: files.Parsed, file: str, format: str, session: str, *, g
     records = [*sorted(statements, key=_when_changed), *messages]
     if refused := damaged if strict else unread if not records else []:
         raise InvalidInput(refused[0].reason)
-    return Reading(file, name, records, damaged, files.remarks(parsed.data, name))
+    left_out = [f"left out: {', '.join(parsed.left_out)}"] if parsed.left_out else []
+    return Reading(file, name, records, damaged, [*files.remarks(parsed.data, name), *left_out])
 
 
 def _by_importer(format: str, file: str, session: str | None) -> list[Message]:

@@ -290,6 +290,42 @@ def test_an_export_in_several_files(mnemic, folder, tmp_path):
     assert [message.content for message in messages(folder)] == ["I bake 0.", "I bake 1.", "I bake 2."]
 
 
+CLAUDE_MEMORY = [{
+    "account_uuid": "a", "conversations_memory": "**Work context**\n\nAna bakes in Porto.\n\nShe hires.\n\n## Personal\n\nTwo cats.",
+    "project_memories": {"p1": "A book on rye."},
+}]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["memories.json", "memories/a.json"])
+def test_what_claude_wrote_down_is_imported_with_the_conversations(mnemic, folder, tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as made:
+        made.writestr("data/conversations.json", json.dumps(CLAUDE))
+        made.writestr(f"data/{name}", json.dumps(CLAUDE_MEMORY))
+        made.writestr("data/projects.json", '[{"uuid": "p1", "docs": []}]')
+    for again in range(2):
+        run = mnemic("import", str(tmp_path / "export.zip"), "--json")
+        assert (run.code, run.json["counts"]) == (0, {"memory": 4, "message": 2})
+        assert run.json["duplicate"] == 6 * again
+        assert run.json["remarks"] == ["left out: data/projects.json"]
+    with Memory(folder, embedder="hashing") as memory:
+        said = {record.content: record for record in memory.list()}
+    assert said.keys() == {
+        "Work context: Ana bakes in Porto.", "Work context: She hires.", "Personal: Two cats.", "A book on rye.",
+    }  # fmt: skip
+    assert {record.source for record in said.values()} == {"model_inference"}
+    assert said["A book on rye."].metadata["claude"] == {"project": "p1"}
+
+
+def test_the_memory_of_claude_alone_and_what_is_not_known_of_it(mnemic, folder, written):
+    run = mnemic(
+        "import",
+        written("memories.json", json.dumps([*CLAUDE_MEMORY, {**CLAUDE_MEMORY[0], "memory_files": [{}]}])),
+        "--json",
+    )
+    assert (run.code, run.json["format"], run.json["stored"]) == (1, "claude", 4)
+    assert run.json["damaged"] == ["[1].memory_files is not supported; the rest of [1] is imported."]
+
+
 def test_a_second_chat_in_a_folder_is_named(mnemic, folder, tmp_path):
     (tmp_path / "chats").mkdir()
     for name in ("Ana", "Ben"):
@@ -328,9 +364,14 @@ PLAIN_TEXT = st.text(st.characters(exclude_characters=f"{MARK}/", exclude_catego
 )
 
 
-@given(st.lists(st.tuples(PLAIN_TEXT, st.sampled_from(["said", "edited", "notice"])), min_size=1))
+@given(
+    st.lists(st.tuples(PLAIN_TEXT, st.sampled_from(["said", "edited", "edited without a mark", "notice"])), min_size=1)
+)
 def test_of_a_chat_on_ios_what_is_marked_is_the_apps(told):
-    line = {"said": "{}", "edited": f"{{}} {MARK}<Diese Nachricht wurde bearbeitet.>", "notice": f"{MARK}{{}}"}
+    line = {
+        "said": "{}", "edited": f"{{}} {MARK}<Diese Nachricht wurde bearbeitet.>", "notice": f"{MARK}{{}}",
+        "edited without a mark": "{} <This message was edited>",
+    }  # fmt: skip
     text = "".join(f"[4/15/25, 9:14:03\u202fPM] Ben: {line[kind].format(words)}\n" for words, kind in told)
     assert [message.content for message in texts.whatsapp(text, None)] == [
         words for words, kind in told if kind != "notice"

@@ -15,6 +15,7 @@ from typing import cast
 from mnemic.ingest import role_of
 from mnemic.transfer.importers.fields import (
     ACCOUNT,
+    CLAUDE_MEMORY,
     Damage,
     Fields,
     array,
@@ -187,9 +188,11 @@ def _mark_words(kind: str, argument: str) -> str:
 
 
 def claude(data: object, session: str | None) -> Iterator[Message | Damage]:
-    """``conversations.json`` of Claude; a file that was attached leaves its name."""
+    """``conversations.json`` of Claude; a file that was attached leaves its name. Its memory has no messages."""
 
     def read(conversation: Fields) -> Iterator[Message | Damage]:
+        if not CLAUDE_MEMORY.isdisjoint(conversation.values):
+            return
         (uuid, title), damaged = conversation.texts("uuid", "name")
         yield from damaged
         about = {TITLE: title, ACCOUNT: mapping(conversation.values.get("account")).get("uuid")}

@@ -31,6 +31,8 @@ _UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
 """What names the users of exports of Claude, and may name those of a chat store of LlamaIndex."""
+CLAUDE_MEMORY = frozenset(("conversations_memory", "project_memories"))
+"""What Claude wrote down about an account: its export has it beside the conversations."""
 USER_FIELDS = ("user_id", "userid", "user", "customer_id", ACCOUNT, "group_id", CHAT_STORE_KEY)
 """Fields that name the user of a record, in snake case, the surest first."""
 _OTHER_NAMES = ("agent_id", "run_id", "app_id", "actor_id")

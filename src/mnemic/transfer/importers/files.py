@@ -45,11 +45,12 @@ class PlainText(str):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The JSON of a file; for JSON lines ``lines`` has the line number of each value."""
+    """The JSON of a file; for JSON lines ``lines`` has the line number of each value. ``left_out``: names of other files."""
 
     data: object
     lines: Sequence[int] = ()
     damaged: Sequence[Damage] = ()
+    left_out: Sequence[str] = ()
 
 
 def parse_lines(text: str, format: str = "auto") -> Parsed:
@@ -122,7 +123,7 @@ def _format_of(value: object) -> str | None:
 
 _MARKS: Mapping[str, Sequence[str]] = {
     "chatgpt": ["mapping"],
-    "claude": ["chat_messages"],
+    "claude": ["chat_messages", "conversations_memory", "project_memories"],
     "claude-code": ["sessionId", "leafUuid", "type snapshot", "type payload"],
     "telegram": ["date_unixtime", "chats"],
     "slack": ["ts text", "channels users"],
@@ -291,6 +292,7 @@ def read_memories(read: Parsed, format: str) -> tuple[list[ParsedMemory], list[D
 
 
 MEMORY_FORMATS: Mapping[str, Callable[[Fields], Iterable[ParsedMemory | Damage]]] = {
+    "claude": memory_systems.claude,
     "mem0": memory_systems.mem0,
     "langgraph": memory_systems.langgraph,
     "memory-graph": memory_systems.memory_graph,

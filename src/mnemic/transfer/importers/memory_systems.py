@@ -1,4 +1,4 @@
-"""Exports of memory systems: mem0, LangGraph, MCP's memory server, Zep, Letta, Chroma and basic-memory."""
+"""Exports of memory systems: mem0, LangGraph, MCP's memory server, Zep, Letta, Chroma, basic-memory, and Claude's memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from mnemic.errors import InvalidInput
 from mnemic.ingest import role_of
 from mnemic.text.values import json_type
 from mnemic.transfer.importers.fields import (
+    ACCOUNT,
+    CLAUDE_MEMORY,
     Damage,
     Fields,
     ParsedMemory,
@@ -393,6 +395,42 @@ def chroma(item: Fields) -> Iterator[ParsedMemory]:
         metadata=metadata_of({}, metadata.values, "chroma"),
         changed=changed,
     )
+
+
+# Claude: what it wrote down about an account and its projects
+
+_BOLD_HEADING = re.compile(r"(?:#{1,6}[ \t]+)?\*\*([^*]+)\*\*:?|#{1,6}[ \t]+(.*)")
+
+
+def claude(item: Fields) -> Iterator[ParsedMemory | Damage]:
+    """A memory for each paragraph of an account's memory and of those of its projects, with the heading that it stands under.
+
+    A conversation has none.
+
+    Raises:
+        InvalidInput: a field is malformed.
+    """
+    if CLAUDE_MEMORY.isdisjoint(item.values):
+        return
+    account = item.text(ACCOUNT, needed=False)
+    names = {ACCOUNT: account} if account else {}
+    projects = item.maybe("project_memories")
+    texts = [(item, "conversations_memory"), *((projects, project) for project in projects.values)]
+    for owner, field in texts:
+        heading = ""
+        for paragraph in (owner.text(field, needed=False) or "").split("\n\n"):
+            text = paragraph.strip()
+            if match := _BOLD_HEADING.fullmatch(text):
+                heading = (match[1] or match[2]).strip()
+            elif text:
+                content = f"{heading}: {text}" if heading else text
+                metadata = {"claude": {"project": field}} if owner is projects else {}
+                yield ParsedMemory(
+                    path=owner.path, id=derived_id("claude", account or "", field, content), names=names, metadata=metadata,
+                    content=statement(owner, field, content),
+                )  # fmt: skip
+    if item.values.get("memory_files"):
+        yield Damage(item.path, f"{item.path}.memory_files is not supported; the rest of {item.path} is imported.")
 
 
 # basic-memory: notes in Markdown with front matter, observations, relations, and prose under headings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -21,6 +21,9 @@ LARGEST = 1 << 30
 """Bytes of a file in an archive."""
 CONVERSATIONS = "conversations*.json"
 """The files of an export of ChatGPT or Claude; a large one has several: conversations-000.json ..."""
+MEMORIES = ("memories*.json", "memories/*.json")
+PROJECTS = ("projects*.json", "projects/*.json")
+"""What an export of Claude has beside them: what it wrote down, and projects with their documents."""
 KNOWN = (CONVERSATIONS, "result.json", "*chat*.txt")
 """The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
 
@@ -115,10 +118,11 @@ def _export_data(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
         if not names:
             continue
         siblings = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
-        chosen = siblings if pattern == CONVERSATIONS else names[:1]
+        chosen = [*siblings, *_named(files, MEMORIES)] if pattern == CONVERSATIONS else names[:1]
         parsed = _joined({name: files[name] for name in chosen}, format)
         unread = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in chosen]
-        return replace(parsed, damaged=[*parsed.damaged, *unread])
+        left_out = _named(files, PROJECTS) if pattern == CONVERSATIONS else []
+        return replace(parsed, damaged=[*parsed.damaged, *unread], left_out=left_out)
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
         return _slack(files, users)
@@ -130,6 +134,10 @@ def _export_data(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
         )
     read, damaged = _parse_each(files, notes, lambda text: text)
     return Parsed([{"file": name, "note": text} for name, text in read], damaged=damaged)
+
+
+def _named(files: Iterable[str], patterns: Sequence[str]) -> list[str]:
+    return [name for name in sorted(files) if any(fnmatch(f"/{name.lower()}", f"*/{pattern}") for pattern in patterns)]
 
 
 def _joined(files: Mapping[str, Reader], format: str) -> Parsed:

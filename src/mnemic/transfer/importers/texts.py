@@ -48,7 +48,12 @@ _FILE = re.compile(
 )
 """On Android the first line, a name and a label in the language of the phone: ``IMG-20260901-WA0001.jpg (Datei angehängt)``."""
 _LABEL = "file attached"
-_EDITED = re.compile(rf"\s*{_MARK}<[^<>:]+>$")
+_EDITED = re.compile(
+    rf"\s*(?:{_MARK}<[^<>:]+>|<(?:this message was edited|diese nachricht wurde bearbeitet|se editó este mensaje|"
+    r"ce message a été modifié|mensagem editada|questo messaggio è stato modificato|dit bericht is bewerkt)\.?>)$",
+    re.IGNORECASE,
+)
+"""What is added to a message that was edited: on Android it has no mark."""
 _NOTICE = re.compile(rf"{_MARK}(?!.*://)[^\n]*$")
 """A poll has further lines, a place its address: these are the speaker's."""
 _OMITTED = re.compile(
