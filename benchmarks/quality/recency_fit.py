@@ -36,9 +36,10 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import lines, load
-from benchmarks.quality import regression, talk, updates
+from benchmarks.quality import regression, statements, talk, updates
 from benchmarks.quality.knowledge import gold_facts
 from benchmarks.quality.regression import TextRegression
+from benchmarks.quality.statements import UPDATING, Pairs
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
 from mnemic.indexes.keyword import idf
@@ -49,12 +50,11 @@ FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
 FACTS = Path(__file__).with_name("facts_that_change.json")
 SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
-UPDATES = Path(__file__).with_name("statements_that_update.json")
-UPDATING = ("correction", "retraction", "ending", "change")
 SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (1.0, 3.0)
 LEAST_AUTHORS, AUTHOR_FOLDS = 7, 4
 UNKNOWN = 0.5
 """The answer of an earlier statement, which may replace one before it: plain words tell nothing."""
+UPDATES, *_ = statements.FILES
 SEARCHED = 70
 """Pairs of statements of each author that are searched; the regression on the later text is fitted on all."""
 LINES = 60
@@ -68,8 +68,6 @@ MASS = {
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
 Label = Callable[[str, str], float | None]
-Pairs = Mapping[str, Sequence[Mapping[str, str]]]
-"""Pairs of statements by author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,9 +354,9 @@ def of_updates(pairs: Pairs, embedder: Any, between: Sequence[str] = ()) -> Iter
                 )
 
 
-def updates_of(statements: Pairs, embedder: Any) -> dict[str, TextRegression]:
+def updates_of(pairs: Pairs, embedder: Any) -> dict[str, TextRegression]:
     """By author, a regression on the statements of other authors; that on the statements of all by ""."""
-    cases = [(author, case) for author, own in statements.items() for case in own]
+    cases = [(author, case) for author, own in pairs.items() for case in own]
     later = [(author, case["new"], float(case["kind"] in UPDATING)) for author, case in cases]
     earlier = [(author, case["old"], UNKNOWN) for author, case in cases]
     authors, texts, answers = zip(*later, *earlier, strict=True)
@@ -366,7 +364,7 @@ def updates_of(statements: Pairs, embedder: Any) -> dict[str, TextRegression]:
     said = [SPEAKERS[number % len(SPEAKERS)] + text for number, text in enumerate(texts)]
     rows = np.hstack([embedder.embed(said), regression.spoken(texts, phrases), np.ones((len(texts), 1))])
     ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [rows.shape[1] - len(phrases) - 1, len(phrases), 1])
-    fold = {author: number % AUTHOR_FOLDS for number, author in enumerate(statements)}
+    fold = {author: number % AUTHOR_FOLDS for number, author in enumerate(pairs)}
     folds, found = np.array([fold[author] for author in authors]), list[TextRegression]()
     for left_out in range(AUTHOR_FOLDS + 1):  # the last leaves out nobody
         own = folds != left_out
@@ -511,14 +509,12 @@ def main(given: Sequence[str]) -> None:
     asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
     asked += of_small(SMALL, embedder)
-    statements: Pairs = {
-        author: cases[: options.cases] for author, cases in json.loads(UPDATES.read_text(encoding="utf-8")).items()
-    }
+    written = statements.pairs(UPDATES, options.cases)
     draw = random.Random(0)
-    pairs = {author: draw.sample(cases, min(SEARCHED, len(cases))) for author, cases in statements.items()}
+    pairs = {author: draw.sample(cases, min(SEARCHED, len(cases))) for author, cases in written.items()}
     asked += [*of_updates(pairs, embedder), *of_updates(pairs, embedder, other_talk(options.talk[-1]))]
     names = [*order.WEIGHTS]
-    by_author = updates_of(statements, embedder)
+    by_author = updates_of(written, embedder)
     asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
     distant = of_distant(pairs, by_author, options.talk[-1], options.agents, embedder)
     left_out, weights = held_out(asked, names), fitted(asked, names)

@@ -16,7 +16,7 @@ quality = "benchmarks/quality/"
 talk = json.load(open(quality + "talk_by_others/conversations.json"))[:6]
 long = json.load(open(quality + "long_answers_by_others.json"))["beside"]
 lines = [(line["who"], line["text"]) for one in talk for line in one["lines"]] + [(m["role"], m["content"]) for m in long]
-questions = [question for one in talk for question, _ in one["questions"]] + [m["content"] for m in long if m["role"] == "user"]
+questions = ["Where do I live?", "What can't I eat?", "What is my job?", *(m["content"] for m in long if m["role"] == "user")]
 shown = []
 with Memory(":memory:", user="ana", embedder="hashing", tokenizer=len) as memory:
     for n, (who, text) in enumerate(lines):
