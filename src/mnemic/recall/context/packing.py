@@ -659,7 +659,7 @@ def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "
 def _worths(text: str, parts: Sequence[Span], weights: Mapping[str, float], nearest: str) -> list[dict[str, float]]:
     """The terms of each span with their weight: that among the hits, and more for those that are rare in the text."""
     said = [{*content_terms(text[begin:end])} for begin, end in parts]
-    terms = [[term for term in weights if term in words] for words in said]  # in one order: a sum of floats depends on it
+    terms = [[term for term in weights if term in words] for words in said]  # a sum of floats depends on its order
     counts = Counter(term for span_terms in terms for term in span_terms)
     rarity = {term: weights[term] * math.log(1 + len(parts) / (0.5 + counts[term])) for term in counts}
     worths = [{term: rarity[term] for term in span_terms} for span_terms in terms]
