@@ -83,7 +83,7 @@ def update_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterato
                 if draw.random() < UNRELATED:
                     near = draw.choice(nearest[n][LIKE.start : LIKE.stop] or [n])
                     other = draw.choice((near, draw.randrange(len(cases))))
-                    if other != n:
+                    if cases[other]["old"] != case["old"]:
                         yield _asked(draw, author, cases, n, texts[n], later[other], False)
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 
 FILES = [
     Path(__file__).with_name(f"{name}.json")
-    for name in ("statements_that_update", "plain_statements", "long_statements", "noted_statements")
-]
+    for name in (
+        "statements_that_update", "plain_statements", "long_statements", "noted_statements", "contrasted_statements",
+    )
+]  # fmt: skip
+"""In the last, twelve later statements in like words stand beside each earlier one, so that no word alone tells what they do."""
 REQUESTS = Path(__file__).with_name("requests_to_forget.json")
 UPDATING = ("correction", "retraction", "ending", "change")
 LEFT_OUT = 5
-"""Every so manieth author of a file, from the first on, is left out of what ``reader_fit`` learns."""
+"""The first author of a file, and every fifth after that, is left out of what ``reader_fit`` learns."""
 
 Pairs = Mapping[str, Sequence[Mapping[str, str]]]
 """By author: each case has ``old``, ``new``, ``kind`` and ``question``."""
@@ -25,5 +28,5 @@ def pairs(file: Path, most: int | None = None) -> Pairs:
 
 
 def left_out(file: Path, every: int = LEFT_OUT) -> set[str]:
-    """The authors of a file who are left out; 0: none."""
+    """The authors of a file who are left out: the first and every Nth after that; 0: none."""
     return {*[*json.loads(file.read_text(encoding="utf-8"))][::every]} if every else set()
