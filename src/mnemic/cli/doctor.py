@@ -163,7 +163,8 @@ def _default_weights(name: str) -> tuple[str, bool]:
         model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
     except EmbedderUnavailable:
         return _download_note()
-    return f"the copy of the model hub in {model.parent}", False
+    reader = f"the network that reads requests to forget comes with {PACKAGE}"
+    return f"the copy of the model hub in {model.parent}; {reader}", False
 
 
 def _record(args: Namespace, embedder: Embedder | None, health: _Health) -> None:

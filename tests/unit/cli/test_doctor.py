@@ -228,4 +228,8 @@ class TestWeights:
         import mnemic.onnx.files as hub
 
         monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
-        assert weights_of(None) == ("the copy of the model hub in hub", False)
+        where, missing = weights_of(None)
+        assert where.startswith(
+            "the copy of the model hub in hub; the network that reads requests to forget comes with"
+        )
+        assert not missing
