@@ -236,11 +236,13 @@ def read(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> np.ndar
 
 
 def auroc(odds: np.ndarray, answers: np.ndarray) -> float:
-    """The share of pairs of a true and a false one of which the true one has the higher odds."""
+    """The share of pairs of a true and a false one of which the true one has the higher odds; nan if there is no such pair."""
     order = np.argsort(odds, kind="stable")
     ranks = np.empty(len(odds))
     ranks[order] = np.arange(len(odds))
     true = answers > 0.5
+    if true.all() or not true.any():
+        return math.nan
     return float((ranks[true].sum() - true.sum() * (true.sum() - 1) / 2) / (true.sum() * (~true).sum()))
 
 
