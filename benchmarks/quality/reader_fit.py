@@ -295,7 +295,7 @@ def main(given: Sequence[str]) -> None:
     draw, embed = random.Random(0), embedder(weights, tokenizer)
     passes = [
         [*update_pairs(draw, embed, options.cases), *request_pairs(draw, embed, options.cases)]
-        for _ in range(max(options.epochs, 1))
+        for _ in range(options.epochs)
     ]
     out = {author for file in (*statements.FILES, REQUESTS) for author in statements.left_out(file, options.leave_out)}
     own = [[pair for pair in pairs if pair.author not in out] for pairs in passes]

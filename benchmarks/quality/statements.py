@@ -1,4 +1,6 @@
-"""Pairs of statements by authors who knew no code, of which the later one may update the earlier one; and whose are left out."""
+"""Material by authors who knew no code, and whose is left out: pairs of statements, of which the later one may update the earlier
+one, and requests to forget.
+"""
 
 from __future__ import annotations
 

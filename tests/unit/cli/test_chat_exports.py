@@ -299,14 +299,15 @@ CLAUDE_MEMORY = [{
 @pytest.mark.parametrize("name", ["memories.json", "memories/a.json"])
 def test_what_claude_wrote_down_is_imported_with_the_conversations(mnemic, folder, tmp_path, name):
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as made:
-        made.writestr("data/conversations.json", json.dumps(CLAUDE))
-        made.writestr(f"data/{name}", json.dumps(CLAUDE_MEMORY))
-        made.writestr("data/projects.json", '[{"uuid": "p1", "docs": []}]')
+        made.writestr("data [1]/conversations.json", json.dumps(CLAUDE))
+        made.writestr(f"data [1]/{name}", json.dumps(CLAUDE_MEMORY))
+        made.writestr("data [1]/projects.json", '[{"uuid": "p1", "docs": []}]')
+        made.writestr("memories.json", '["of something else"]')
     for again in range(2):
         run = mnemic("import", str(tmp_path / "export.zip"), "--json")
         assert (run.code, run.json["counts"]) == (0, {"memory": 4, "message": 2})
         assert run.json["duplicate"] == 6 * again
-        assert run.json["remarks"] == ["left out: data/projects.json"]
+        assert run.json["remarks"] == ["left out: data [1]/projects.json"]
     with Memory(folder, embedder="hashing") as memory:
         said = {record.content: record for record in memory.list()}
     assert said.keys() == {
@@ -364,18 +365,22 @@ PLAIN_TEXT = st.text(st.characters(exclude_characters=f"{MARK}/", exclude_catego
 )
 
 
-@given(
-    st.lists(st.tuples(PLAIN_TEXT, st.sampled_from(["said", "edited", "edited without a mark", "notice"])), min_size=1)
-)
+@given(st.lists(st.tuples(PLAIN_TEXT, st.sampled_from(["said", "edited", "notice"])), min_size=1))
 def test_of_a_chat_on_ios_what_is_marked_is_the_apps(told):
-    line = {
-        "said": "{}", "edited": f"{{}} {MARK}<Diese Nachricht wurde bearbeitet.>", "notice": f"{MARK}{{}}",
-        "edited without a mark": "{} <This message was edited>",
-    }  # fmt: skip
+    line = {"said": "{}", "edited": f"{{}} {MARK}<Diese Nachricht wurde bearbeitet.>", "notice": f"{MARK}{{}}"}
     text = "".join(f"[4/15/25, 9:14:03\u202fPM] Ben: {line[kind].format(words)}\n" for words, kind in told)
     assert [message.content for message in texts.whatsapp(text, None)] == [
         words for words, kind in told if kind != "notice"
     ]
+
+
+@pytest.mark.parametrize("mark", [
+    "This message was edited", "Diese Nachricht wurde bearbeitet.", "Se editó este mensaje.", "Ce message a été modifié",
+    "Mensagem editada", "Questo messaggio è stato modificato", "Dit bericht is bewerkt",
+])  # fmt: skip
+def test_an_edited_message_on_android_is_what_it_says(mark):
+    text = f"15.04.25, 21:14 - Ben: At six. <{mark}>\n15.04.25, 21:15 - Ben: It says <{mark}> here.\n"
+    assert [message.content for message in texts.whatsapp(text, None)] == ["At six.", f"It says <{mark}> here."]
 
 
 def test_files_places_and_polls_of_a_chat_on_ios_are_the_speakers():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -21,9 +21,8 @@ LARGEST = 1 << 30
 """Bytes of a file in an archive."""
 CONVERSATIONS = "conversations*.json"
 """The files of an export of ChatGPT or Claude; a large one has several: conversations-000.json ..."""
-MEMORIES = ("memories*.json", "memories/*.json")
-PROJECTS = ("projects*.json", "projects/*.json")
-"""What an export of Claude has beside them: what it wrote down, and projects with their documents."""
+MEMORIES, PROJECTS = "memories*.json", "projects*.json"
+"""What an export of Claude has beside them, in a file or a folder: what it wrote down, and projects with their documents."""
 KNOWN = (CONVERSATIONS, "result.json", "*chat*.txt")
 """The file of an export that has the conversations: of ChatGPT and Claude, Telegram, WhatsApp."""
 
@@ -117,11 +116,12 @@ def _export_data(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
         names = sorted(matching, key=lambda name: (name.count("/"), len(name), name))
         if not names:
             continue
-        siblings = [name for name in names if PurePosixPath(name).parent == PurePosixPath(names[0]).parent]
-        chosen = [*siblings, *_named(files, MEMORIES)] if pattern == CONVERSATIONS else names[:1]
+        folder = PurePosixPath(names[0]).parent
+        siblings = [name for name in names if PurePosixPath(name).parent == folder]
+        chosen = [*siblings, *_beside(files, folder, MEMORIES)] if pattern == CONVERSATIONS else names[:1]
         parsed = _joined({name: files[name] for name in chosen}, format)
         unread = [Damage(name, f"{name} was not read. Import it by itself.") for name in names if name not in chosen]
-        left_out = _named(files, PROJECTS) if pattern == CONVERSATIONS else []
+        left_out = _beside(files, folder, PROJECTS) if pattern == CONVERSATIONS else []
         return replace(parsed, damaged=[*parsed.damaged, *unread], left_out=left_out)
     users = next((name for name in files if PurePosixPath(name).name == "users.json"), None)
     if users is not None:
@@ -136,8 +136,10 @@ def _export_data(files: Mapping[str, Reader], path: str, format: str) -> Parsed:
     return Parsed([{"file": name, "note": text} for name, text in read], damaged=damaged)
 
 
-def _named(files: Iterable[str], patterns: Sequence[str]) -> list[str]:
-    return [name for name in sorted(files) if any(fnmatch(f"/{name.lower()}", f"*/{pattern}") for pattern in patterns)]
+def _beside(files: Iterable[str], folder: PurePosixPath, pattern: str) -> list[str]:
+    """The files in a folder whose path from there fits a pattern; its star stands for folders too."""
+    inside = [name for name in sorted(files) if PurePosixPath(name).is_relative_to(folder)]
+    return [name for name in inside if fnmatch(str(PurePosixPath(name).relative_to(folder)).lower(), pattern)]
 
 
 def _joined(files: Mapping[str, Reader], format: str) -> Parsed:
