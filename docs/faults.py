@@ -33,7 +33,7 @@ chroma        | Processes with an embedded Chroma killed, its files damaged: reb
 engines       | PostgreSQL and Chroma: store suites, random calls, two workers on one record with two kills | 250 operations, 8 runs of 25 steps each (`make test-engines`) | 5,000, 100 of 50
 records       | Records moved between engines with kills, forked, tampered with or from older versions: complete, or refused with a reason | some of each | all
 sync          | Random lives of three devices with wrong clocks, synced in any order: all end equal, no text is lost, nothing erased comes back. Syncs killed at a step | 25 lives, some steps | 1,000, 200 steps
-faces         | Every end-to-end scenario gives the same on the asynchronous face, and in RAM | a quarter of them | all
+faces         | Every end-to-end scenario gives the same result with `AsyncMemory`, and in RAM | a quarter of them | all
 properties    | Rules of text, ranking, packing and indexes hold for generated input | the same examples each time | other examples, 25 times
 """  # noqa: E501 - a table
 
