@@ -94,8 +94,10 @@ def split(
         >>> piece.content
         'Setup\n\nRun make demo.'
     """
-    if max_characters < 100 or not document:
-        raise InvalidInput("max_characters must be at least 100, and document must not be empty.")
+    if max_characters < 100:
+        raise InvalidInput(f"max_characters must be at least 100, not {max_characters}.")
+    if not document:
+        raise InvalidInput("document must not be empty: the ids of the pieces are made of it.")
     pages = text.replace("\r\n", "\n").split("\f")
     pieces: dict[str, Message] = {}
     headings: list[str] = []

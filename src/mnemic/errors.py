@@ -7,7 +7,7 @@ Each message says what happened, why, and what to do about it::
     │   ├── UnknownArgument     (also TypeError)       the method takes no argument of that name
     │   └── TooManyHits                                a description matches too many records to erase
     ├── NotFound                (also LookupError)     no such record for this user
-    ├── ConfigurationError                             an argument of the handle is wrong
+    ├── ConfigurationError                             a setting is wrong: an argument, a location, a file
     │   └── MissingExtra        (also ImportError)     an optional package is not installed
     ├── StoreError                                     the store failed
     │   ├── StoreUnavailable                           no such folder, no permission, busy too long
@@ -18,10 +18,10 @@ Each message says what happened, why, and what to do about it::
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
     │   ├── SchemaTooOld                               written by an unreleased version of Mnemic
-    │   ├── Conflict                                   changed concurrently; nothing was stored
+    │   ├── Conflict                                   changed concurrently; the message says what was stored
     │   └── EmbeddingMismatch                          vectors of another model or dimension
-    ├── EmbedderError                                  the embedder failed on this input
-    │   └── EmbedderUnavailable                        the embedder is unavailable
+    ├── EmbedderError                                  the embedder or the reranker failed on this input
+    │   └── EmbedderUnavailable                        the embedder or the reranker is unavailable
     └── LanguageModelError                             the language model gave no usable answer
         └── LanguageModelUnavailable                   the language model is unavailable
 """
@@ -75,7 +75,7 @@ class NotFound(MnemicError, LookupError):
 
 
 class ConfigurationError(MnemicError):
-    """An argument of the constructor is invalid."""
+    """A setting is invalid: an argument of a constructor or an adapter, a location, a settings file, or the keyring."""
 
 
 class MissingExtra(ConfigurationError, ImportError):
@@ -123,7 +123,7 @@ class SchemaTooOld(StoreError):
 
 
 class Conflict(StoreError):
-    """Records changed between read and write; nothing was stored. Read again and repeat."""
+    """The same records were changed meanwhile. The message says what was stored, mostly nothing, and what to do."""
 
 
 class EmbeddingMismatch(StoreError):
@@ -138,11 +138,11 @@ class EmbeddingMismatch(StoreError):
 
 
 class EmbedderError(MnemicError):
-    """The embedder failed on this input."""
+    """The embedder or the reranker failed on this input."""
 
 
 class EmbedderUnavailable(EmbedderError):
-    """The embedder is unavailable: no weights, no package or no server."""
+    """The embedder or the reranker is unavailable: no weights, no package or no server."""
 
 
 class LanguageModelError(MnemicError):

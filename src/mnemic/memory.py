@@ -89,8 +89,9 @@ class Memory:
         project: a level between user and session: memories made here are visible here. A name, or ``mnemic.project()``.
         session: the conversation of new messages.
         timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
-        embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"onnx:OWNER/NAME"`` for another model of the hub;
-            ``"hashing"``; ``"provider:model"``; a model folder; or any object with ``embed``.
+        embedder: ``None`` for all-MiniLM-L6-v2 on this machine, ``"minilm-int8"`` for the same with weights of one byte;
+            ``"multilingual"`` for other languages than English; ``"onnx:OWNER/NAME"`` for another model of the hub;
+            ``"provider:model"``; ``"sentence-transformers:NAME"``; ``"hashing"``; a model folder; or an ``Embedder``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
         reranker: reorders the first fifty hits of a search: ``"onnx:OWNER/NAME"``, such as
             ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``, a folder with such a model, or an object such as
@@ -217,17 +218,14 @@ class Memory:
 
     @property
     def sessions(self) -> Sessions:
-        """The conversation of this handle: ``current`` and ``end``."""
+        """The conversation of this handle: ``current``, ``end`` and ``summarise``."""
         from mnemic.lifecycle.sessions import Sessions
 
         return Sessions(self._runtime, self._scope, self._zone)
 
     @property
     def admin(self) -> Admin:
-        """The record itself: ``location``, ``settings``, ``verify``, ``flush``, ``log``, ``quarantine``, ``release``,
-        ``redacted``, ``without_recalled``, ``without_forgotten``, ``reembed``, ``backup``, ``rekey``, ``export``,
-        ``import_from``, ``retire``, ``erase_user``.
-        """
+        """Administration of the record: checks, copies, moves, quarantine, and the erasure of the user; see ``Admin``."""
         from mnemic.admin import Admin
 
         return Admin(self._runtime, self._scope, self._zone)

@@ -1,4 +1,4 @@
-"""Folders, caches and environment variables. Only ``llm/``, ``embedders/remote.py`` and ``cli/`` read others."""
+"""Folders, caches and environment variables. Only ``llm/keys.py`` reads the environment by itself."""
 
 from __future__ import annotations
 

@@ -97,7 +97,8 @@ class CrossEncoderReranker:
         scores = np.asarray(found, np.float32)
         if scores.shape != (len(texts),) or not np.isfinite(scores).all():
             raise EmbedderError(
-                f"The reranker returned shape {scores.shape} for {len(texts)} texts, or a value that is not finite."
+                f"The cross-encoder did not return one finite number per text: shape {scores.shape} for {len(texts)} texts. "
+                "Choose a model with one score per pair, such as cross-encoder/ms-marco-MiniLM-L6-v2."
             )
         return scores
 

@@ -1,4 +1,4 @@
-"""Calls of both kinds of frameworks, and their runs as the idle trigger sees them."""
+"""Calls from blocking and from asynchronous frameworks, and their runs, during which no idle work is done."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T
     except StopIteration as done:
         return done.value
     coroutine.close()
-    raise ConfigurationError("blocking() runs work that awaits the memory alone; this one awaited something else.")
+    raise ConfigurationError(
+        "blocking() has no event loop: its work may await only methods of the memory that it is given, and this work awaited "
+        "something else. Run it in an event loop, with AsyncMemory.over(memory)."
+    )
 
 
 async def in_worker(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

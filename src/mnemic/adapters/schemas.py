@@ -1,8 +1,6 @@
-"""The four tools with their arguments as pydantic models, and what is recalled as fields of one, for frameworks that take such.
+"""The four tools with their arguments as pydantic models, and the options of recall as fields of such a model.
 
-Pydantic comes with the framework.
-
-A docstring is the description that the model reads.
+Pydantic comes with the framework. The docstring of a tool's model is the description that the language model reads.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def migrate(args: Namespace) -> Answer:
     lines = [f"{one_line(user.user)}: {_counts(user)}  {user.digest}" for user in moves.users]
     for finding in () if args.json else moves.findings:
         warn(finding)
-    ending = "Both verify." if moves.ok else "verify has findings, above."
+    ending = "Both stores passed verification." if moves.ok else "Verification found problems: see above."
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
     return Answer({"ok": moves.ok, "digest": moves.digest, **plain(moves)}, lines, fine=moves.ok)
 

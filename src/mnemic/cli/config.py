@@ -195,16 +195,17 @@ def config(args: Namespace) -> Answer:
 @command(
     "store API keys",
     option("action", "store a key, replacing an existing one", choices=("set",), metavar="set"),
-    option("provider", "openai, anthropic, mistral ...", metavar="PROVIDER"),
+    option("provider", "openai, anthropic, mistral ...; mnemic: the key of encrypted memories", metavar="PROVIDER"),
 )
 def keys(args: Namespace) -> Answer:
-    """Store the API key of a provider of language models in the keyring of this machine. The key is entered without
-    echo, or read from a pipe; it is never written to a file, logged or shown. A key in the environment
-    (OPENAI_API_KEY etc.) takes precedence. Needs: pip install "mnemic[keyring]"
+    """Store the API key of a provider of language models in the keyring of this machine, or, as mnemic, the key of
+    encrypted memories. The key is entered without echo, or read from a pipe; it is never written to a file, logged or
+    shown. A key in the environment (OPENAI_API_KEY etc., MNEMIC_KEY) takes precedence. Needs: pip install "mnemic[keyring]"
 
     examples:
       mnemic keys set anthropic
       pass show openai | mnemic keys set openai
+      mnemic keys set mnemic
     """
     from mnemic.llm.keys import store_key
 

@@ -43,7 +43,7 @@ class _Health:
 
 @command(
     "check installation and record",
-    flag("--deep", "read everything, and run the embedder once"),
+    flag("--deep", "read everything, run the embedder once, and send the model of --llm one request"),
     flag("--fix", "repair what is safe, after a backup; implies --deep"),
 )
 def doctor(args: Namespace) -> Answer:
@@ -52,7 +52,8 @@ def doctor(args: Namespace) -> Answer:
 
     examples:
       mnemic doctor
-      mnemic doctor --deep        also reads every page and text, lists records with secrets, and runs the embedder once
+      mnemic doctor --deep        also reads every page and text, lists records with secrets, runs the embedder once, and
+                                  sends the model of --llm one request
       mnemic doctor --fix         repairs what is safe: full text, missing vectors, entries of missing records. A backup is
                                   written next to the folder first (for a server, run pg_dump); texts, lineage and links
                                   are never changed

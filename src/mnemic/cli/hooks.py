@@ -205,7 +205,10 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
     began, payload = time.monotonic(), _payload()
     path = _word(payload, "transcript_path")
     if path is None:
-        raise InvalidInput('the JSON on stdin has no "transcript_path". Agents that compact pass one.')
+        raise InvalidInput(
+            'The JSON on stdin has no "transcript_path", so nothing was stored. Agents pass it; by hand, pipe in '
+            '{"transcript_path": "..."}.'
+        )
     with _open(args, payload, _project(args, payload)) as memory:
         session = str(args.session)
         stored_ids = {message.id for message in memory.messages(session=session, reach="user")}
@@ -286,7 +289,9 @@ def _git(folder: Path, *words: str) -> str:
         raise InvalidInput(f"git cannot be run: {error}.") from error
     if process.returncode:
         reason = process.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise InvalidInput(f"git has no commit in {folder}: {reason}")
+        raise InvalidInput(
+            f"git failed in {folder}: {reason}. Nothing was remembered; run the hook in a repository with a commit."
+        )
     return process.stdout.decode(errors="replace")
 
 

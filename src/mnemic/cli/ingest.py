@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Maximum number of listed rejections; ``--json`` lists all."""
 
-NO_VECTOR = "what has no vector yet is found by keyword until then: see mnemic doctor"
+NO_VECTOR = "not everything has a vector yet, and what has none is found by keyword only; mnemic doctor says why"
 AGAIN = "Import the file again to continue: nothing is stored twice."
 
 TEXT = option("text", "the text to store (default or -: read from stdin)", metavar="TEXT", nargs="?")

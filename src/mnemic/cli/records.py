@@ -149,7 +149,8 @@ def procedures(args: Namespace) -> Answer:
     name="list",
 )
 def list_records(args: Namespace) -> Answer:
-    """List memories, or with --kind messages or episodes, in order, with their ids. Exit code 1 if there are none.
+    """List memories in order, with their ids; with --kind message or --kind episode, those instead. Exit code 1 if there
+    are none.
 
     examples:
       mnemic list                                    the newest
@@ -173,7 +174,7 @@ def _by_time(memory: Memory, args: Namespace) -> Sequence[Message | Episode]:
         InvalidInput: they have no importance, or a number is negative.
     """
     if args.order == "importance":
-        raise InvalidInput("--order importance is for memories.")
+        raise InvalidInput("Only memories have an importance: use --order newest or oldest, or leave out --kind.")
     if min(args.offset, args.limit) < 0:
         raise InvalidInput("--limit and --offset are whole numbers from 0.")
     read = memory.messages if args.kind == "message" else memory.episodes
@@ -190,8 +191,8 @@ def _empty_reason(memory: Memory, name: str) -> str:
     if not waiting or {"episodes": stats.episodes, "memories": sum(stats.memories.values())}.get(name, 1):
         return "nothing found."
     wait = "waits" if waiting == 1 else "wait"
-    hint = "mnemic list --kind message"
-    return f"no {name} yet. {counted({'message': waiting})} {wait}: mnemic process. What was said: {hint}."
+    hint = "mnemic list --kind message lists what was said"
+    return f"no {name} yet. {counted({'message': waiting})} {wait} to be processed: run mnemic process. {hint}."
 
 
 # show

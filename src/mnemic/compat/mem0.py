@@ -107,7 +107,8 @@ class Memory:
             return {"results": [self._addition(handle, m) for m in stored if isinstance(m, MemoryRecord)]}
         if expiration_date is not None:
             raise InvalidInput(
-                "expiration_date needs infer=False: messages are kept. See RetentionPolicy(message_days=...)."
+                "expiration_date is only for infer=False: single messages do not expire. Leave it out, or limit the age of all "
+                "messages with retention=RetentionPolicy(message_days=...)."
             )
         for item in items:
             item["metadata"] = {**dict(item.get("metadata") or {}), **labels}

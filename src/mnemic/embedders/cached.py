@@ -56,7 +56,9 @@ class CachedEmbedder:
         self._max_items = option("max_items", max_items, 1, 10_000_000)
         self._ttl = None if ttl is None else seconds("ttl", ttl, above=True)
         if not set(kinds) <= set(get_args(InputKind)):
-            raise ConfigurationError(f"kinds={kinds!r} names more than 'query' and 'document'. Give some of these two.")
+            raise ConfigurationError(
+                f"kinds={kinds!r} names another kind than 'query' and 'document'. Use one of these, or both."
+            )
         self._kinds = frozenset(kinds)
         self._clock = clock
         self._entries: OrderedDict[Key, tuple[float, Vectors]] = OrderedDict()

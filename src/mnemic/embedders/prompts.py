@@ -22,7 +22,9 @@ def checked_prompts(prompts: Prompts | None) -> Prompts:
     """
     checked = dict(prompts or {})
     if not set(checked) <= set(NAMES):
-        raise ConfigurationError(f"prompts={checked!r} names more than 'query' and 'document'. Give some of these two.")
+        raise ConfigurationError(
+            f"prompts={checked!r} names another kind than 'query' and 'document'. Use one of these, or both."
+        )
     return checked
 
 

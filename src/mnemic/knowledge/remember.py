@@ -153,7 +153,10 @@ def statement_of(
     if isinstance(value, MemoryRecord):
         return _part_about(value, terms, statement)
     if not isinstance(value, Message):
-        raise InvalidInput(f"{shown(value.id)} is an episode; replaces= takes the ids of memories and messages.")
+        raise InvalidInput(
+            f"{shown(value.id)} is an episode, which is made from messages. Give the id of a memory or a message. "
+            "Nothing was stored."
+        )
     derived_ids = runtime.store.relations.memories_of(scope.user, [str(value.id)]).get(str(value.id), [])
     (remainder,) = runtime.store.relations.without_forgotten(scope.user, [value])
     derived = [

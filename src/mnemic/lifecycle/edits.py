@@ -79,9 +79,12 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     """Write the next version of a memory; earlier ones are kept. ``invalid_at=None`` makes an ended one hold again."""
     existing = runtime.store.get(scope.user, validation.name("id", id)).value
     if not isinstance(existing, MemoryRecord):
-        is_message = isinstance(existing, Message)
-        what = "a message: what was said is evidence and never rewritten" if is_message else "an episode"
-        raise InvalidInput(f"{shown(id)} is {what}. To say what is true instead: correct({shown(id)}, ...).")
+        why = (
+            f"a message: what was said is evidence and never rewritten. To say what is true: correct({shown(id)}, ...)."
+            if isinstance(existing, Message)
+            else "an episode, which is made from messages. Give the id of a memory. Nothing was changed."
+        )
+        raise InvalidInput(f"{shown(id)} is {why}")
     changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
     _set_trust(changed, existing)
     if existing.expired_at is None or changed.get("invalid_at", UNSET) is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _FAILED = "The language model {service} failed ({label}): {detail}"
 _ERROR_TEXTS: ErrorTexts = {
     "refused": (
-        "The language model {service} does not let us in or is not there ({label}). Check the "
+        "The language model {service} denied access or does not exist ({label}). Check the "
         "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
     ),
     "rejected": _FAILED,

@@ -315,7 +315,8 @@ class Recipe:
             raise InvalidInput("weights, assisted and quality of a recipe must be mappings from signals to numbers.")
         unknown = sorted({name for mapping in mappings for name in mapping} - set(SIGNALS))
         if unknown or not self.weights:
-            raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; it cannot weigh {unknown or 'nothing'}.")
+            problem = f"there are no {unknown}" if unknown else "give at least one a weight"
+            raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; {problem}.")
         if self.fusion not in get_args(Fusion):
             raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {shown(self.fusion)}.")
         if self.assisted and self.fusion != "sum":

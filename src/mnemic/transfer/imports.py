@@ -49,7 +49,7 @@ IMPORTERS = "mnemic.importers"
 BATCH = 64
 """Messages of one transaction, and of one step of the progress."""
 
-NOTHING = "Nothing was imported; correct the file."
+NOTHING = "Nothing was imported; correct the file or the arguments."
 
 NAMED = 10
 """Maximum number of roles named in a remark."""

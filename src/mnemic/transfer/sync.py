@@ -102,7 +102,9 @@ def sync(
     for _ in range(ATTEMPTS):
         rows = _without_erased(sides, user, dry_run=dry_run)
         if not any(r.outlines or r.tombstones for r in rows) and not any(side.erased for side in sides):
-            raise InvalidInput(f"Neither record has a user {user!r}: name one of them (mnemic users lists them).")
+            raise InvalidInput(
+                f"Neither record has a user {user!r}. Name a user that one of them has; mnemic users lists them."
+            )
         try:
             merge = _Merge(sides, user, rows)
         except _OutdatedError:

@@ -1,6 +1,6 @@
-"""Value types: frozen, keyword-only dataclasses without behaviour.
+"""Value types, most of them frozen, keyword-only dataclasses.
 
-No heavy imports: these classes are loaded by ``import mnemic``.
+No heavy imports: numpy is imported for type checkers only.
 """
 
 # pyright: reportUnusedImport=false

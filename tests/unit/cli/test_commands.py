@@ -72,7 +72,8 @@ class TestImport:
         file = write([*chat, {"role": "user"}])
         run = mnemic("import", file, "--strict")
         assert (run.code, run.out) == (2, "")
-        assert run.err == f"mnemic: {file}: [3].content is missing. Nothing was imported; correct the file.\n"
+        nothing = "Nothing was imported; correct the file or the arguments."
+        assert run.err == f"mnemic: {file}: [3].content is missing. {nothing}\n"
         assert not folder.exists()
 
     def test_files_that_cannot_be_read(self, mnemic, tmp_path, write):
@@ -155,9 +156,7 @@ class TestImport:
             run = mnemic("import", write(chat))
             assert run.code == 0
             assert "mnemic: warning: Without vectors for now" in run.err
-            assert run.err.endswith(
-                "mnemic: what has no vector yet is found by keyword until then: see mnemic doctor\n"
-            )
+            assert run.err.endswith("found by keyword only; mnemic doctor says why\n")
             assert run.rows["pending"] == "embed 3, process 3"
             assert mnemic("search", "Lisbon").code == 0
         again = mnemic("import", write(chat), "--json").json

@@ -73,7 +73,7 @@ class TestAdd:
         monkeypatch.setattr(HashingEmbedder, "embed", refuse)
         run = mnemic("add", "Hi")
         assert run.code == 0
-        assert "has no vector yet" in run.err
+        assert "found by keyword only; mnemic doctor says why" in run.err
 
 
 class TestRemember:

@@ -77,7 +77,7 @@ class TestStatsOfAnUnknownUser:
 
 class TestWhyAListIsEmpty:
     def test_messages_wait(self, filled):
-        wait = "yet. 3 messages wait: mnemic process. What was said: mnemic list --kind message.\n"
+        wait = "yet. 3 messages wait to be processed: run mnemic process. mnemic list --kind message lists what was said.\n"
         memories, episodes = filled("list"), filled("list", "--kind", "episode")
         assert (memories.code, memories.err) == (1, f"mnemic: no memories {wait}")
         assert (episodes.code, episodes.err) == (1, f"mnemic: no episodes {wait}")
