@@ -100,7 +100,7 @@ def search(memory, query, given):
 
 
 def recall_tool(memory, query, given):
-    return blocking(memory, lambda memory: tools.recall(memory, query, **given))["results"][0]["text"]
+    return blocking(memory, lambda memory: tools.Search(**given)(memory, query))["results"][0]["text"]
 
 
 def langchain_retriever(memory, query, given):

@@ -4,10 +4,9 @@ An adapter translates: it turns the messages of its framework into ``ThreadMessa
 prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
-- which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``, ``unstored``,
+- which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``,
   ``unstored_in_session``, ``edited_out``, ``name_of``, ``Conversation``;
-- storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``; which
-  records are those of the turn under way: ``turn_ids``;
+- storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``;
 - what a message in parts says, media by reference: ``text_of_parts``;
 - which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``RecallOptions``, ``recall_failures_logged``, ``checked_filters``,
@@ -21,7 +20,6 @@ code off the event loop. ``mnemic_testing.adapters`` has the conformance suite.
 """
 
 from mnemic.adapters.binding import (
-    Binding,
     Handle,
     ScopeSource,
     as_async,
@@ -46,7 +44,6 @@ from mnemic.adapters.conversations import (
     session_words,
     shown_in_session,
     store_new,
-    turn_ids,
     unstored_in_session,
 )
 from mnemic.adapters.injection import Count, Recall, RecallOptions, hit_metadata, recall_failures_logged
@@ -59,17 +56,16 @@ from mnemic.adapters.threads import (
     contains,
     evidence,
     sent_at,
-    unstored,
     with_tools,
     words_of,
 )
 from mnemic.ingest import text_of_parts
 
 __all__ = [
-    "AGAIN", "COMPARED", "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
+    "AGAIN", "COMPARED", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
     "RecallOptions", "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound",
     "checked_filters", "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence",
     "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "store_new",
-    "text_of_parts", "turn_ids", "unstored", "unstored_in_session", "with_tools", "words_of",
+    "text_of_parts", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

@@ -73,13 +73,8 @@ async def find(memory: AsyncMemory, query: str, **options: Any) -> tuple[Evidenc
     return context.evidence, context.hits[:most]
 
 
-async def recall(memory: AsyncMemory, query: str, **options: Any) -> dict[str, Any]:
-    """What ``find`` finds, as JSON values, quoted and without empty fields."""
-    return _answer(query, *await find(memory, query, **options))
-
-
 class Search:
-    """The tool ``recall`` of an adapter: ``recall`` with what the program fixed.
+    """The tool ``recall`` of an adapter, with what the program fixed.
 
     Args:
         max_results: most results, whatever the model asks for.
@@ -96,7 +91,7 @@ class Search:
         self._most = max_results
 
     async def __call__(self, memory: AsyncMemory, query: str, limit: int = 8, **options: Any) -> dict[str, Any]:
-        """What ``find`` finds, as ``recall`` gives it."""
+        """What ``find`` finds, as JSON values, quoted and without empty fields."""
         return _answer(query, *await self.find(memory, query, limit, **options))
 
     async def text(self, memory: AsyncMemory, query: str, limit: int = 8, **options: Any) -> str:

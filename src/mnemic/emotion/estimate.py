@@ -208,20 +208,14 @@ _LATIN = "\u024f"
 """The last Latin letter."""
 
 
-def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str | None = None) -> Emotion:
-    """Estimate the emotion of a text.
+def emotion(text: str) -> Emotion:
+    """Estimate the emotion of a text from its words and punctuation.
 
     Args:
         text: one or a few English sentences; of a long text the first 512 words are read.
-        vector: its embedding, shape (d,); None uses only words and punctuation.
-        model: the embedder of the vector. Only vectors of the default model are used; with any other the estimate uses words
-            and punctuation only, which is less accurate.
 
     Returns:
         Valence and arousal in -1..1, about 0 for a neutral text, and a confidence in 0..1.
-
-    Raises:
-        InvalidInput: the vector does not have the model's dimension, or contains a value that is not a finite number.
 
     Examples:
         >>> glad = emotion("We won the championship!")
@@ -230,18 +224,19 @@ def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str 
         >>> emotion("") == NEUTRAL
         True
     """
-    return emotions([text], None if vector is None else np.asarray(vector)[None], model)[0]
+    return emotions([text])[0]
 
 
 def emotions(
     texts: Sequence[str], vectors: NDArray[np.float32] | None = None, model: str | None = None
 ) -> list[Emotion]:
-    """Estimate the emotions of several texts; equal to `emotion` of each.
+    """Estimate the emotions of several texts, each on its own; see `emotion`.
 
     Args:
         texts: any number of texts.
-        vectors: their embeddings, shape (len(texts), d), or None. A row of zeros is a missing vector.
-        model: the embedder of the vectors.
+        vectors: their embeddings, shape (len(texts), d); None uses only words and punctuation, which is less accurate. A row
+            of zeros is a missing vector.
+        model: the embedder of the vectors. Only those of the default model are used.
 
     Raises:
         InvalidInput: the vectors have the wrong shape, or contain a value that is not a finite number.

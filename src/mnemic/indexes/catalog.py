@@ -184,7 +184,7 @@ STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3, 
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 MEMO = 32  # values kept per snapshot; filters repeat often
-ASSISTANTS = ("assistant", "ai")
+ASSISTANTS = ("assistant",)
 """Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
 LIVE = ("short_term", "consolidating", "long_term")
 

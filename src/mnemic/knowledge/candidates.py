@@ -50,7 +50,6 @@ class Snapshot:
         runtime: gives access to the store.
         user: the owner.
         project: their project, or None.
-        session: their session, or None for those of the whole level.
 
     Attributes:
         base: typical cosine of unrelated records.
@@ -58,8 +57,8 @@ class Snapshot:
 
     base: float
 
-    def __init__(self, runtime: Runtime, user: str, project: str | None, session: str | None = None) -> None:
-        self._runtime, self._user, self._project, self._session = runtime, user, project, session
+    def __init__(self, runtime: Runtime, user: str, project: str | None) -> None:
+        self._runtime, self._user, self._project = runtime, user, project
         self._records: dict[int, MemoryRecord] = {}
         self._load()
 
@@ -75,8 +74,7 @@ class Snapshot:
             return
         c = view.columns
         at_level = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
-        at_level &= c.project == c.names.project.get(self._project)
-        at_level &= c.session == c.names.session.get(self._session)
+        at_level &= (c.project == c.names.project.get(self._project)) & (c.session == c.names.session.get(None))
         ended = np.zeros(len(c), np.bool_)
         ended[c.rows_of(c.validity.doc[c.validity.expired < FOREVER])] = True
         self._live_rows, self._ended_rows = at_level & ~ended, at_level & ended

@@ -85,24 +85,24 @@ def describe(messages: Sequence[Message], background: Mapping[str, int] | None =
     """The title of an episode, see ``title``, and its most characteristic sentences.
 
     These are verbatim, one per line with the speaker, in order of time, some 300 characters; long ones are cut at a word.
-    Both are empty for no messages.
+    Both are empty for no messages. ``background`` is the ``frequencies`` of messages to contrast with; default those of the
+    episode.
     """
     weights, numbered_sentences = _weights(messages, background), _sentences_of(messages)
     return _title(messages, weights, numbered_sentences), _excerpt(messages, weights, numbered_sentences)
 
 
-def title(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> str:
+def title(messages: Sequence[Message]) -> str:
     """The most characteristic clause of an episode, verbatim and deterministic.
 
     Args:
         messages: of the episode, in the order of time.
-        background: ``frequencies`` of messages to contrast with; default those of the episode.
 
     Returns:
         At most 64 characters of one message, capitalised; a longer clause is cut at a word and ends with an ellipsis.
         The speakers if there are no words; empty for no messages.
     """
-    return _title(messages, _weights(messages, background), _sentences_of(messages))
+    return _title(messages, _weights(messages, None), _sentences_of(messages))
 
 
 def _title(

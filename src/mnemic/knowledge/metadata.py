@@ -165,7 +165,7 @@ class Description:
         keywords: up to five keyphrases, best first.
         tags: up to three lower-case topics, general ones first.
         type: the kind of memory.
-        category: one of ``CATEGORIES`` or None.
+        category: one of ``literals.CATEGORIES`` or None.
         confidence: certainty of the wording, 0 to 1: .9, less for each hedge (maybe, I think), .3 for a question.
         related_files: paths, file names and modules it names, at most 20.
         related_entities: people, places, products, hosts and identifiers it names, at most 20.
@@ -416,8 +416,6 @@ _IS_A = re.compile(
     r"\b(?:is|are) (?:an?|the) (?:\w+[- ]){0,2}(?:class|module|function|service|component|library|package|table|tool|script|"
     r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s (?:an?|the|all|every|each)\b"
 )
-CATEGORIES: tuple[tuple[str, ...], tuple[str, ...]] = (tuple(_CUES), ("preference", "work", "personal"))
-"""Categories of software statements and of others, in the order they are tried."""
 _PERSONS = frozenset("i me my we our us he she his her him they their".split())
 
 

@@ -211,11 +211,6 @@ class IdleTrigger:
             self._scheduler.changed.wait_for(self._interrupted, self._idle.rest_seconds)
             self._resting = False
 
-    @property
-    def stopped(self) -> bool:
-        """Whether it was stopped for good."""
-        return self._stopped
-
     def stop(self) -> None:
         """Finish the current step and never fire again. May be called twice."""
         with self._scheduler.changed:

@@ -301,7 +301,7 @@ def fenced(**parts: str) -> str:
     return "\n\n".join(f"<{name} {code}>\n{text}\n</{name} {code}>" for name, text in parts.items())
 
 
-def transcript(messages: Sequence[Message], first: int = 1) -> str:
+def transcript(messages: Sequence[Message]) -> str:
     """Messages as numbered lines, ``[1] 14:03 Ana: text``, under a line for each day: ``Monday 2024-05-06``.
 
     Only the first line of a minute has the time.
@@ -309,7 +309,7 @@ def transcript(messages: Sequence[Message], first: int = 1) -> str:
     limit = min(LONGEST_MESSAGE, LONGEST_PROMPT // max(1, len(messages)))
     lines: list[str] = []
     day = minute = ""
-    for number, message in enumerate(messages, first):
+    for number, message in enumerate(messages, 1):
         sent_at = message.sent_at
         if (today := f"{sent_at:%A %Y-%m-%d}" if sent_at else "undated") != day:
             lines.append(today)

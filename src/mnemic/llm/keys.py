@@ -28,11 +28,6 @@ _ONE_ACCOUNT = {"openai-chat": "openai", "openai-responses": "openai", "azure-re
 _PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,63}")
 
 
-def key_for(provider: str) -> str | None:
-    """The API key of a provider such as ``"openai"``: from its environment variable, else from the keyring, else None."""
-    return environment_key(provider) or keyring_key(provider)
-
-
 def environment_key(provider: str) -> str | None:
     """The key in the environment; ``OPENAI_API_KEY`` and the like."""
     name = _account(provider)

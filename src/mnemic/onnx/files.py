@@ -20,7 +20,7 @@ from mnemic import paths
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
 MODELS = ("model.onnx", "onnx/model.onnx")
 TOKENIZERS = ("tokenizer.json", "onnx/tokenizer.json")
@@ -135,6 +135,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
 TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 
 REVISIONS = "revisions.json"
@@ -242,12 +244,10 @@ def _save_revisions(home: Path, revisions: dict[str, str]) -> None:
     part.replace(home / REVISIONS)
 
 
-def hub_files(repository: str, names: Sequence[str], *, offline: bool, progress: bool | None) -> list[Path]:
-    """Files of a repository: copies of an earlier download on this machine, else over the network.
+def hub_files(*, offline: bool, progress: bool | None) -> list[Path]:
+    """The default model and its tokeniser: copies of an earlier download on this machine, else over the network.
 
     Args:
-        repository: owner and name.
-        names: files in it.
         offline: never touch the network.
         progress: show a progress bar for downloads; None shows it on a terminal.
 
@@ -255,29 +255,28 @@ def hub_files(repository: str, names: Sequence[str], *, offline: bool, progress:
         EmbedderUnavailable: there is no copy, and the hub is offline or unreachable.
     """
     try:
-        return _download(repository, names, progress=progress, local_files_only=True)
+        return _download(progress=progress, local_files_only=True)
     except Exception as error:  # errors of the hub client, its HTTP client and the system
         if offline:
             raise EmbedderUnavailable(
                 "offline mode forbids the model hub, and there is no copy on this machine"
             ) from error
     try:
-        _probe(repository, names[-1])
-        return _download(repository, names, progress=progress, etag_timeout=TIMEOUT)
+        _probe()
+        return _download(progress=progress, etag_timeout=TIMEOUT)
     except Exception as error:
         raise EmbedderUnavailable(f"the model hub cannot be reached ({type(error).__name__}: {error})") from error
 
 
-def _probe(repository: str, name: str) -> None:
+def _probe() -> None:
     """Request the metadata of one file: without a network this fails at once, while a download retries for long."""
     hub = _client()
-    hub.get_hf_file_metadata(hub.hf_hub_url(repository, name), timeout=TIMEOUT)
+    hub.get_hf_file_metadata(hub.hf_hub_url(HUB_REPOSITORY, HUB_FILES[-1]), timeout=TIMEOUT)
 
 
-def _download(repository: str, names: Sequence[str], *, progress: bool | None, **options: Any) -> list[Path]:
-    return [
-        Path(_client().hf_hub_download(repository, name, **options, **_bar_option(progress=progress))) for name in names
-    ]
+def _download(*, progress: bool | None, **options: Any) -> list[Path]:
+    options |= _bar_option(progress=progress)
+    return [Path(_client().hf_hub_download(HUB_REPOSITORY, name, **options)) for name in HUB_FILES]
 
 
 def _bar_option(*, progress: bool | None) -> dict[str, Any]:

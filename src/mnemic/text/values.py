@@ -130,9 +130,9 @@ def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
     return micros
 
 
-def offset_minutes(value: datetime, zone: tzinfo = UTC) -> int:
-    """Minutes east of UTC at that time."""
-    offset = aware(value, zone).utcoffset() or timedelta()
+def offset_minutes(value: datetime) -> int:
+    """Minutes east of UTC at that time; 0 without a zone."""
+    offset = value.utcoffset() or timedelta()
     return round(offset.total_seconds() / 60)
 
 

@@ -169,11 +169,11 @@ def test_the_recall_tool_answers_a_question_about_the_user_by_the_profile(memory
         memory.remember(f"You know about port {number}.", importance=0.9)
     memory.remember("I am allergic to nuts.", importance=0.1)
     memory.preferences["theme"] = "dark"
-    found = blocking(memory, lambda m: tools.recall(m, "What do you know about me?", k=2))
+    search = tools.Search()
+    found = blocking(memory, lambda m: search(m, "What do you know about me?", 2))
     assert [hit["text"] for hit in found["results"]] == ["Preference theme: dark", "I am allergic to nuts."]
     assert found["evidence"] == "strong"
-    filters = {"k": 5, "kinds": ["message"], "mood": None}
-    assert blocking(memory, lambda m: tools.recall(m, "Who am I?", **filters)) == {"evidence": "none", "results": []}
+    assert blocking(memory, lambda m: search(m, "Who am I?", kinds=["message"])) == {"evidence": "none", "results": []}
 
 
 def test_tools(memory):
@@ -182,7 +182,7 @@ def test_tools(memory):
 
     assert use(lambda m: tools.remember(m, "The API runs on port 8080.")).startswith("Remembered (id ")
     assert use(lambda m: tools.remember(m, "The API runs on port 8080.")).startswith("Known already")
-    (hit,) = use(lambda m: tools.recall(m, "port of the API"))["results"]
+    (hit,) = use(lambda m: tools.Search()(m, "port of the API"))["results"]
     preview = use(lambda m: tools.forget(m, "the port of the API", dry_run=True))
     assert preview == f"{hit['id']}: would be forgotten: The API runs on port 8080."
     assert use(lambda m: tools.forget(m, ids=[hit["id"]])) == f"{hit['id']}: forgotten"

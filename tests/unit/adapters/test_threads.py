@@ -16,12 +16,11 @@ from mnemic.adapters import (
     contains,
     evidence,
     store_new,
-    turn_ids,
-    unstored,
     with_tools,
     words_of,
 )
-from mnemic.adapters.threads import unanswered
+from mnemic.adapters.conversations import turn_ids
+from mnemic.adapters.threads import unanswered, unstored
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 NOW = datetime(2026, 5, 4, tzinfo=UTC)

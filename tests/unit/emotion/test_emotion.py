@@ -49,6 +49,10 @@ def vectors(seed, count):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def with_vector(text, row, model=MODEL):
+    return emotions([text], row[None], model)[0]
+
+
 def near(a, b):
     return (a.valence, a.arousal, a.confidence) == pytest.approx((b.valence, b.arousal, b.confidence), abs=1e-4)
 
@@ -57,12 +61,12 @@ class TestAnyText:
     @RUN
     @given(st.text(), st.integers(0, 2**32 - 1))
     def test_every_text_has_a_place_on_the_plane_and_always_the_same(self, text, seed):
-        for vector, model in ((None, None), (vectors(seed, 1)[0], MODEL)):
-            found = emotion(text, vector=vector, model=model)
+        row = vectors(seed, 1)[0]
+        for found, again in ((emotion(text), emotion(text)), (with_vector(text, row), with_vector(text, row))):
             assert -1 <= found.valence <= 1
             assert -1 <= found.arousal <= 1
             assert 0 <= found.confidence <= 1
-            assert found == emotion(text, vector=vector, model=model)
+            assert found == again
 
     @RUN
     @given(st.text(alphabet="aA nNoOtT'\u2019!?.\"I0:)(😀❤\ufe0f"))
@@ -78,11 +82,11 @@ class TestAnyText:
         together = emotions(texts, rows, MODEL)
         assert len(together) == len(texts)
         for text, row, found in zip(texts, rows, together, strict=True):
-            assert near(found, emotion(text, vector=row, model=MODEL))
+            assert near(found, with_vector(text, row))
 
     @pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u3000"])
     def test_a_blank_text_has_none(self, blank):
-        assert emotion(blank) == NEUTRAL == emotion(blank, vector=vectors(0, 1)[0], model=MODEL)
+        assert emotion(blank) == NEUTRAL == with_vector(blank, vectors(0, 1)[0])
         assert (NEUTRAL.valence, NEUTRAL.arousal, NEUTRAL.confidence) == (0, 0, 0)
         assert not has_affect(NEUTRAL)
 
@@ -117,7 +121,7 @@ class TestAnyText:
 
     @pytest.mark.parametrize("text", ["Я очень рад тебя видеть!", "とても悲しい。", "أنا غاضب جدا"])
     def test_nothing_is_known_of_other_scripts(self, text):
-        assert emotion(text, vector=vectors(1, 1)[0], model=MODEL).confidence == 0
+        assert with_vector(text, vectors(1, 1)[0]).confidence == 0
 
     def test_a_text_in_two_scripts_counts_by_its_latin_part(self):
         assert 0 < emotion("I am so happy, Здравствуйте").confidence < emotion("I am so happy, hello there").confidence
@@ -200,35 +204,32 @@ class TestVectors:
 
     def test_vectors_of_another_model_are_not_used(self):
         other = np.ones(128, np.float32)
-        assert emotion("what a day!", vector=other, model="hashing-128") == emotion("what a day!")
-        assert emotion("what a day!", vector=vectors(2, 1)[0]) == emotion("what a day!")  # of a model that is not said
+        of_an_unnamed_model = with_vector("what a day!", vectors(2, 1)[0], None)
+        assert with_vector("what a day!", other, "hashing-128") == emotion("what a day!") == of_an_unnamed_model
 
     def test_a_row_of_zeros_is_a_missing_vector(self):
         texts, rows = ["I love it", "I hate it", "I own it"], vectors(3, 3)
         rows[1] = 0
         first, second, third = emotions(texts, rows, MODEL)
         assert near(second, emotion("I hate it"))
-        assert near(first, emotion("I love it", vector=rows[0], model=MODEL))
-        assert near(third, emotion("I own it", vector=rows[2], model=MODEL))
+        assert near(first, with_vector("I love it", rows[0]))
+        assert near(third, with_vector("I own it", rows[2]))
 
     def test_half_precision_and_length_do_not_matter(self):
         row = vectors(4, 1)[0]
-        given_, kept = (
-            emotion("I see", vector=row, model=MODEL),
-            emotion("I see", vector=row.astype(np.float16), model=MODEL),
-        )
-        assert near(emotion("I see", vector=3 * row, model=MODEL), given_)
+        given_, kept = with_vector("I see", row), with_vector("I see", row.astype(np.float16))
+        assert near(with_vector("I see", 3 * row), given_)
         assert kept.valence == pytest.approx(given_.valence, abs=0.01)
 
     def test_vectors_that_do_not_fit_are_refused(self):
         with pytest.raises(InvalidInput, match=r"\(2, 384\)"):
             emotions(["a", "b"], vectors(0, 3), MODEL)
         with pytest.raises(InvalidInput, match="384"):
-            emotion("a", vector=np.ones(128, np.float32), model=MODEL)
+            with_vector("a", np.ones(128, np.float32))
         broken = vectors(0, 1)[0]
         broken[5] = np.nan
         with pytest.raises(InvalidInput, match="finite"):
-            emotion("a", vector=broken, model=MODEL)
+            with_vector("a", broken)
 
     def test_no_texts(self):
         assert emotions([]) == emotions([], np.empty((0, 384), np.float32), MODEL) == []

@@ -5,7 +5,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
-from mnemic.llm.keys import SERVICE, key_for, store_key
+from mnemic.llm.keys import SERVICE, environment_key, keyring_key, store_key
 
 SECRET = "sk-verysecret-0123456789"
 
@@ -38,16 +38,14 @@ def keyring(monkeypatch):
     made = Keyring()
     monkeypatch.setitem(sys.modules, "keyring", made)
     monkeypatch.setattr("mnemic.paths.wheel_folder", lambda module: "somewhere")
-    for name in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "CO_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
     return made
 
 
 def test_stored_and_found(keyring):
     store_key("OpenAI ", f" {SECRET}\n")
     assert keyring.held == {(SERVICE, "openai"): SECRET}
-    assert key_for("openai") == key_for("openai-chat") == SECRET
-    assert key_for("mistral") is None
+    assert keyring_key("openai") == keyring_key("openai-chat") == SECRET
+    assert keyring_key("mistral") is None
 
 
 @pytest.mark.parametrize(
@@ -60,17 +58,17 @@ def test_stored_and_found(keyring):
         ("some-new-one", "SOME_NEW_ONE_API_KEY"),
     ],
 )
-def test_the_environment_comes_first(keyring, monkeypatch, provider, variable):
-    store_key(provider, "of-the-keyring")
+def test_each_provider_has_its_variable(monkeypatch, provider, variable):
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
     monkeypatch.setenv(variable, "of-the-environment")
-    assert key_for(provider) == "of-the-environment"
+    assert environment_key(provider) == "of-the-environment"
     monkeypatch.setenv(variable, " ")
-    assert key_for(provider) == "of-the-keyring"
+    assert environment_key(provider) is None
 
 
 def test_a_keyring_that_cannot_be_opened_is_none(keyring):
     keyring.broken = RuntimeError("locked")
-    assert key_for("openai") is None
+    assert keyring_key("openai") is None
 
 
 def test_a_keyring_that_takes_nothing(keyring):
@@ -91,8 +89,7 @@ def test_a_keyring_that_is_a_file_is_refused(keyring, nested):
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setattr("mnemic.paths.wheel_folder", lambda module: None)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert key_for("openai") is None
+    assert keyring_key("openai") is None
     with pytest.raises(MissingExtra, match=r"mnemic\[keyring\]"):
         store_key("openai", SECRET)
 

@@ -169,12 +169,12 @@ def test_a_message_cannot_pass_for_another_one():
 def test_days_stand_above_their_messages():
     day = datetime(2024, 5, 6, 23, 59, tzinfo=UTC)
     said = [Message(role="user", content=f"text {n}", sent_at=day + timedelta(minutes=n)) for n in range(3)]
-    assert transcript(said, 5).split("\n") == [
+    assert transcript(said).split("\n") == [
         "Monday 2024-05-06",
-        "[5] 23:59 user: text 0",
+        "[1] 23:59 user: text 0",
         "Tuesday 2024-05-07",
-        "[6] 00:00 user: text 1",
-        "[7] 00:01 user: text 2",
+        "[2] 00:00 user: text 1",
+        "[3] 00:01 user: text 2",
     ]
 
 

@@ -276,10 +276,9 @@ class Transaction:
         sql = "INSERT INTO lineage VALUES(?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
         return bool(self.db.execute(sql, (self.user_id, child, parent)).fetchall())
 
-    def drop_parent(self, child: int, parent: int) -> bool:
-        """Remove a lineage edge; returns whether there was one."""
-        sql = "DELETE FROM lineage WHERE child = ? AND parent = ? RETURNING 1"
-        return bool(self.db.execute(sql, (child, parent)).fetchall())
+    def drop_parent(self, child: int, parent: int) -> None:
+        """Remove a lineage edge, if there is one."""
+        self.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (child, parent))
 
 
 def _rejection(id: str, reason: str) -> Receipt:
