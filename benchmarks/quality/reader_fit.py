@@ -262,17 +262,15 @@ def embedder(weights: Mapping[str, np.ndarray], tokenizer: Tokenizer) -> Embed:
 
 
 def saved(reader: Reader) -> dict[str, np.ndarray]:
-    """What was learnt for requests, in half precision, by the names of the published weights."""
+    """What was learnt, in half precision, by the names of the published weights; the rows of the head are `TASKS`."""
     found: dict[str, np.ndarray] = {}
     for layer in range(LAYERS):
         for part in LINEAR:
             one = reader.changed[f"{layer}.{part}".replace(".", "_")]
             for name in ("down", "up"):
                 found[f"encoder.layer.{layer}.{part}.{name}"] = getattr(one, name).detach().numpy().astype(np.float16)
-    meant = TASKS.index("meant")
     return found | {
-        "head.weight": reader.heads.weight[[meant]].detach().numpy().astype(np.float16),
-        "head.bias": reader.heads.bias[[meant]].detach().numpy().astype(np.float16),
+        f"head.{part}": getattr(reader.heads, part).detach().numpy().astype(np.float16) for part in ("weight", "bias")
     }
 
 
