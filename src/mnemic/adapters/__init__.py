@@ -4,7 +4,7 @@ An adapter translates: it turns the messages of its framework into ``ThreadMessa
 prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
-- which messages of a thread are new to the record, and their ids: ``Thread``, ``sent_at``, ``evidence``,
+- which messages of a thread are new to the record, and their ids: ``Thread``, ``thread_of``, ``sent_at``, ``evidence``,
   ``unstored_in_session``, ``edited_out``, ``name_of``, ``Conversation``;
 - storing what a run says, each message once, and a prompt that is sent again: ``store_new``, ``last_of_session``;
 - what a message in parts says, media by reference: ``text_of_parts``;
@@ -35,6 +35,7 @@ from mnemic.adapters.calls import OpenRuns, blocking, in_worker, log_rejected, r
 from mnemic.adapters.conversations import (
     AGAIN,
     COMPARED,
+    LATEST,
     Conversation,
     edited_out,
     last_of_session,
@@ -44,6 +45,7 @@ from mnemic.adapters.conversations import (
     session_words,
     shown_in_session,
     store_new,
+    thread_of,
     unstored_in_session,
 )
 from mnemic.adapters.injection import Count, Recall, RecallOptions, hit_metadata, recall_failures_logged
@@ -62,10 +64,10 @@ from mnemic.adapters.threads import (
 from mnemic.ingest import text_of_parts
 
 __all__ = [
-    "AGAIN", "COMPARED", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
+    "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
     "RecallOptions", "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound",
     "checked_filters", "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence",
     "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",
     "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "store_new",
-    "text_of_parts", "unstored_in_session", "with_tools", "words_of",
+    "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

@@ -15,16 +15,23 @@ from itertools import dropwhile
 from typing import Any, get_args
 
 from mnemic.adapters.calls import log_rejected
-from mnemic.adapters.threads import Thread, Words, left_out, unanswered, unstored, words_of
+from mnemic.adapters.threads import Thread, ThreadMessage, Words, left_out, unanswered, unstored, words_of
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
 from mnemic.types.literals import Status
 
+LATEST = 2_000
+"""How many of the latest messages of a session are compared with a history without ids."""
 _SUFFIX = "#reset"
 _MARK = {"mnemic": "withdrawn"}
 """Of the archived message that names the messages which an edit took out of a history."""
+
+
+def thread_of(memory: Memory | AsyncMemory, messages: Iterable[ThreadMessage]) -> Thread:
+    """Messages as a thread, in the session of a handle."""
+    return Thread(messages, scope=memory.scope, clean=memory.admin.redacted)
 
 
 def session_messages(memory: Memory, session: str, limit: int | None = None, **filters: Any) -> list[Message]:
@@ -41,39 +48,38 @@ def session_messages(memory: Memory, session: str, limit: int | None = None, **f
     return memory.messages(session=session, reach="project", limit=limit, **filters)
 
 
-def session_words(memory: Memory, session: str, limit: int) -> list[Words]:
-    """The words of the user and the assistant in the last ``limit`` messages of a session, oldest first."""
-    return [words_of(m) for m in session_messages(memory, session, limit) if m.role in ("user", "assistant")]
+def session_words(memory: Memory, session: str) -> list[Words]:
+    """The words of the user and the assistant in the last ``LATEST`` messages of a session, oldest first."""
+    return [words_of(m) for m in session_messages(memory, session, LATEST) if m.role in ("user", "assistant")]
 
 
 def unstored_in_session(
-    memory: Memory, session: str, words: Sequence[Words], seen: Sequence[Words], limit: int
+    memory: Memory, session: str, words: Sequence[Words], seen: Sequence[Words]
 ) -> tuple[list[Words], list[int]]:
     """The words of a session, and the positions in a history without ids of what it never held.
 
     A forgotten message is still held. An erased one is not, so that after an erasure, and for a session that is longer than
-    ``limit``, a gap counts as erased; see ``unstored``.
+    ``LATEST``, a gap counts as erased; see ``unstored``.
 
     Args:
         memory: with the project.
         session: its name.
         words: of the history, oldest first.
         seen: of the history as it was shown before: this was stored then, and may be erased since.
-        limit: how many of the latest messages of the session are compared.
     """
-    messages = session_messages(memory, session, limit, status=get_args(Status))
-    complete = len(messages) < limit and not memory.admin.log(operations=["erase"], limit=1)
+    messages = session_messages(memory, session, LATEST, status=get_args(Status))
+    complete = len(messages) < LATEST and not memory.admin.log(operations=["erase"], limit=1)
     stored = [words_of(message) for message in messages if message.role in ("user", "assistant")]
     unseen = {*unstored(seen, words, complete=complete)}
     return stored, [i for i in unstored(stored, words, complete=complete) if i in unseen]
 
 
-def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
-    """The ids of the last ``limit`` messages of a session that a history without ids shows, or had until it was edited.
+def shown_in_session(memory: Memory, session: str, words: Iterable[Words]) -> list[str]:
+    """The ids of the last ``LATEST`` messages of a session that a history without ids shows, or had until it was edited.
 
     What was taken out before the first message that is left is no edit of this history, but an older one.
     """
-    shown, messages = {*words}, session_messages(memory, session, limit)
+    shown, messages = {*words}, session_messages(memory, session, LATEST)
     removed = edited_out(memory, session, messages)
     edited = dropwhile(lambda message: message.id in removed, messages)
     replaced = {message.id for message in edited if message.id in removed}
@@ -102,7 +108,7 @@ def name_of(message: Message) -> str:
     return hashlib.blake2b(str(message.id).encode(errors="replace"), digest_size=6).hexdigest()
 
 
-def note_edit(memory: Memory, session: str, edited: Sequence[Words], replaced: Sequence[Words], limit: int) -> None:
+def note_edit(memory: Memory, session: str, edited: Sequence[Words], replaced: Sequence[Words]) -> None:
     """Note which messages of a session its edited history leaves out, and which it has again; see ``left_out``.
 
     Args:
@@ -110,10 +116,9 @@ def note_edit(memory: Memory, session: str, edited: Sequence[Words], replaced: S
         session: its name.
         edited: the words of the edited history.
         replaced: the words of the history before the edit; what it did not show is not taken out.
-        limit: how many of the latest messages of the session are compared.
     """
     before, seen = _edited_names(memory, session), {*replaced}
-    messages = ((name_of(m), words_of(m)) for m in session_messages(memory, session, limit))
+    messages = ((name_of(m), words_of(m)) for m in session_messages(memory, session, LATEST))
     recorded = [(name, words) for name, words in messages if not edited or words in seen or name in before]
     after = left_out(recorded, edited, before)
     if after != before:

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from google.adk.events import Event
 from google.genai import types
 
-from mnemic import AsyncMemory
-from mnemic.adapters import Thread, ThreadMessage, text_of_parts
+from mnemic.adapters import ThreadMessage, text_of_parts
 
 EVENTS: ContextVar[Sequence[Event]] = ContextVar("events", default=())
 """Those of the session in which a tool is being called, for a memory service: the framework tells it nothing of the run."""
@@ -51,11 +50,6 @@ def _messages(event: Event) -> Iterator[ThreadMessage]:
         metadata = {"invocation_id": event.invocation_id, **({} if user else {"author": event.author})}
         role = "user" if user else "assistant"
         yield ThreadMessage(role=role, text=text, key=event.id, sent_at=at, metadata=metadata)
-
-
-def thread_of(memory: AsyncMemory, events: Iterable[Event]) -> Thread:
-    """Events as a thread, in the session of a handle."""
-    return Thread(thread_messages(events), scope=memory.scope, clean=memory.admin.redacted)
 
 
 def shown(messages: Iterable[ThreadMessage], contents: Iterable[types.Content]) -> list[ThreadMessage]:

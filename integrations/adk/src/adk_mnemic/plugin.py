@@ -17,18 +17,18 @@ from google.adk.plugins import BasePlugin
 from google.adk.tools import BaseTool, ToolContext
 from google.adk.tools.agent_tool import AgentTool
 
-from adk_mnemic.events import EVENTS, shown, text_of, thread_messages, thread_of, with_data
+from adk_mnemic.events import EVENTS, shown, text_of, thread_messages, with_data
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, ScopeSource
 from mnemic.adapters import (
     Recall,
     RecallOptions,
-    Thread,
     as_async,
     last_of_session,
     recall_failures_logged,
     run_of,
     store_new,
+    thread_of,
 )
 
 _INSIDE_A_TOOL: ContextVar[bool] = ContextVar("inside_a_tool", default=False)
@@ -121,8 +121,7 @@ class MnemicPlugin(BasePlugin):
             llm_request.contents = with_data(llm_request.contents, run.text, question)
 
     async def _text(self, handle: AsyncMemory, events: Sequence[Event], question: str, request: LlmRequest) -> str:
-        scope, clean, messages = handle.scope, handle.admin.redacted, thread_messages(events)
-        visible = Thread(shown(messages, request.contents), scope=scope, clean=clean)
+        visible = thread_of(handle, shown(thread_messages(events), request.contents))
         with recall_failures_logged():
             seen = visible.shown_ids(known=await last_of_session(handle))
             return await self._recall.text(handle, question, exclude=seen, recent=visible.recent(question))
@@ -168,8 +167,8 @@ class MnemicPlugin(BasePlugin):
         """Store what the events of a run say, unless it stored it before."""
         if not self._store:
             return
-        own = thread_of(run.handle, (event for event in events if event.invocation_id == invocation))
-        await store_new(run.handle, own, run.stored)
+        own = thread_messages(event for event in events if event.invocation_id == invocation)
+        await store_new(run.handle, thread_of(run.handle, own), run.stored)
 
 
 def _left(tool: BaseTool) -> None:

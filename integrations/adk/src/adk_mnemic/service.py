@@ -13,10 +13,10 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai import types
 
-from adk_mnemic.events import EVENTS, text_of, thread_messages, thread_of
+from adk_mnemic.events import EVENTS, text_of, thread_messages
 from adk_mnemic.scopes import Caller, as_named, caller_of, here
 from mnemic import AsyncMemory, Hit, InvalidInput, Memory, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, checked_filters, log_rejected, recall_failures_logged, sent_at, tools
+from mnemic.adapters import as_async, checked_filters, log_rejected, recall_failures_logged, sent_at, thread_of, tools
 from mnemic.types.literals import Evidence
 
 
@@ -76,7 +76,7 @@ class MnemicMemoryService(BaseMemoryService):
         What is not stored before that one was erased, and stays so.
         """
         handle = here(self._face, self._scope, caller_of(session))
-        records = thread_of(handle, session.events).records()
+        records = thread_of(handle, thread_messages(session.events)).records()
         known = {message.id for message in await handle.messages(session=handle.scope.session)}
         last = max((at for at, record in enumerate(records) if record.id in known), default=-1)
         log_rejected(await handle.add(records[last + 1 :]))
@@ -104,7 +104,7 @@ class MnemicMemoryService(BaseMemoryService):
         messages = thread_messages(events)
         if custom_metadata:
             messages = [replace(m, metadata={**custom_metadata, **m.metadata}) for m in messages]
-        log_rejected(await handle.add(Thread(messages, scope=handle.scope, clean=handle.admin.redacted).records()))
+        log_rejected(await handle.add(thread_of(handle, messages).records()))
         self._arm(handle)
 
     async def add_memory(
@@ -147,7 +147,7 @@ class MnemicMemoryService(BaseMemoryService):
         found: list[MemoryEntry] = []
         if query.strip():
             with recall_failures_logged():
-                thread = thread_of(handle, EVENTS.get())
+                thread = thread_of(handle, thread_messages(EVENTS.get()))
                 evidence, hits = await self._search.find(handle, query, self._limit, thread=thread, **self._options)
                 found = [_entry(hit, evidence) for hit in tools.shown(hits, query)]
         return SearchMemoryResponse(memories=found)

@@ -7,10 +7,10 @@ from typing import Any
 from google.adk.tools import BaseTool, ToolContext
 from google.genai.types import FunctionDeclaration
 
-from adk_mnemic.events import thread_of
+from adk_mnemic.events import thread_messages
 from adk_mnemic.scopes import as_named, caller_of, here
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, schemas, tools
+from mnemic.adapters import as_async, schemas, thread_of, tools
 
 
 class _Tool(BaseTool):
@@ -57,7 +57,7 @@ def mnemic_tools(
         async def call(context: ToolContext, **given: Any) -> Any:
             handle = here(face, scope, caller_of(context.session))
             if name == "recall":
-                given["thread"] = thread_of(handle, context.session.events)
+                given["thread"] = thread_of(handle, thread_messages(context.session.events))
             return await work(handle, **given)
 
         return _Tool(name, schema, call)

@@ -8,8 +8,7 @@ from contextvars import ContextVar
 
 from agent_framework import Content, Message
 
-from mnemic import AsyncMemory
-from mnemic.adapters import Thread, ThreadMessage, sent_at, text_of_parts
+from mnemic.adapters import ThreadMessage, sent_at, text_of_parts
 
 INPUT: ContextVar[Sequence[Message]] = ContextVar("input", default=())
 """The messages of the run under way, for its tools: the framework shows them none."""
@@ -58,8 +57,3 @@ def thread_messages(messages: Sequence[Message]) -> list[ThreadMessage]:
                 )
             )  # fmt: skip
     return found
-
-
-def thread_of(memory: AsyncMemory, messages: Sequence[Message]) -> Thread:
-    """Messages as a thread, in the session of a handle."""
-    return Thread(thread_messages(messages), scope=memory.scope, clean=memory.admin.redacted)

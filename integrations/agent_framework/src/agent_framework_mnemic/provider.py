@@ -18,7 +18,7 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
-from agent_framework_mnemic.messages import INPUT, thread_messages, thread_of
+from agent_framework_mnemic.messages import INPUT, thread_messages
 from agent_framework_mnemic.tools import mnemic_tools
 from mnemic import AsyncMemory, Memory, ScopeSource
 from mnemic import Message as Record
@@ -33,6 +33,7 @@ from mnemic.adapters import (
     log_rejected,
     recall_failures_logged,
     run_of,
+    thread_of,
 )
 
 
@@ -100,7 +101,7 @@ class MnemicContextProvider(ContextProvider):
         history = await self._history(agent, session, context)
         said = [*history, *context.input_messages]
         INPUT.set(said)
-        thread = thread_of(handle, said)
+        thread = thread_of(handle, thread_messages(said))
         known = await _known(handle)
         new = thread.records(_said(thread, len(thread_messages(history)), known))
         if self._store and new:
@@ -135,7 +136,7 @@ class MnemicContextProvider(ContextProvider):
         """Store what the agent answered."""
         handle: AsyncMemory = context.metadata[self.source_id]
         INPUT.set(())
-        answers = thread_of(handle, context.response.messages if context.response else ())
+        answers = thread_of(handle, thread_messages(context.response.messages if context.response else ()))
         if self._store and (new := answers.records()):
             log_rejected(await handle.add(new))
         if self._idle:

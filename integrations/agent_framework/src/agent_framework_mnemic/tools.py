@@ -6,9 +6,9 @@ from typing import Any
 
 from agent_framework import FunctionInvocationContext, FunctionTool
 
-from agent_framework_mnemic.messages import INPUT, thread_of
+from agent_framework_mnemic.messages import INPUT, thread_messages
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, schemas, tools
+from mnemic.adapters import as_async, bound, schemas, thread_of, tools
 
 
 def mnemic_tools(
@@ -38,7 +38,7 @@ def mnemic_tools(
     face, search = as_async(memory), tools.Search(mood=mood, emotion_weight=emotion_weight)
 
     async def recall(memory: AsyncMemory, **given: Any) -> str:
-        return await search.text(memory, thread=thread_of(memory, INPUT.get()), **given)
+        return await search.text(memory, thread=thread_of(memory, thread_messages(INPUT.get())), **given)
 
     def made(name: str, schema: type[schemas.Arguments], work: schemas.Work) -> FunctionTool:
         async def call(ctx: FunctionInvocationContext, **given: Any) -> str:

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_mnemic.messages import entry, restored
 from mnemic import InvalidInput, Memory, Message, Scope
-from mnemic.adapters import Conversation, Thread, bound, checked_memory
+from mnemic.adapters import Conversation, bound, checked_memory, thread_of
 
 
 class MnemicChatMessageHistory(BaseChatMessageHistory):
@@ -80,7 +80,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         """
         handle = self._conversation.handle
         entries = [entry(message, handle.admin.redacted) for message in messages]
-        receipts = handle.add(Thread(entries, scope=handle.scope, clean=handle.admin.redacted).entries())
+        receipts = handle.add(thread_of(handle, entries).entries())
         if rejected := receipts.rejected:
             reasons = "; ".join(f"{receipt.id}: {receipt.reason}" for receipt in rejected)
             raise InvalidInput(f"{len(rejected)} of {len(receipts)} messages were not stored: {reasons}.")

@@ -14,7 +14,7 @@ from pydantic import ValidationError, model_validator
 
 from langchain_mnemic.messages import thread_message
 from mnemic import AsyncMemory, InvalidInput, Memory, Mood, NotFound, ScopeSource
-from mnemic.adapters import Handle, Thread, blocking, bound, checked_memory, schemas
+from mnemic.adapters import Handle, Thread, blocking, bound, checked_memory, schemas, thread_of
 from mnemic.adapters.tools import Search
 
 Runtime = Annotated[ToolRuntime[Any, Any] | None, InjectedToolArg()]
@@ -44,8 +44,8 @@ def _thread(memory: Memory | AsyncMemory, runtime: ToolRuntime[Any, Any] | None)
     """The messages of the agent that calls a tool; none where there is no agent, or its state has none."""
     state: object = runtime and runtime.state
     held = cast("Mapping[str, object]", state).get("messages") if isinstance(state, Mapping) else None
-    messages = [thread_message(one, store_tools=False) for one in cast("list[BaseMessage]", held or ())]
-    return Thread(messages, scope=memory.scope, clean=memory.admin.redacted)
+    messages = cast("list[BaseMessage]", held or ())
+    return thread_of(memory, [thread_message(one, store_tools=False) for one in messages])
 
 
 @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from mnemic import AsyncMemory, Message, pieces
-from mnemic.adapters import Clean, Thread, ThreadMessage, text_of_parts
+from mnemic import Message, pieces
+from mnemic.adapters import Clean, ThreadMessage, text_of_parts
 
 KEPT = "openai_agents"
 """The key of a stored message's metadata that holds what the SDK needs to get its item again."""
@@ -52,11 +52,6 @@ def thread_message(item: Mapping[str, Any], *, key: str | None = None) -> Thread
             name=str(name) if name else None, call=str(call) if call else None,
         )  # fmt: skip
     return ThreadMessage(role="system", text=f"[{kind}] {text_of(item)}".strip(), key=key, stored=False)
-
-
-def thread_of(memory: AsyncMemory, items: Iterable[Item]) -> Thread:
-    """Items as a thread, in the session of a handle."""
-    return Thread(map(thread_message, items), scope=memory.scope, clean=memory.admin.redacted)
 
 
 def entry(item: Mapping[str, Any], clean: Clean, answers: Sequence[str] = ()) -> ThreadMessage:

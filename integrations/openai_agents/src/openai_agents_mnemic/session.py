@@ -13,6 +13,7 @@ from agents.run import CallModelData, ModelInputData
 
 from mnemic import AsyncMemory, InvalidInput, Memory, Message, Scope
 from mnemic.adapters import (
+    LATEST,
     Recall,
     RecallOptions,
     Thread,
@@ -22,6 +23,7 @@ from mnemic.adapters import (
     log_rejected,
     name_of,
     recall_failures_logged,
+    thread_of,
     words_of,
 )
 from openai_agents_mnemic.items import (
@@ -32,7 +34,6 @@ from openai_agents_mnemic.items import (
     is_kept,
     restored,
     thread_message,
-    thread_of,
     whole,
     with_data,
 )
@@ -50,9 +51,6 @@ _RESET = re.compile(r"#reset\d+$")
 
 LAST_TURN = 50
 """How far back the tool calls before an answer are looked for."""
-
-COMPARED = 2_000
-"""How many of the latest messages of a session the model's input is compared with."""
 
 _ANY = ("short_term", "consolidating", "long_term", "archived")
 """Forgotten messages are listed with the others, in the order of all."""
@@ -180,13 +178,13 @@ class MnemicSession:
         shown, named = cast("list[Item]", data.model_data.input), self._named
         if self._idle:
             named.idle.arm()
-        thread = thread_of(named, shown)
+        thread = thread_of(named, map(thread_message, shown))
         question = thread.question()
         if question not in self._found:
             self._found[question] = ""
             with recall_failures_logged():
                 here = await self._here()
-                said = await self._messages(here, limit=COMPARED)
+                said = await self._messages(here, limit=LATEST)
                 seen = [message.id for message in said if message.id and words_of(message) in thread.words]
                 recent = thread.recent(question)
                 self._found[question] = await self._recall.text(here, question, exclude=seen, recent=recent)
@@ -227,7 +225,7 @@ class MnemicSession:
             return []
         said = {message.id for message in await self._messages(here, limit=LAST_TURN)}
         gone = {*self._turn} - said
-        every = await self._messages(here, status="archived", limit=COMPARED) if gone else ()
+        every = await self._messages(here, status="archived", limit=LATEST) if gone else ()
         return [message for message in every if message.id in gone]
 
     async def _stored(self, here: AsyncMemory, limit: int | None = None) -> list[tuple[Message, Item]]:

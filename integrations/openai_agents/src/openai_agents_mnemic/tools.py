@@ -8,8 +8,8 @@ from agents import FunctionTool, default_tool_error_function
 from agents.tool_context import ToolContext
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, schemas, tools
-from openai_agents_mnemic.items import Item, thread_of
+from mnemic.adapters import as_async, bound, schemas, thread_of, tools
+from openai_agents_mnemic.items import Item, thread_message
 
 
 def mnemic_tools(
@@ -38,7 +38,7 @@ def mnemic_tools(
             try:
                 handle, given = bound(face, scope, ctx), schema.read(arguments)
                 if name == "recall":
-                    given["thread"] = thread_of(handle, cast("list[Item]", ctx.turn_input))
+                    given["thread"] = thread_of(handle, map(thread_message, cast("list[Item]", ctx.turn_input)))
                 return await work(handle, **given)
             except MnemicError as error:  # an answer that the model can act on; memory never ends a run
                 return f"Error: {error}"

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai import FunctionToolset, RunContext, Tool, ToolFailed
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import Thread, as_async, bound, schemas, tools
+from mnemic.adapters import as_async, bound, schemas, thread_of, tools
 from pydantic_ai_mnemic.messages import thread_messages
 
 
@@ -44,8 +44,7 @@ def mnemic_toolset(
             try:
                 given = schema.read(arguments)
                 if name == "recall":
-                    shown = thread_messages(ctx.messages)
-                    given["thread"] = Thread(shown, scope=handle.scope, clean=handle.admin.redacted)
+                    given["thread"] = thread_of(handle, thread_messages(ctx.messages))
                 return await work(handle, **given)
             except MnemicError as error:  # an answer that the model can act on; memory never ends a run
                 raise ToolFailed(str(error)) from error

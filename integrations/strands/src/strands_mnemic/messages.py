@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from strands.types.content import ContentBlock, Message
 
-from mnemic import AsyncMemory
-from mnemic.adapters import Thread, ThreadMessage, text_of_parts
+from mnemic.adapters import ThreadMessage, text_of_parts
 
 
 def _part(block: ContentBlock) -> Mapping[str, object]:
@@ -53,8 +52,3 @@ def thread_messages(messages: Sequence[Message]) -> list[ThreadMessage]:
                 )
             )  # fmt: skip
     return found
-
-
-def thread_of(memory: AsyncMemory, messages: Sequence[Message]) -> Thread:
-    """Messages as a thread, in the session of a handle."""
-    return Thread(thread_messages(messages), scope=memory.scope, clean=memory.admin.redacted)

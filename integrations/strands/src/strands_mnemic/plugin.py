@@ -25,8 +25,9 @@ from mnemic.adapters import (
     recall_failures_logged,
     run_of,
     store_new,
+    thread_of,
 )
-from strands_mnemic.messages import has_results, thread_of
+from strands_mnemic.messages import has_results, thread_messages
 from strands_mnemic.tools import mnemic_tools
 
 
@@ -145,7 +146,7 @@ class MnemicPlugin(Plugin):
         elif not has_results(message) and (run.asked or run.of_program):
             return
         run.messages.append(message)
-        await store_new(run.handle, thread_of(run.handle, run.messages), run.stored)
+        await store_new(run.handle, thread_of(run.handle, thread_messages(run.messages)), run.stored)
 
     async def _recalled(self, call: InjectionContext) -> str:
         """The text that Strands puts behind the last message in the user's role, in this call of the model only."""
@@ -157,7 +158,7 @@ class MnemicPlugin(Plugin):
         return run.context
 
     async def _text(self, handle: AsyncMemory, messages: Sequence[Message]) -> str:
-        thread = thread_of(handle, messages)
+        thread = thread_of(handle, thread_messages(messages))
         question = thread.question()
         with recall_failures_logged():
             shown, recent = thread.shown_ids(known=await last_of_session(handle)), thread.recent(question)

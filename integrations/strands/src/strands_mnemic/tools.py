@@ -8,8 +8,8 @@ from strands.tools.tools import PythonAgentTool
 from strands.types.tools import AgentTool, ToolResult, ToolUse
 
 from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
-from mnemic.adapters import as_async, bound, schemas, tools
-from strands_mnemic.messages import thread_of
+from mnemic.adapters import as_async, bound, schemas, thread_of, tools
+from strands_mnemic.messages import thread_messages
 
 
 def mnemic_tools(
@@ -45,7 +45,8 @@ def mnemic_tools(
             try:
                 given = schema.read(tool_use["input"])
                 if name == "recall":
-                    given["thread"] = thread_of(handle, getattr(invocation_state.get("agent"), "messages", ()))
+                    shown = getattr(invocation_state.get("agent"), "messages", ())
+                    given["thread"] = thread_of(handle, thread_messages(shown))
                 return _result(tool_use, "success", await work(handle, **given))
             except MnemicError as error:
                 return _result(tool_use, "error", str(error))

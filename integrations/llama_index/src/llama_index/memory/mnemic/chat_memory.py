@@ -31,8 +31,6 @@ DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
 LOADED = 1_000
 """How many of the latest messages of a session a new object takes over."""
-COMPARED = 2_000
-"""How many of the latest messages of a session a history is compared with."""
 LAST_TURN = 50
 """How far back the turn before a new one is looked for: further than any run of tool calls."""
 
@@ -223,9 +221,9 @@ class MnemicChatMemory(BaseMemory, RecallFields):
             thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
             records = list[Message]()
             if words := thread.words:
-                stored, new = adapters.unstored_in_session(self._handle, self._session, words, held.words, COMPARED)
+                stored, new = adapters.unstored_in_session(self._handle, self._session, words, held.words)
                 records = thread.records_after(stored, new)
-            adapters.note_edit(self._handle, self._session, thread.words, held.words, COMPARED)
+            adapters.note_edit(self._handle, self._session, thread.words, held.words)
             self._handle.add(records)
             self._removed = _removed(held.words, thread.words)
             self.buffer = mine
@@ -319,7 +317,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
     def _note_edit(self) -> None:
         """Note what the buffer has again of what an edit took out."""
         words = thread_of(self._messages, self._handle).words
-        adapters.note_edit(self._handle, self._session, words, words, COMPARED)
+        adapters.note_edit(self._handle, self._session, words, words)
 
     def _store(self, messages: Sequence[ChatMessage]) -> int:
         """Store new messages; returns how many of them are a repeated request, and are not.
@@ -362,7 +360,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
         if self._found is None or self._found[0] != key:
             thread, text = thread_of(window, self._handle), ""
             with adapters.recall_failures_logged():
-                shown = adapters.shown_in_session(self._handle, self._session, thread.words, COMPARED)
+                shown = adapters.shown_in_session(self._handle, self._session, thread.words)
                 text = self._recall.blocking_text(
                     self._handle,
                     query,

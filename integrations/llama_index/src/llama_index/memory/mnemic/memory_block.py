@@ -22,8 +22,6 @@ from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokeni
 from mnemic import Memory, Mood, Recipe, Scope, adapters
 from mnemic.adapters.schemas import RecallFields
 
-COMPARED = 2_000
-"""How many of the latest messages of a session a queue is compared with."""
 SHOWN = 16
 """How many texts can be cut again: one for each conversation that asks at the same time."""
 STORED = 64
@@ -153,14 +151,14 @@ class MnemicMemoryBlock(BaseMemoryBlock[str], RecallFields):
         words, before = thread.words, self._stored.get(session, [])
         if not words or (not ejected and before == words):
             return
-        stored = adapters.session_words(handle, session, COMPARED)
+        stored = adapters.session_words(handle, session)
         if ejected and (adapters.contains(stored, words) or adapters.contains(before, words)):
             return
         erased = words[0] in before and words[0] not in stored
         if not ejected and len(words) == 1 and stored[-1:] != words and not erased:
             new = [0]  # a session name that is used again
         else:
-            _, new = adapters.unstored_in_session(handle, session, words, before, COMPARED)
+            _, new = adapters.unstored_in_session(handle, session, words, before)
         handle.add(thread.records_after(stored, new))
         if self.idle:
             handle.idle.arm(handle.scope)
@@ -175,7 +173,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str], RecallFields):
         if self._found is None or self._found[0] != key:
             text = ""
             with adapters.recall_failures_logged():
-                shown = adapters.shown_in_session(handle, session, words, COMPARED)
+                shown = adapters.shown_in_session(handle, session, words)
                 again = partial(
                     self._recall.blocking_text,
                     handle,
