@@ -12,7 +12,7 @@ from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import edits, erasure, maintenance
-from mnemic.protocols import Embedder
+from mnemic.protocols import Embedder, Progress
 from mnemic.recall import query as queries
 from mnemic.recall import search
 from mnemic.runtime import factory
@@ -276,9 +276,7 @@ class Admin:
         """
         return self._runtime.store.lifecycle.contexts(self._scope.user)
 
-    def reembed(
-        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
+    def reembed(self, embedder: str | Embedder | None = None, *, progress: Progress | None = None) -> int:
         """Recompute every vector of the record, with another embedder or the handle's own, and use that from then on.
 
         Searches use the old vectors meanwhile; an interrupted call resumes when called again.
@@ -301,7 +299,7 @@ class Admin:
         """
         return maintenance.vector_of(self._runtime, self._scope, validation.identifier(id))
 
-    def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+    def backup(self, folder: str | Path, *, progress: Progress | None = None) -> VerifyReport:
         """Copy the whole record, with all its users, into a new folder while it is in use, and verify the copy.
 
         ``Memory(folder)`` opens it. Records that are erased later stay in the backup.
@@ -318,7 +316,7 @@ class Admin:
         """
         return records.backup(self._runtime, folder, validation.callback("progress", progress))
 
-    def rekey(self, new_key: str | bytes | None, *, progress: Callable[[int, int], None] | None = None) -> None:
+    def rekey(self, new_key: str | bytes | None, *, progress: Progress | None = None) -> None:
         """Encrypt a plain record, change the key of an encrypted one, or with ``None`` decrypt it, with all its users.
 
         Whatever happens, the record is whole under the old key or the new one.
@@ -358,7 +356,7 @@ class Admin:
         other: str | Path | HasAdmin,
         *,
         dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         key: str | bytes | None = None,
     ) -> SyncReport:
         """Merge the records of this user here and in another place; afterwards both are equal, and other users untouched.
@@ -417,7 +415,7 @@ class Admin:
         user_from: str | None = None,
         strict: bool = False,
         dry_run: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         key: str | bytes | None = None,
     ) -> ImportReport:
         """Import the history or the memories of another product, or an export of Mnemic, into this user's memory.
@@ -463,7 +461,7 @@ class Admin:
         self,
         file: str | Path | IO[str],
         *,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
         key: str | bytes | None = None,
     ) -> dict[str, int]:
         """Import a file of ``export`` into a user without records, all or nothing.

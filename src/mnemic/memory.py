@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overl
 from mnemic import ingest, paths, validation
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ingest import is_one_message
-from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
+from mnemic.protocols import Embedder, Progress, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import query as queries
 from mnemic.recall import search
 from mnemic.recall.context import assembly
@@ -571,7 +571,7 @@ class Memory:
 
     # Knowledge
 
-    def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
+    def process(self, *, limit: int | None = None, progress: Progress | None = None) -> ProcessReport:
         """Process waiting messages into episodes, and into memories of what was not known before.
 
         Safe to interrupt and to call again: conversations are processed in steps, each stored whole or not at all. An

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TokenCounter: TypeAlias = Callable[[str], int]
 """Returns the number of tokens of a text."""
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (done, total)."""
 
 InputKind = Literal["query", "document"]
 

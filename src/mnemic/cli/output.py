@@ -6,12 +6,13 @@ import errno
 import json
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
+from mnemic.protocols import Progress
 from mnemic.text.markup import speaker_label
 from mnemic.text.values import counted, error_excerpt, jsonable
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Stats
@@ -92,7 +93,7 @@ def say_json(value: object) -> None:
 
 
 @contextmanager
-def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
+def progress_bar(unit: str) -> Generator[Progress]:
     """A progress bar on stderr if it is a terminal; yields a function to call with (done, total)."""
     from tqdm import tqdm
 

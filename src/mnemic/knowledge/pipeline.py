@@ -24,6 +24,7 @@ from mnemic.knowledge.reconciliation import (
     settle,
     time_said,
 )
+from mnemic.protocols import Progress
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from mnemic.llm import enrichment
     from mnemic.llm.narration import Narrative
 
-Progress = Callable[[int, int], None]
 Level = tuple[str | None, str | None]
 
 STEP = 200

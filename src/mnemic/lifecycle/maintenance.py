@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable, StoreError, StoreReadOnly
-from mnemic.protocols import Embedder
+from mnemic.protocols import Embedder, Progress
 from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.runtime.settings import RetentionPolicy
 from mnemic.text.values import now, to_micros
@@ -34,9 +34,6 @@ SHOWN = 20
 """Most ids listed in a finding."""
 
 PendingText = tuple[int, int, Embeddable]
-
-Progress = Callable[[int, int], None]
-"""Called with (done, total) after each batch."""
 
 
 def embed_pending(runtime: Runtime) -> int:

@@ -14,7 +14,7 @@ import json
 import os
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
@@ -27,6 +27,7 @@ import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.paths import path_of
+from mnemic.protocols import Progress
 from mnemic.runtime import scopes
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
@@ -51,8 +52,6 @@ VERSION = 1
 ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
-
-Progress = Callable[[int, int], None]
 
 Record = Message | Episode | MemoryRecord
 

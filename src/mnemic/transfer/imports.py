@@ -18,6 +18,7 @@ from mnemic.ingest import check_record, role_of, with_redactions
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits, maintenance
 from mnemic.paths import path_of
+from mnemic.protocols import Progress
 from mnemic.runtime import scopes
 from mnemic.safety.secrets.policy import redact_scope
 from mnemic.text.values import aware, now
@@ -56,9 +57,6 @@ NAMED = 10
 
 TRUST = 0.7
 """The trust of imported memories, as of all records with the source ``model_inference``."""
-
-Progress = Callable[[int, int], None]
-"""Called with (done, total)."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ which ends when all rows were copied and compared.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.paths import is_address, path_of
+from mnemic.protocols import Progress
 from mnemic.runtime.factory import IN_MEMORY, check_encryptable, check_location, location_of, open_store
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
@@ -24,8 +25,6 @@ from mnemic.types import VerifyReport
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
-
-Progress = Callable[[int, int], None]
 
 
 def backup(

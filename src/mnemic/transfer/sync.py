@@ -6,7 +6,7 @@ takes over in one transaction what is new to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.lifecycle import erasure
 from mnemic.paths import is_address
+from mnemic.protocols import Progress
 from mnemic.runtime.indexer import RedactingStore, unwrap_store
 from mnemic.runtime.runtime import Runtime, Uses
 from mnemic.runtime.views import Views
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from mnemic.stores import Store
 
-Progress = Callable[[int, int], None]
 ATTEMPTS = 10
 """Attempts to merge records that are being written to."""
 Pair = tuple[UserRows, UserRows]

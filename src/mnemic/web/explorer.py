@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from mnemic.errors import Conflict, InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
+from mnemic.protocols import Progress
 from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed, speaker_label
 from mnemic.text.values import counted, jsonable, later, local
@@ -126,7 +127,6 @@ Action: TypeAlias = Callable[["Explorer", Request, Form], str]
 """A write; returns the page to go to."""
 
 
-Progress = Callable[[int, int], None]
 KEPT = 50
 """Most finished jobs that can still be looked at."""
 

@@ -17,6 +17,7 @@ from typing import cast
 import apsw
 
 from mnemic.errors import ConfigurationError, InvalidInput, StoreCorrupt, StoreUnavailable, WrongKey
+from mnemic.protocols import Progress
 from mnemic.services.files import sync
 from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.cipher import Cipher, checked_key, cipher_for, head_of
@@ -35,9 +36,7 @@ def unfinished(folder: Path) -> bool:
     return os.path.lexists(folder / LOCK)
 
 
-def copy(
-    database: Database, folder: Path, name: str, check: Callable[[Path], None], progress: Callable[[int, int], None]
-) -> None:
+def copy(database: Database, folder: Path, name: str, check: Callable[[Path], None], progress: Progress) -> None:
     """Copy a record into a new folder.
 
     Args:
@@ -88,7 +87,7 @@ def _remove_leftovers(folder: Path) -> None:
             lock.release()
 
 
-def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], None]) -> None:
+def _copy_pages(database: Database, path: Path, progress: Progress) -> None:
     with database.read() as source, source:
         source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
         try:
@@ -103,7 +102,7 @@ def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], N
             raise translate(error, str(path)) from error
 
 
-def rekey(database: Database, key: str | bytes | None, progress: Callable[[int, int], None]) -> None:
+def rekey(database: Database, key: str | bytes | None, progress: Progress) -> None:
     """Write a record to a new file under another key, and copy that over the old one; see ``Rewriting``.
 
     SQLite's ``PRAGMA rekey`` would change the file in place, and a crash would need the key of before and the salt of after.

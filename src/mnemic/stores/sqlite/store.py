@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from mnemic import errors
 from mnemic.paths import path_of
+from mnemic.protocols import Progress
 from mnemic.services.processes import FileLock
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
@@ -139,7 +139,7 @@ class SqliteStore(SqlStore[Database]):
         """Whether a folder contains an encrypted record."""
         return is_encrypted(folder / FILE_NAME)
 
-    def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
+    def backup(self, folder: Path, *, progress: Progress, check: bool = True) -> VerifyReport:
         """Copy the record into a new folder while it is in use, and verify the copy.
 
         Raises:
@@ -171,7 +171,7 @@ class SqliteStore(SqlStore[Database]):
         """The encryption of the file; None for a plain one."""
         return self._db.cipher
 
-    def rekey(self, key: str | bytes | None, *, progress: Callable[[int, int], None]) -> None:
+    def rekey(self, key: str | bytes | None, *, progress: Progress) -> None:
         """Encrypt the record, change its key, or with None decrypt it; see ``rekey``."""
         copies.rekey(self._db, checked_key(key), progress)
 

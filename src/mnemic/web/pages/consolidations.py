@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mnemic.memory import Memory
+from mnemic.protocols import Progress
 from mnemic.text.values import counted
-from mnemic.web.explorer import Explorer, Form, Progress
+from mnemic.web.explorer import Explorer, Form
 
 EVENTS, PLANNED = 400, 12
 """Most events read for the list, and promotions of a preview that are shown."""

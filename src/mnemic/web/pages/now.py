@@ -14,11 +14,12 @@ from starlette.responses import Response
 
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
+from mnemic.protocols import Progress
 from mnemic.text.values import counted
 from mnemic.text.values import now as present
 from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import UNTRUSTED, Status
-from mnemic.web.explorer import Explorer, Form, Progress
+from mnemic.web.explorer import Explorer, Form
 
 SHOWN, READ = 8, 60
 """Entries of a list, and most memories and events read for the lists."""
