@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, Unpack, get_args
+from typing import IO, Literal, Protocol, Unpack, get_args
 
 from mnemic import validation
 from mnemic.errors import InvalidInput
@@ -33,13 +33,12 @@ from mnemic.types import (
     Message,
     Question,
     Receipts,
-    RecordFilter,
     Scope,
     StoredVector,
     SyncReport,
     VerifyReport,
 )
-from mnemic.validation import check_names, redact_errors
+from mnemic.validation import redact_errors
 
 CountedField = Literal[
     "session", "project", "speaker", "role", "status", "type", "category", "tag", "source", "trust",
@@ -227,7 +226,8 @@ class Admin:
             {'assistant': 1, 'user': 1}
         """
         field, (of,) = validation.one_of("by", by, get_args(CountedField)), validation.kinds([kind])
-        criteria, most = self._filtered(Admin.counts, filters, of), validation.limit(limit)
+        criteria = queries.listing(self._runtime, self._scope, self._zone, Admin.counts, filters, of)
+        most = validation.limit(limit)
         return dict(self._runtime.store.statistics.counts(self._scope.user, of, field, criteria, limit=most))
 
     def histogram(
@@ -245,7 +245,7 @@ class Admin:
             without records.
         """
         (of,) = validation.kinds([kind])
-        criteria = self._filtered(Admin.histogram, filters, of)
+        criteria = queries.listing(self._runtime, self._scope, self._zone, Admin.histogram, filters, of)
         columns, statistics = validation.whole("most", most, 1, 1_000), self._runtime.store.statistics
         period = statistics.period(self._scope.user, of, criteria)
         if period is None:
@@ -255,12 +255,6 @@ class Admin:
         edges = [period[0], *map(to_micros, bounds[1:-1]), period[1] + 1]  # so that no other bound is needed
         counts = statistics.histogram(self._scope.user, of, replace(criteria, since=None, until=None), edges)
         return [*zip(bounds, [*counts, 0], strict=True)]
-
-    def _filtered(self, method: Callable[..., Any], filters: Filters, kind: Kind) -> RecordFilter:
-        check_names(method, filters, Filters.__annotations__)
-        return queries.filters_of(
-            self._scope, self._zone, queries.as_stored(self._runtime, self._scope, filters), kinds=(kind,)
-        )
 
     def questions(self) -> list[Question]:
         """The last questions of this user, the last first; none unless ``RetentionPolicy.questions`` keeps some.

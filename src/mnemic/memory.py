@@ -35,7 +35,6 @@ from mnemic.types import (
     Event,
     Evidence,
     Filters,
-    Kind,
     MemoryContext,
     MemoryRecord,
     MemoryType,
@@ -46,7 +45,6 @@ from mnemic.types import (
     Query,
     Receipt,
     Receipts,
-    RecordFilter,
     Scope,
     SearchFilters,
     SearchResult,
@@ -241,12 +239,6 @@ class Memory:
         """
         check_names(method, given, names)
         return queries.as_stored(self._runtime, self._scope, given)
-
-    def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
-        """The checked filters of a listing."""
-        return queries.filters_of(
-            self._scope, self._zone, self._filters(method, given, Filters.__annotations__), kinds=(kind,)
-        )
 
     # Writing
 
@@ -818,7 +810,7 @@ class Memory:
         **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
         """Memories in order, not ranked; see ``Filters``."""
-        criteria = self._filtered(Memory.list, filters, "memory")
+        criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.list, filters, "memory")
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
@@ -831,12 +823,14 @@ class Memory:
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
         """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
-        criteria, most = self._filtered(Memory.messages, filters, "message"), validation.limit(limit)
+        criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.messages, filters, "message")
+        most = validation.limit(limit)
         return [*self._runtime.store.list_messages(self._scope.user, criteria, limit=most, newest=most is not None)]
 
     def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
         """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
-        criteria, most = self._filtered(Memory.episodes, filters, "episode"), validation.limit(limit)
+        criteria = queries.listing(self._runtime, self._scope, self._zone, Memory.episodes, filters, "episode")
+        most = validation.limit(limit)
         return self._runtime.store.knowledge.episodes(self._scope.user, criteria, limit=most, newest=most is not None)
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:

@@ -13,7 +13,7 @@ from mnemic.safety.trust import UNTRUSTED_SHARE
 from mnemic.text.terms import clean
 from mnemic.text.values import now as present
 from mnemic.text.values import shown, to_micros
-from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
+from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
 
 if TYPE_CHECKING:
@@ -129,6 +129,14 @@ def filters_of(scope: Scope, zone: tzinfo, filters: Mapping[str, Any], *, kinds:
         min_trust=_number(filters, "min_trust"),
         min_importance=_number(filters, "min_importance"),
     )
+
+
+def listing(
+    runtime: Runtime, scope: Scope, zone: tzinfo, method: Callable[..., Any], given: Filters, kind: Kind
+) -> RecordFilter:
+    """The checked filters of a method that lists or counts records of a kind."""
+    validation.check_names(method, given, Filters.__annotations__)
+    return filters_of(scope, zone, as_stored(runtime, scope, given), kinds=(kind,))
 
 
 def query(
