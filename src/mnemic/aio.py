@@ -17,7 +17,7 @@ from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.projects import Project
 from mnemic.services.threads import OnWorkers, Workers, on_worker
 from mnemic.types import UNSET, Scope, Unset
-from mnemic.validation import method_hint, with_call_hints
+from mnemic.validation import MethodHints, with_call_hints
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
 
 
-class AsyncMemory(OnWorkers):
+class AsyncMemory(OnWorkers, MethodHints):
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
     The constructor takes a few milliseconds on the caller's thread; everything else runs on worker threads, and so does
@@ -80,13 +80,6 @@ class AsyncMemory(OnWorkers):
         handle = cls.__new__(cls)
         OnWorkers.__init__(handle, memory, workers)
         return handle
-
-    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
-
-        def __getattr__(self, name: str) -> Never:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}.{method_hint(type(self), name)}", name=name, obj=self
-            )
 
     @property
     def scope(self) -> Scope:

@@ -11,6 +11,7 @@ from typing import Any
 
 from mnemic.errors import InvalidInput
 from mnemic.paths import path_of
+from mnemic.services.files import read_text
 from mnemic.text.sentences import sentences
 from mnemic.types import Message
 
@@ -42,12 +43,7 @@ def read(path: str | Path, *, project: str | None = None, max_characters: int = 
             f"{file.name} is no .txt or .md file. Convert it first (a PDF with pdftotext, which keeps its pages), or give "
             "its text to mnemic.documents.split()."
         )
-    try:
-        text, changed = file.read_text(encoding="utf-8-sig"), file.stat().st_mtime
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
+    text, changed = read_text(path), file.stat().st_mtime
     location = f"{project or ''}\0{file.resolve()}"
     pieces = split(
         text, document=f"doc_{_digest(location)}", file=file.name,

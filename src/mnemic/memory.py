@@ -52,7 +52,7 @@ from mnemic.types import (
     Stats,
     Unset,
 )
-from mnemic.validation import check_names, method_hint, redact_errors
+from mnemic.validation import MethodHints, check_names, redact_errors
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 @redact_errors
-class Memory:
+class Memory(MethodHints):
     """Long-term memory in one folder.
 
     A handle is bound to one user, strictly isolated from others, and optionally to a project and a session. It is
@@ -178,13 +178,6 @@ class Memory:
         scope = scopes.scope(here.user if user is UNSET else user, project, session)
         other._scope = redact_scope(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
         return other
-
-    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
-
-        def __getattr__(self, name: str) -> Never:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r}.{method_hint(type(self), name)}", name=name, obj=self
-            )
 
     @property
     def scope(self) -> Scope:

@@ -15,7 +15,7 @@ from inspect import isfunction, signature, unwrap
 from itertools import islice
 from math import inf, nan
 from traceback import walk_tb
-from typing import Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt, UnknownArgument
 from mnemic.protocols import InputKind
@@ -320,13 +320,17 @@ def _unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[
     return UnknownArgument(f"{owner}() has no argument {unknown!r}. {hint} Nothing was done.")
 
 
-def method_hint(face: type, name: str) -> str:
-    """A suggestion for an unknown attribute of a class; empty if no name is similar."""
-    public: dict[str, str] = {attribute: attribute for attribute in dir(face) if not attribute.startswith("_")}
-    calls = {**public, **_METHODS}
-    near = get_close_matches(name, calls, n=1)
-    suggestion = calls[near[0]] if near else ""
-    return f" Did you mean {suggestion}?" if suggestion else ""
+class MethodHints:
+    """A class whose error for an unknown attribute suggests a similar one."""
+
+    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
+
+        def __getattr__(self, name: str) -> Never:
+            public = {attribute: attribute for attribute in dir(type(self)) if not attribute.startswith("_")}
+            calls = {**public, **_METHODS}
+            near = get_close_matches(name, calls, n=1)
+            hint = f" Did you mean {calls[near[0]]}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.{hint}", name=name, obj=self)
 
 
 def with_call_hints(method: M) -> M:

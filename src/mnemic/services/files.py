@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""Files: text is read as UTF-8, and written atomically."""
 
 from __future__ import annotations
 
@@ -11,6 +11,27 @@ from typing import IO
 
 from mnemic.errors import InvalidInput, StoreUnavailable
 from mnemic.paths import path_of
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file in UTF-8.
+
+    Raises:
+        InvalidInput: it cannot be read, or is not UTF-8.
+    """
+    try:
+        content = path_of(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
+        raise InvalidInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return decoded(content, str(path))
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text of a file, whose lines end with a line feed on every system."""
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
 
 
 @contextmanager

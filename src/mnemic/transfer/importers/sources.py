@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from mnemic.errors import InvalidInput
 from mnemic.paths import path_of
+from mnemic.services.files import decoded, read_text
 from mnemic.stores import is_encrypted, read_lines
 from mnemic.transfer.importers import chats
 from mnemic.transfer.importers.fields import Damage, array, from_json, maybe_json
@@ -66,7 +67,7 @@ def text_of(path: str, key: str | bytes | None = None) -> str:
         return text_of_file(path, key)
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
-    return _decoded(sys.stdin.buffer.read(), "stdin")
+    return decoded(sys.stdin.buffer.read(), "stdin")
 
 
 def text_of_file(path: str | Path, key: str | bytes | None = None) -> str:
@@ -77,20 +78,7 @@ def text_of_file(path: str | Path, key: str | bytes | None = None) -> str:
         WrongKey: it is encrypted under another key.
     """
     file = path_of(path)
-    if is_encrypted(file):
-        return "".join(read_lines(file, key))
-    try:
-        content = file.read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: an invalid file name
-        raise InvalidInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    return _decoded(content, str(path))
-
-
-def _decoded(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
+    return "".join(read_lines(file, key)) if is_encrypted(file) else read_text(path)
 
 
 def _archive_data(location: Path, format: str) -> Parsed:
@@ -171,7 +159,7 @@ def _parse_each(
     results, damaged = list[tuple[str, T]](), list[Damage]()
     for name in names:
         try:
-            results.append((name, parse(_decoded(files[name](), name))))
+            results.append((name, parse(decoded(files[name](), name))))
         except InvalidInput as error:
             damaged.append(Damage(name, f"{name} cannot be read. {error}"))
     return results, damaged
