@@ -24,6 +24,7 @@ from mnemic.cli.parser import arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
 from mnemic.text.values import counted
 from mnemic.types import ConsolidationReport, Erasure, Kind, Receipt
+from mnemic.types.literals import KEPT
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 
 NOTHING_MATCHES = "Nothing matches; nothing was forgotten."
-KEPT = "kept: "
-"""What the reason of a receipt begins with where a description would not take the record."""
 
 
 @command(

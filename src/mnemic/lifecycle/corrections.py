@@ -33,7 +33,7 @@ from mnemic.text.english import possessions
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Message, Receipt, Receipts, Scope
-from mnemic.types.literals import SESSION_SUMMARY
+from mnemic.types.literals import KEPT, SESSION_SUMMARY
 
 NOTHING = "nothing is clearly about it: give the id of what is wrong, or remember() the statement"
 BRIEF = 400
@@ -371,7 +371,5 @@ def _unchanged_receipts(
         if not (ends or becomes or record.category == SESSION_SUMMARY):
             agrees = statements.agrees(contents[receipt.id], text)
             why = "says the same" if agrees else "similar, but about something else"
-            quotation = (
-                receipt.reason.split(": ", 2)[-1] if receipt.reason.startswith(forgetting.KEPT) else receipt.reason
-            )
-            yield replace(receipt, outcome="rejected", reason=f"{forgetting.KEPT}{why}: {quotation}")
+            quotation = receipt.reason.split(": ", 2)[-1] if receipt.reason.startswith(KEPT) else receipt.reason
+            yield replace(receipt, outcome="rejected", reason=f"{KEPT}{why}: {quotation}")

@@ -37,6 +37,7 @@ from mnemic.types import (
     Revise,
     Scope,
 )
+from mnemic.types.literals import EVERYWHERE
 
 
 def _validated(name: str, value: object, zone: tzinfo) -> Any:
@@ -172,9 +173,6 @@ def _apply_each(
     return Receipts([*receipts, *update_derived(runtime, scope, ids, zone)])
 
 
-_ALL_STATUSES = ("short_term", "consolidating", "long_term", "archived")
-
-
 def quarantine(
     runtime: Runtime,
     user: str,
@@ -218,7 +216,7 @@ def release(runtime: Runtime, user: str, ids: Iterable[str], zone: tzinfo) -> Re
 def _records_of(runtime: Runtime, user: str, source: str | None, session: str | None) -> list[str]:
     """Ids of all records of a source, of a conversation, or both."""
     store = runtime.store
-    reach = RecordFilter(reach="user", in_session=session, status=_ALL_STATUSES, expired=True)
+    reach = RecordFilter(reach="user", in_session=session, status=EVERYWHERE, expired=True)
     records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
     records += store.knowledge.episodes(user, reach, limit=None, newest=False)
     records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)

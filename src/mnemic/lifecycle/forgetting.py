@@ -60,10 +60,10 @@ from mnemic.types import (
     RecordFilter,
     Restore,
     Scope,
-    Status,
     Stored,
     searchable,
 )
+from mnemic.types.literals import EVERYWHERE, KEPT
 from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending, top
 
 HARD = 5
@@ -105,9 +105,6 @@ DOUBTED = 0.0
 rules decide. Chosen, as the others, on 384 requests by three authors of whom the network had read nothing."""
 EXCEPTED = "nearer to what is excepted"
 MIXED, DENIED = "says something else as well", "not meant, according to the model"
-KEPT = "kept: "
-"""What the reason of a receipt begins with where a description would not take the record."""
-EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
 _CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")

@@ -11,6 +11,9 @@ Kind = Literal["message", "episode", "memory"]
 Status = Literal["short_term", "consolidating", "long_term", "archived", "quarantined"]
 """A ``quarantined`` record is archived, and only ``release`` restores it; it can be listed, but not searched."""
 
+EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
+"""Where a record can be found."""
+
 
 MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
 
@@ -66,6 +69,9 @@ UNTRUSTED = 0.5
 
 TRANSITIONS = ("absorb", "archive", "restore", "undo")
 """Operations of events that archive a record or bring it back."""
+
+KEPT = "kept: "
+"""What the reason of a receipt begins with where a description would not take the record."""
 
 PREFERENCE = "preference"
 """The metadata key of preferences."""

@@ -26,6 +26,7 @@ from mnemic.adapters import (
     thread_of,
     words_of,
 )
+from mnemic.types.literals import EVERYWHERE
 from openai_agents_mnemic.items import (
     KEPT,
     Item,
@@ -51,9 +52,6 @@ _RESET = re.compile(r"#reset\d+$")
 
 LAST_TURN = 50
 """How far back the tool calls before an answer are looked for."""
-
-_ANY = ("short_term", "consolidating", "long_term", "archived")
-"""Forgotten messages are listed with the others, in the order of all."""
 
 _WHY = "an item of a session that is not evidence"
 """Why it was archived, for its history."""
@@ -235,7 +233,7 @@ class MnemicSession:
         size = limit
         while True:
             said = {message.id for message in await self._messages(here, limit=size)}
-            every = await self._messages(here, limit=size, status=_ANY)
+            every = await self._messages(here, limit=size, status=EVERYWHERE)  # forgotten ones in their places
             names = {name for message in every for name in answered(message)}
             held = [
                 (message, restored(message))
