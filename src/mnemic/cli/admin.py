@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.config import open_memory, open_runtime, read_secret, record_file, require_record
 from mnemic.cli.output import (
+    LONGEST,
     Answer,
     enumerated,
     facts,
     found,
     moment,
-    one_line,
     place,
-    plain,
     progress_bar,
-    short,
     stdout,
     table,
     warn,
@@ -27,7 +25,7 @@ from mnemic.cli.output import (
 from mnemic.cli.parser import command, flag, option
 from mnemic.errors import InvalidInput
 from mnemic.paths import environment, is_address, path_of
-from mnemic.text.values import counted
+from mnemic.text.values import as_object, counted, one_line
 from mnemic.types import Kind
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def stats(args: Namespace) -> Answer:
     _suggest_users(args, counts)
     named = {"user": args.user, "preferences": counts.preferences, "summaries": counts.summaries}
     rows = facts(counts, "location", "schema_version", "bytes_on_disk", "llm")
-    return Answer({**named, **plain(counts)}, table([("user", args.user), ("memory", place(counts)), *rows]))
+    return Answer({**named, **as_object(counts)}, table([("user", args.user), ("memory", place(counts)), *rows]))
 
 
 def _suggest_users(args: Namespace, stats: Stats) -> None:
@@ -250,7 +248,7 @@ def migrate(args: Namespace) -> Answer:
         warn(finding)
     ending = "Both stores passed verification." if moves.ok else "Verification found problems: see above."
     lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
-    return Answer({"ok": moves.ok, "digest": moves.digest, **plain(moves)}, lines, fine=moves.ok)
+    return Answer({"ok": moves.ok, "digest": moves.digest, **as_object(moves)}, lines, fine=moves.ok)
 
 
 def _counts(user: MovedUser) -> str:
@@ -286,7 +284,7 @@ def sync(args: Namespace) -> Answer:
     ]
     for conflict in report.conflicts:
         lines.append(f"changed on both sides  [{one_line(conflict.id)}]  {', '.join(conflict.differs)}")
-        lines.append(f"    holds now, of {moment(conflict.kept_at)}: {short(conflict.kept)}")
+        lines.append(f"    holds now, of {moment(conflict.kept_at)}: {one_line(conflict.kept, LONGEST)}")
         if conflict.other != conflict.kept:
-            lines.append(f"    in its history, of {moment(conflict.other_at)}: {short(conflict.other)}")
+            lines.append(f"    in its history, of {moment(conflict.other_at)}: {one_line(conflict.other, LONGEST)}")
     return Answer(report, lines, ["nothing was changed: this is what would be done."] if args.dry_run else [])

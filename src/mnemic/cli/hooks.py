@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic import cli
 from mnemic.cli.config import has_record, open_memory
-from mnemic.cli.output import Answer, masked, plain, warn
+from mnemic.cli.output import Answer, masked, warn
 from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.paths import path_of
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
-from mnemic.text.values import counted
+from mnemic.text.values import as_object, counted
 from mnemic.transfer.importers import transcripts
 from mnemic.transfer.importers.fields import from_json, mapping
 
@@ -241,7 +241,7 @@ def _post_commit(args: Namespace) -> Answer:
             **commit, type="episodic", category="commit", tags=["commit"], source="tool_external",
             importance=IMPORTANCE,
         )  # fmt: skip
-    return Answer({"commit": commit["metadata"]["commit"], **plain(receipt)})
+    return Answer({"commit": commit["metadata"]["commit"], **as_object(receipt)})
 
 
 def _commits(payload: Payload) -> bool:

@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.config import has_record, open_memory, open_runtime
-from mnemic.cli.output import Answer, facts, found, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.output import Answer, facts, found, progress_bar, receipt_line, table, warn
 from mnemic.cli.parser import arguments, command, flag, in_options, limit, option, time_option
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.text.values import counted
+from mnemic.text.values import as_object, counted
 from mnemic.types import ImportReport, MemoryType, Message, Receipt, Receipts, Source
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def import_file(args: Namespace) -> Answer:
     reading = imports.read(args.file, format=args.format, session=args.session, strict=args.strict, key=key)
     whole, parts = users.by_user(reading, user=args.user, field=args.user_from, only=args.only)
     if not (whole.export or whole.records or whole.damaged):
-        document = plain(imports.Tally().report(whole, dry_run=args.dry_run))
+        document = as_object(imports.Tally().report(whole, dry_run=args.dry_run))
         return found(document, [], f"{args.file} contains nothing to import.")
     tally, in_memory = imports.Tally(), not parts or (args.dry_run and not has_record(args.dir))
     try:
@@ -198,7 +198,7 @@ def _imported(report: ImportReport, users: Mapping[str, Mapping[str, int]]) -> A
     ]
     lines += ["nothing was stored: this is what would be."] if report.dry_run else []
     notes = [NO_VECTOR] if report.pending.get("embed") else []
-    document = {**plain(report), "users": users}
+    document = {**as_object(report), "users": users}
     return Answer(document, lines, notes, fine=not report.damaged and not report.rejected)
 
 

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from mnemic.cli.config import open_memory
 from mnemic.cli.ingest import warn_of_fallbacks
 from mnemic.cli.output import (
+    LONGEST,
     Answer,
     event_line,
     facts,
     found,
-    one_line,
     plain_value,
     receipt_line,
-    short,
     table,
     warn,
 )
 from mnemic.cli.parser import arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
-from mnemic.text.values import counted
+from mnemic.text.values import counted, one_line
 from mnemic.types import ConsolidationReport, Erasure, Kind, Receipt
 from mnemic.types.literals import KEPT
 
@@ -152,7 +151,7 @@ def restore(args: Namespace) -> Answer:
 
 def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
     """One line of text per record."""
-    return {id_: short(memory.get(id_).content) for id_ in ids}
+    return {id_: one_line(memory.get(id_).content, LONGEST) for id_ in ids}
 
 
 # consolidate, undo

@@ -14,7 +14,7 @@ from typing import TextIO, cast
 
 from mnemic.protocols import Progress
 from mnemic.text.markup import speaker_label
-from mnemic.text.values import counted, error_excerpt, jsonable
+from mnemic.text.values import as_object, counted, error_excerpt, jsonable, one_line, size
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Stats
 
 LONGEST = 100
@@ -107,11 +107,6 @@ def progress_bar(unit: str) -> Generator[Progress]:
         yield step
 
 
-def plain(value: object) -> dict[str, object]:
-    """A dataclass as a JSON object."""
-    return cast("dict[str, object]", jsonable(value))
-
-
 def table(rows: Iterable[tuple[str, object]]) -> list[str]:
     """Names and values in two columns."""
     pairs = [(name, str(value)) for name, value in rows]
@@ -121,7 +116,8 @@ def table(rows: Iterable[tuple[str, object]]) -> list[str]:
 
 def facts(value: object, *without: str) -> list[tuple[str, object]]:
     """The fields of a dataclass as rows of a table, all but some and those that are empty."""
-    rows = [(name.replace("_", " "), enumerated(getattr(value, name))) for name in plain(value) if name not in without]
+    names = [name for name in as_object(value) if name not in without]
+    rows = [(name.replace("_", " "), enumerated(getattr(value, name))) for name in names]
     return [(name, text) for name, text in rows if text]
 
 
@@ -146,18 +142,9 @@ def enumerated(value: object) -> str:
         case Mapping():
             return ", ".join(f"{name} {item}" for name, item in cast("Mapping[str, object]", value).items())
         case _ if is_dataclass(value):
-            return enumerated(plain(value))
+            return enumerated(as_object(value))
         case _:
             return one_line(str(value))
-
-
-def size(count: float) -> str:
-    """Formatted bytes: ``1.4 MB``."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
 
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
@@ -173,7 +160,7 @@ def procedure_lines(rank: int, procedure: Procedure) -> list[str]:
     head = f"{rank:>2}. {', then '.join(map(one_line, procedure.steps))}  {procedure.score:.2f}"
     runs, last = procedure.successes + procedure.failures, moment(procedure.last_used)
     results = f"    worked {procedure.successes} of {runs} times, last on {last}"
-    return [head, results, *(indented(short(hit.text)) for hit in procedure.requests)]
+    return [head, results, *(indented(one_line(hit.text, LONGEST)) for hit in procedure.requests)]
 
 
 def explained(hit: Hit) -> list[str]:
@@ -222,7 +209,7 @@ def event_line(event: Event, *, named: bool) -> str:
         key: value for key, value in event.detail.items() if not (value in (None, "", []) or isinstance(value, bool))
     }
     details = (f"{key} {plain_value(value)}" for key, value in told.items())
-    text = [short(event.content)] if named and event.content else []
+    text = [one_line(event.content, LONGEST)] if named and event.content else []
     return "  ".join([f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}", *details, *text])
 
 
@@ -239,14 +226,3 @@ def moment(value: datetime | None) -> str:
 def indented(text: str) -> str:
     """Indented text."""
     return "    " + text.strip().replace("\n", "\n    ")
-
-
-def one_line(text: str) -> str:
-    """Text with normalised white space."""
-    return " ".join(text.split())
-
-
-def short(text: str) -> str:
-    """The beginning of a text on one line."""
-    line = one_line(text)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

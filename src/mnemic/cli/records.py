@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.config import open_memory
 from mnemic.cli.output import (
+    LONGEST,
     Answer,
     event_line,
     explained,
@@ -15,23 +16,18 @@ from mnemic.cli.output import (
     heading,
     hit_lines,
     indented,
-    one_line,
-    plain,
     procedure_lines,
-    short,
     table,
 )
 from mnemic.cli.parser import EXPIRED, FILTERS, MEMORY_FILTERS, arguments, command, flag, limit, option
 from mnemic.errors import InvalidInput
-from mnemic.text.values import counted
-from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Status
+from mnemic.text.values import as_object, counted, one_line
+from mnemic.types import Episode, Kind, Link, LinkType, MemoryRecord, Message, Record, Status, kind_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
-
-Record = Message | Episode | MemoryRecord
 
 
 def _kinds(text: str) -> Sequence[str]:
@@ -85,7 +81,7 @@ def search(args: Namespace) -> Answer:
     for rank, hit in enumerate(result, start=1):
         lines += [*hit_lines(rank, hit), *(explained(hit) if args.explain else ())]
     note = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
-    document = {"query": args.query, "recipe": args.recipe, **plain(result)}
+    document = {"query": args.query, "recipe": args.recipe, **as_object(result)}
     return Answer(document, lines, [f"{note}."], fine=bool(result))
 
 
@@ -104,7 +100,7 @@ def context(args: Namespace) -> Answer:
     """
     with open_memory(args) as memory:
         result = memory.get_memory_context(session=args.session, **arguments(args))
-    document = {"query": args.query, **plain(result)}
+    document = {"query": args.query, **as_object(result)}
     if not result:
         return found(document, [])
     rest = ", more was found than fits" if result.truncated else ""
@@ -130,7 +126,7 @@ def procedures(args: Namespace) -> Answer:
     with open_memory(args) as memory:
         result = memory.procedures(session=args.session, **arguments(args))
     lines = [line for rank, procedure in enumerate(result, start=1) for line in procedure_lines(rank, procedure)]
-    return found({"request": args.request, "procedures": [*map(plain, result)]}, lines)
+    return found({"request": args.request, "procedures": [*map(as_object, result)]}, lines)
 
 
 # list
@@ -216,7 +212,7 @@ def show(args: Namespace) -> Answer:
         sources, derived = [memory.get(source) for source in _sources(record)], _derived_from(memory, args.id)
         links, linked = _links(memory, record)
         history = memory.history(args.id)
-    kind = _kind(record)
+    kind = kind_of(record)
     document = {
         "kind": kind, kind: record, "made_from": [_brief(source) for source in sources],
         "made_into": [_brief(other) for other in derived], "links": links, "history": history,
@@ -257,11 +253,7 @@ def _derived_from(memory: Memory, id: str) -> list[Episode | MemoryRecord]:
 
 
 def _brief(record: Record) -> dict[str, object]:
-    return {"id": record.id, "kind": _kind(record), "content": record.content}
-
-
-def _kind(record: Record) -> str:
-    return {Message: "message", Episode: "episode", MemoryRecord: "memory"}[type(record)]
+    return {"id": record.id, "kind": kind_of(record), "content": record.content}
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
@@ -269,7 +261,7 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _short(record: Record) -> str:
-    return f"[{one_line(str(record.id))}]  {short(record.content)}"
+    return f"[{one_line(str(record.id))}]  {one_line(record.content, LONGEST)}"
 
 
 def _link_line(link: Link, id: str, text: str) -> str:

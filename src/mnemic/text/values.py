@@ -61,6 +61,21 @@ def counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name if count == 1 else plurals[name]}" for name, count in counts.items())
 
 
+def size(count: float) -> str:
+    """Formatted bytes: ``1.4 MB``."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Text with normalised white space, cut to ``most`` characters."""
+    line = " ".join(text.split())
+    return line if most is None or len(line) <= most else f"{line[: most - 1]}…"
+
+
 def shown(value: object, most: int = 40) -> str:
     """The ``repr`` of a value, cut to ``most`` characters; its type if ``repr`` fails."""
     try:
@@ -90,6 +105,11 @@ def jsonable(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [jsonable(item) for item in cast("Sequence[object]", value)]
     return value
+
+
+def as_object(value: object) -> dict[str, object]:
+    """A dataclass as a JSON object."""
+    return cast("dict[str, object]", jsonable(value))
 
 
 def json_type(value: object) -> str:

@@ -36,7 +36,7 @@ from mnemic.safety.trust import least_trust
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, write_lines
 from mnemic.text.terms import clean
-from mnemic.text.values import check_name, jsonable, now, shown, to_json, to_micros
+from mnemic.text.values import as_object, check_name, jsonable, now, shown, to_json, to_micros
 from mnemic.transfer.importers.sources import text_of_file
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE, TRANSITIONS
@@ -165,7 +165,7 @@ def _lines(runtime: Runtime, user: str, user_id: int | None, *, vectors: bool) -
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             lines += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
         _sort_sources(lines)
-        lines += [{"kind": "link", **_fields_of(link)} for link in runtime.store.relations.all_links(user)]
+        lines += [{"kind": "link", **as_object(link)} for link in runtime.store.relations.all_links(user)]
     header["counts"] = _counts(str(line["kind"]) for line in lines)
     return [header, *lines]
 
@@ -215,7 +215,7 @@ class _LineBuilder:
                 extra["everywhere"] = self._forgotten_everywhere(value)
         extra |= self._quarantine(str(value.id))
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
-        line = {"kind": stored.kind, **_fields_of(value), **extra, **vectors}
+        line = {"kind": stored.kind, **as_object(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item not in (None, (), []) and item is not False}
@@ -242,10 +242,6 @@ class _LineBuilder:
         if value.version > 2 * len(texts) + 100:  # an absurd number would exhaust the memory
             raise LookupError(f"version {value.version} of {value.id!r}, and {len(texts)} events of it")
         return tuple(texts.get(version) or value.content for version in range(1, value.version))
-
-
-def _fields_of(value: Record | Link) -> dict[str, object]:
-    return cast("dict[str, object]", jsonable(value))
 
 
 def _topological_order(records: Mapping[int, Stored]) -> list[int]:

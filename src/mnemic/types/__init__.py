@@ -65,6 +65,7 @@ from mnemic.types.records import (
     Query,
     Question,
     RecalledHit,
+    Record,
     RecordFilter,
     Scope,
     SearchFilters,
@@ -73,6 +74,7 @@ from mnemic.types.records import (
     TextVectors,
     Waiting,
     embeddable,
+    kind_of,
     searchable,
 )
 from mnemic.types.reports import (

@@ -138,7 +138,15 @@ class Episode:
     created_at: datetime
 
 
-def searchable(record: Message | Episode | MemoryRecord) -> str:
+Record: TypeAlias = Message | Episode | MemoryRecord
+
+
+def kind_of(record: Record) -> Kind:
+    """The kind of a record."""
+    return "message" if isinstance(record, Message) else "episode" if isinstance(record, Episode) else "memory"
+
+
+def searchable(record: Record) -> str:
     """The indexed text of a record.
 
     A message is ``Name: text`` (on LoCoMo the name adds nine points of dense recall), a memory includes its summary,
@@ -159,7 +167,7 @@ class Embeddable(NamedTuple):
     body: str = ""
 
 
-def embeddable(record: Message | Episode | MemoryRecord) -> Embeddable:
+def embeddable(record: Record) -> Embeddable:
     """What is embedded of a record: a body is what a person or an assistant said, or a memory."""
     said = isinstance(record, MemoryRecord) or (isinstance(record, Message) and record.role in ("user", "assistant"))
     return Embeddable(searchable(record), record.content if said else "")
@@ -229,7 +237,7 @@ class Stored:
     """A record of any kind with its state. ``episode`` is the doc of a message's episode."""
 
     kind: Kind
-    value: Message | Episode | MemoryRecord
+    value: Record
     status: str
     project: str | None
     episode: int | None = None

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from markupsafe import Markup, escape
 
 from mnemic.text.markup import revealed
+from mnemic.text.values import one_line
 from mnemic.types import Emotion, Graph
 
 WIDTH = 1000
@@ -85,11 +86,6 @@ def _titled(href: str, title: str, shape: str) -> str:
     return f'<a href="{escape(href)}">{parts}</a>' if href else f"<g>{parts}</g>"
 
 
-def _short(text: str, most: int = LABEL) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
 LETTER = 6.4
 """Width of a letter of a label."""
 PEAK = 48
@@ -135,10 +131,10 @@ def timeline(
     top += 6
     for tick in ticks:
         shape = f'<rect class="tick {tick.kind}" x="{x(tick.at):.1f}" y="{top}" width="3" height="12" rx="1"/>'
-        parts.append(_titled(tick.href, _short(tick.label, 120), shape))
+        parts.append(_titled(tick.href, one_line(tick.label, 120), shape))
     top += 20 if ticks else 6
     for lane in lanes:
-        parts.append(f'<text class="axis lane" x="4" y="{top + 9}">{_text(_short(lane.name))}</text>')
+        parts.append(f'<text class="axis lane" x="4" y="{top + 9}">{_text(one_line(lane.name, LABEL))}</text>')
         drawn, rows = (_successive if lane.successive else _packed)(lane.bars, x, top + 14)
         parts += drawn
         top += 14 + rows * ROW + 4
@@ -156,7 +152,7 @@ def _successive(bars: Sequence[Bar], x: Callable[[datetime], float], top: float)
         right = end if end is not None else WIDTH if bar.end is None else x(bar.end)
         parts.append(_rect(bar, left, right - left, top))
         if room := int((right - left - 12) / LETTER) - 1:
-            label = _short(bar.label, max(room, 1)) if room > 2 else ""
+            label = one_line(bar.label, max(room, 1)) if room > 2 else ""
             parts.append(f'<text class="label" x="{left + 8:.1f}" y="{top + 11}">{_text(label)}</text>')
     for before, bar, middle in zip(bars, bars[1:], ends, strict=False):
         title = f"{before.label} → {bar.label}, {_date(bar.start)}"
@@ -172,7 +168,7 @@ def _packed(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> 
     for bar in bars:
         left, right = x(bar.start), WIDTH if bar.end is None else x(bar.end)
         width = max(right - left, 4.0)
-        letters = LETTER * len(_short(bar.label))
+        letters = LETTER * len(one_line(bar.label, LABEL))
         # a label begins with its bar, or ends with it where the drawing ends
         late = left + letters > WIDTH
         first, last = (min(left, right - 10 - letters), right) if late else (left, left + max(width, letters))
@@ -181,7 +177,7 @@ def _packed(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> 
         y = top + row * ROW
         parts.append(_rect(bar, left, width, y))
         anchor, label_x = ("end", right - 5) if late else ("start", left + 5)
-        label = _text(_short(bar.label))
+        label = _text(one_line(bar.label, LABEL))
         parts.append(f'<text class="label" x="{label_x:.1f}" y="{y + 11}" text-anchor="{anchor}">{label}</text>')
     return parts, len(free)
 
@@ -189,7 +185,7 @@ def _packed(bars: Sequence[Bar], x: Callable[[datetime], float], top: float) -> 
 def _rect(bar: Bar, left: float, width: float, top: float) -> str:
     open_ = " open" if bar.end is None else ""
     shape = f'<rect class="bar {bar.kind}{open_}" x="{left:.1f}" y="{top}" width="{max(width, 4.0):.1f}" height="14" rx="3"/>'
-    return _titled(bar.href, _short(bar.label, 200), shape)
+    return _titled(bar.href, one_line(bar.label, 200), shape)
 
 
 def _date(moment: datetime) -> str:
@@ -252,7 +248,7 @@ def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = Non
         circle = (
             f'<circle class="point {emotion.quadrant}" cx="{x:.1f}" cy="{y:.1f}" r="{4 + 3 * emotion.confidence:.1f}"/>'
         )
-        parts.append(_titled(href, _short(label), circle))
+        parts.append(_titled(href, one_line(label, LABEL), circle))
     if mood is not None:
         x, y = position(mood)
         parts.append(f'<circle class="mood" cx="{x:.1f}" cy="{y:.1f}" r="10"/>')
@@ -290,7 +286,7 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
             x2, y2 = x2 - EDGE * (x2 - x1) / distance, y2 - EDGE * (y2 - y1) / distance
             share = {link.source: OUTWARD, link.target: 1 - OUTWARD}.get(centre, 0.5)
             tip = "" if link.type == "contradicts" else ' marker-end="url(#tip)"'
-            title = f"{link.type} {link.strength:.2f} {_short(link.reason, 200)}"
+            title = f"{link.type} {link.strength:.2f} {one_line(link.reason, 200)}"
             parts.append(
                 f'<line class="link {link.type}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"{tip}>'
                 f"<title>{_text(title)}</title></line>"
@@ -300,10 +296,10 @@ def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
     texts = {record.id: record.content for record in graph.memories}
     for id_, (x, y) in positions.items():
         kind = "centre" if id_ == centre else "node"
-        label = _text(_short(texts.get(id_, id_), 28))
+        label = _text(one_line(texts.get(id_, id_), 28))
         parts.append(
             f'<a href="{escape(href[id_])}" aria-label="{label}"><circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="9">'
-            f"<title>{_text(_short(texts.get(id_, id_), 200))}</title></circle>"
+            f"<title>{_text(one_line(texts.get(id_, id_), 200))}</title></circle>"
             f'<text class="label" x="{x:.0f}" y="{y + 24:.0f}" text-anchor="middle">{label}</text></a>'
         )
     return _svg(600, 340, "Linked memories", parts, "neighbourhood")

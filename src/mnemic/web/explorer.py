@@ -26,7 +26,7 @@ from mnemic.memory import Memory
 from mnemic.protocols import Progress
 from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed, speaker_label
-from mnemic.text.values import counted, jsonable, later, local
+from mnemic.text.values import counted, jsonable, later, local, size
 from mnemic.types import Episode, MemoryRecord, Message
 from mnemic.web.access import Access
 
@@ -47,7 +47,7 @@ def environment(zone: tzinfo) -> Environment:
     )
     filters: dict[str, Any] = {
         "short": _short,
-        "bytes": _bytes,
+        "bytes": size,
         "number": _number,
         "percent": _percent,
         "where": _where,
@@ -107,13 +107,6 @@ def _counted(count: int, noun: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{share:.0%}" if share == 0 or share >= 0.005 else "below 1%"
-
-
-def _bytes(size: int) -> str:
-    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= least:
-            return f"{size / least:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def _where(values: Mapping[str, Any]) -> str:

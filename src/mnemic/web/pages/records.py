@@ -13,7 +13,7 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.text.values import later
-from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Status
+from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Status, kind_of
 from mnemic.types.literals import TRANSITIONS
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, day_of, href, next_day, number, whole
@@ -158,14 +158,10 @@ def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str)
     archived = last is not None and last.operation in ("archive", "absorb")
     quarantined = last is not None and archived and bool(last.detail.get("quarantine"))
     return {
-        "record": record, "kind": _kind(record), "events": events[::-1], "drawing": drawing,
+        "record": record, "kind": kind_of(record), "events": events[::-1], "drawing": drawing,
         "sources": [known for source in sources[:PAGE] if (known := _existing(memory, source))],
         "forgotten": archived and not quarantined, "quarantined": quarantined,
     }  # fmt: skip
-
-
-def _kind(record: object) -> str:
-    return "message" if isinstance(record, Message) else "episode" if isinstance(record, Episode) else "memory"
 
 
 def _last_transition(events: Sequence[Event]) -> Event | None:
