@@ -70,6 +70,10 @@ def path_of(value: object, *, error: type[MnemicError] = InvalidInput) -> Path:
     return path
 
 
+IN_MEMORY = ":memory:"
+"""The location of a memory in RAM."""
+
+
 def is_address(place: str | Path) -> bool:
     """Whether a memory is in a database on a server, and not in a folder."""
     return str(place).startswith(("postgresql://", "postgres://"))

@@ -11,10 +11,10 @@ import numpy as np
 
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.onnx.files import is_folder, is_hub_name, model_folder
-from mnemic.onnx.session import Network, loaded
+from mnemic.onnx.session import LONGEST, Network, loaded
 from mnemic.protocols import Reranker
 from mnemic.services.processes import PerProcess, process_lock
-from mnemic.validation import option
+from mnemic.validation import MAX_CHARACTERS, option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +117,6 @@ class CrossEncoderReranker:
 
 
 OUTPUTS = ("logits", "scores")
-LONGEST = 32_768
-MAX_CHARACTERS = 20_000
 
 
 class OnnxReranker:

@@ -15,7 +15,9 @@ Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
-DEFAULT_MODELS = ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2-int8")
+MINILM, DIMENSION = "all-MiniLM-L6-v2", 384
+"""The default embedder, and the dimension of its vectors."""
+DEFAULT_MODELS = (MINILM, f"{MINILM}-int8")
 """The embedder whose cosines the thresholds are calibrated for, in both forms; those of others are scaled to it."""
 LENGTH_TOLERANCE = 0.1
 """Tolerance for the length of a stored unit vector."""

@@ -222,7 +222,6 @@ def _check(values: Mapping[str, Any]) -> None:
     queries.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **options)
 
 
-IN_MEMORY = ":memory:"
 _HANDLES: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 """Open handles by name: a digest of location and options (which may hold a password), or a random one."""
 _LOCK = process_lock()
@@ -274,10 +273,10 @@ def _open_handle(location: str | Path, options: Mapping[str, Any], record: str |
     """The handle of a location: the one that is open already, else a new one."""
     path = location if "://" in str(location) else paths.path_of(location, error=ConfigurationError).absolute()
     seed = f"{path} {json.dumps(options, sort_keys=True, default=repr)}"
-    name = uuid.uuid4().hex if str(location) == IN_MEMORY else hashlib.sha256(seed.encode()).hexdigest()
+    name = uuid.uuid4().hex if str(location) == paths.IN_MEMORY else hashlib.sha256(seed.encode()).hexdigest()
     if (open_handle := _alive(record) or _alive(name)) is not None:
         return open_handle
-    if str(location) == IN_MEMORY and record is not None:
+    if str(location) == paths.IN_MEMORY and record is not None:
         raise ConfigurationError(
             "This memory was in the RAM of another process (or was closed) and cannot be opened again. Use a folder, "
             "or give the handle: from_dict(data, memory=handle)."
@@ -302,7 +301,7 @@ def location_of(memory: Memory) -> str:
     Raises:
         ConfigurationError: nowhere, because it is in the RAM of this one.
     """
-    if memory.admin.location == IN_MEMORY:
+    if memory.admin.location == paths.IN_MEMORY:
         raise ConfigurationError(
             'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
             "serialised. Keep it in a folder: Memory(folder)."

@@ -18,7 +18,9 @@ from mnemic.memory import Memory
 from mnemic.recall.context.packing import quoted_speaker
 from mnemic.recall.context.styles import without_repeated
 from mnemic.recall.recipes import Recipe
+from mnemic.safety.trust import is_trusted
 from mnemic.types import Evidence, Hit, Link, MemoryContext, MemoryRecord, Mood
+from mnemic.types.literals import UNTRUSTED
 
 logger = logging.getLogger(__name__)
 
@@ -203,8 +205,6 @@ def hit_metadata(hit: Hit, *, lists: Callable[[tuple[str, ...]], object] = list)
 
 LINE = 240
 """Characters of a memory at the start of a session."""
-TRUSTED = 0.5
-"""Least trust of what a session starts with."""
 CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_LINE = 45
 MOST_LINES = 10
@@ -236,10 +236,10 @@ class SessionStart:
 
 async def session_start(memory: AsyncMemory, max_tokens: int) -> SessionStart:
     """What is important, and what came last, take at most a quarter of the budget each as values; the text has the rest."""
-    first = await memory.list(order="importance", limit=MOST_LINES, min_trust=TRUSTED)
+    first = await memory.list(order="importance", limit=MOST_LINES, min_trust=UNTRUSTED)
     important = _fitting(first, max_tokens // 4)
     shown = {record.id for record in important}
-    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1, min_trust=TRUSTED)
+    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1, min_trust=UNTRUSTED)
     recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 4)
     listed = _lines_tokens([*important, *recent])
     context = await memory.get_memory_context(max_tokens=max_tokens - listed)
@@ -274,6 +274,6 @@ async def _linked(
     for record in records:
         graph = await memory.links.graph(record.id, depth=1)
         links |= {*graph.links}
-        by_id |= {r.id: r for r in graph.memories if r.expired_at is None and r.trust >= TRUSTED}
+        by_id |= {r.id: r for r in graph.memories if r.expired_at is None and is_trusted(r.trust)}
     ends = Counter(end for link in links for end in (link.source, link.target) if end in by_id)
     return Counter(link.type for link in links), [(by_id[id_], n) for id_, n in ends.most_common(MOST_CENTRAL)]

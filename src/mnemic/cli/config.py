@@ -15,7 +15,7 @@ from mnemic import paths
 from mnemic.cli.output import Answer, plain_value, table, warn
 from mnemic.cli.parser import command, option
 from mnemic.errors import ConfigurationError, StoreUnavailable
-from mnemic.paths import is_address, path_of
+from mnemic.paths import IN_MEMORY, is_address, path_of
 from mnemic.runtime.projects import Project, chosen_project
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def record_file(folder: str) -> Path:
     """
     from mnemic.stores.sqlite.store import FILE_NAME
 
-    if folder == ":memory:":
+    if folder == IN_MEMORY:
         raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
     if is_address(folder):  # not quoted: it may contain a password
         raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
@@ -159,7 +159,7 @@ def open_runtime(args: Namespace, *, in_memory: bool = False) -> Runtime:
 
     secrets = policy_from(args.config.values.get("secrets", "redact"))
     if in_memory:
-        return factory.open_runtime(factory.IN_MEMORY, embedder="hashing", secrets=secrets)
+        return factory.open_runtime(IN_MEMORY, embedder="hashing", secrets=secrets)
     return factory.open_runtime(args.dir, embedder=args.embedder, secrets=secrets, key=record_key(args.dir))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import dataclass, field, replace
 from os import fspath
@@ -14,11 +13,11 @@ import numpy as np
 from mnemic import paths
 from mnemic.embedders.prompts import Prompts, checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable
-from mnemic.onnx.files import is_hub_name, model_folder, sha256
-from mnemic.onnx.session import loaded
+from mnemic.onnx.files import is_hub_name, model_folder, sha256, sha256_of
+from mnemic.onnx.session import LONGEST, loaded
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option, prepared
-from mnemic.vectors import DEFAULT_MODELS, checked
+from mnemic.vectors import DEFAULT_MODELS, DIMENSION, checked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
     from mnemic.onnx.files import ModelFolder
     from mnemic.protocols import InputKind, Vectors
 
-DIMENSION = 384
 LONGEST_DEFAULT = 512  # positions that all-MiniLM-L6-v2 was trained with
-LONGEST = 32_768
 
 PROBE = "The quick brown fox jumps over the lazy dog."
 PROBE_VECTOR = (0.0439335, 0.0589344, 0.0481784, 0.0775481, 0.0267444, -0.0376296, -0.0026051, -0.0599430)
@@ -179,20 +176,16 @@ class OnnxEmbedder:
         if is_default and not any(files.prompts.values()):
             return MODEL_NAME
         parts = [sha256(path) for path in (files.model, files.tokenizer)]
-        return f"onnx:{_digest(files.pooling + ''.join(parts) + _prompt_key(files.prompts))[:16]}"
+        return f"onnx:{sha256_of(files.pooling + ''.join(parts) + _prompt_key(files.prompts))[:16]}"
 
     def _variant(self) -> str:
         """A suffix of the id for prompts that differ from those of the model."""
-        return "" if self._prompts is None else f"#{_digest(_prompt_key(self._prompts))[:8]}"
+        return "" if self._prompts is None else f"#{sha256_of(_prompt_key(self._prompts))[:8]}"
 
 
 def _prompt_key(prompts: Prompts) -> str:
     pairs = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
     return repr(pairs) if pairs else ""
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 VECTOR_OUTPUTS = ("embedding", "sentence_embedding")

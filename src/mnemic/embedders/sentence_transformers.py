@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -11,17 +10,16 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from mnemic import paths
 from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.onnx.files import sha256
+from mnemic.onnx.files import sha256, sha256_of
 from mnemic.services.processes import PerProcess
 from mnemic.validation import option, prepared
-from mnemic.vectors import checked
+from mnemic.vectors import MINILM, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mnemic.protocols import InputKind, Vectors
 
-MINILM = "all-MiniLM-L6-v2"
 MINILM_NAMES = {MINILM, f"sentence-transformers/{MINILM}"}
 MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 WEIGHT_FILES = ("*.safetensors", "*.bin", "*.onnx")
@@ -164,7 +162,7 @@ class SentenceTransformerEmbedder:
         parts = [
             f"@{self._revision}" if self._revision else "",
             f"/{self._truncate_dim}" if self._truncate_dim else "",
-            f"#{_digest(repr(sorted(prompts.items())))[:8]}" if (prompts := {**self._usual, **self._prompts}) else "",
+            f"#{sha256_of(repr(sorted(prompts.items())))[:8]}" if (prompts := {**self._usual, **self._prompts}) else "",
         ]
         return "".join(parts)
 
@@ -185,7 +183,7 @@ def _folder_identity(folder: Path) -> str:
     digests = [sha256(path) for path in weights]
     if digests == [MINILM_WEIGHTS]:
         return MINILM
-    return f"sentence-transformers:{_digest(''.join(digests))[:16]}"
+    return f"sentence-transformers:{sha256_of(''.join(digests))[:16]}"
 
 
 def _own_name(model: object) -> str:
@@ -204,7 +202,3 @@ def _loaded_from(model: object) -> str | None:
         return str(cast("Any", model)[0].auto_model.config.name_or_path)
     except (AttributeError, TypeError, IndexError, KeyError):
         return None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from mnemic.emotion.weights import DIMENSION, EMBEDDER, FEATURES, load
+from mnemic.emotion.weights import EMBEDDER, FEATURES, load
 from mnemic.errors import InvalidInput
 from mnemic.services.processes import process_lock
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Emotion, MemoryRecord
-from mnemic.vectors import DEFAULT_MODELS, dot
+from mnemic.vectors import DEFAULT_MODELS, DIMENSION, dot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

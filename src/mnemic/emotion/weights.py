@@ -13,17 +13,16 @@ from zipfile import BadZipFile
 import numpy as np
 
 from mnemic.errors import ConfigurationError
-from mnemic.vectors import DEFAULT_MODELS
+from mnemic.vectors import DIMENSION, MINILM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-EMBEDDER = DEFAULT_MODELS[0]
+EMBEDDER = MINILM
 """The embedder whose vectors the regression was fitted on."""
 
-DIMENSION = 384
 FILE = "weights.npz"
 SHA256 = "bb41ac0aa1cf4df6879f224a28a7c26fe8a5dd351adbb1dcafba11b864d445fd"
 """The hash of weights.npz. `python -m benchmarks.quality.emotion fit` writes the file and prints its hash."""

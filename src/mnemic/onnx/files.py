@@ -135,6 +135,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_of(text: str) -> str:
+    """The SHA-256 of a text as hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
 TIMEOUT = 5.0  # seconds to wait for the hub's first answer

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TOKENS_PER_RUN = 1024
 """Maximum padded tokens per batch: larger batches do not fit in the processor cache and are not faster."""
+LONGEST = 32_768
+"""Most tokens of a text."""
 
 ERRORS_ONLY = 3  # onnxruntime's log level
 TELEMETRY_OFF = "ORT_DISABLE_TELEMETRY"

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, StoreError, StoreReadOnly, StoreUnavailable
 from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex
-from mnemic.paths import is_address
+from mnemic.paths import IN_MEMORY, is_address
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.indexer import Indexer, RedactingStore
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from mnemic.stores import Store
     from mnemic.stores.postgres.store import PostgresStore
     from mnemic.stores.sql.connection import Durability
-
-IN_MEMORY = ":memory:"
 
 
 def location_of(runtime: Runtime) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
-from mnemic.paths import is_address, path_of
+from mnemic.paths import IN_MEMORY, is_address, path_of
 from mnemic.protocols import Progress
-from mnemic.runtime.factory import IN_MEMORY, check_encryptable, check_location, location_of, open_store
+from mnemic.runtime.factory import check_encryptable, check_location, location_of, open_store
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore

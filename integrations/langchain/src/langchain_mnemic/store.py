@@ -25,6 +25,7 @@ from mnemic import (
 )
 from mnemic.adapters import checked_location
 from mnemic.embedders import embedder_from
+from mnemic.paths import IN_MEMORY
 from mnemic.stores.sqlite.database import make_private, translate
 from mnemic.stores.sqlite.store import prepared
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from langgraph.store.postgres import PostgresStore
 
 FILE = "store.db"
-IN_MEMORY = ":memory:"
 BUSY_MS = 30_000
 
 

@@ -16,6 +16,7 @@ from itertools import chain, groupby, pairwise
 from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
+from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT
 from mnemic.text.english import bare_words
 from mnemic.text.frames import handed_over_by
@@ -23,7 +24,6 @@ from mnemic.text.markup import harmless, speaker_label, unverified, visible
 from mnemic.text.sentences import READ, Span, sentences, spans
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
-from mnemic.types.literals import UNTRUSTED
 
 PREFIX_CHARS = 16
 """Characters per token of a prefix that is always counted whole: several times those of plain words."""
@@ -162,7 +162,7 @@ def _day_before(day: date, later: date) -> str:
 
 def marked(text: str, record: Hit | Episode | MemoryRecord) -> str:
     """A text; that of an untrusted record with a mark and without links."""
-    return text if record.trust >= UNTRUSTED else unverified(text, record.source)
+    return text if is_trusted(record.trust) else unverified(text, record.source)
 
 
 def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
@@ -175,7 +175,7 @@ def spoken(hit: Hit, fence: str, text: str | None = None) -> tuple[str, str]:
     """
     speaker = single_line(speaker_label(hit), fence)[:LONGEST_NAME]
     content = inert(hit.text if text is None else text, fence)
-    if hit.trust >= UNTRUSTED:
+    if is_trusted(hit.trust):
         return speaker, content
     return "", unverified(f"{speaker}: {content}" if speaker else content, hit.source)
 
@@ -329,7 +329,7 @@ def _headings(
     by_anchor: dict[Anchor, Episode] = {}
     for line in lines:
         episode = background.episodes.get(line.hit.episode or "")
-        if line.text and episode is not None and episode.trust >= UNTRUSTED:
+        if line.text and episode is not None and is_trusted(episode.trust):
             by_anchor.setdefault((day_of(line.hit.sent_at), episode.id), episode)
     below = [bare_words(line.text) for line in lines]
     titles = [(anchor, heading_of(episode, fence)) for anchor, episode in by_anchor.items()]

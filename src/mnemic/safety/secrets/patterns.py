@@ -373,12 +373,12 @@ def _is_random_value(match: Match) -> bool:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def _is_session(match: Match) -> bool:
     value = match["secret"]
-    return not _UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
+    return not UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
 
 
 def _is_cookie(match: Match) -> bool:
@@ -540,7 +540,7 @@ _NO_SECRET = re.compile(
 
 def is_one_word(value: str) -> bool:
     """Whether a value is one word, and neither a UUID nor a date or another common notation."""
-    return not re.search(r"\s", value) and not _UUID.fullmatch(value) and not _NO_SECRET.fullmatch(value)
+    return not re.search(r"\s", value) and not UUID.fullmatch(value) and not _NO_SECRET.fullmatch(value)
 
 
 def _may_be_secret(value: str, least: int = 4) -> bool:
@@ -587,7 +587,7 @@ def _is_field(match: Match) -> bool:
 def _is_bare_key(match: Match) -> bool:
     """Whether a key directly follows its name: random, and no identifier."""
     value = match["secret"].rstrip(".,;:")
-    if not _is_of_service(match) or _UUID.fullmatch(value) or is_placeholder(value) or _NO_SECRET.fullmatch(value):
+    if not _is_of_service(match) or UUID.fullmatch(value) or is_placeholder(value) or _NO_SECRET.fullmatch(value):
         return False
     return is_random(value) and sum(c.isdigit() for c in value) >= 4
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from mnemic.safety.secrets.patterns import Match, Pattern, is_mixed, is_placeholder, is_random
+from mnemic.safety.secrets.patterns import UUID, Match, Pattern, is_mixed, is_placeholder, is_random
 
 # ruff: noqa: E501 - expressions are easier to check on one line; none of them is a password in use
 
@@ -71,14 +71,11 @@ _OTHER = re.compile(
 )
 
 
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-
-
 def _is_card(match: Match) -> bool:
     """Whether it is a card number, and neither part of a UUID nor called otherwise by the preceding word."""
     if not _is_card_number(re.sub(r"\D", "", match[0])) or _in_columns(match):
         return False
-    if _UUID.match(match.string, match.start()):  # one in some forty thousand would be one
+    if UUID.match(match.string, match.start()):  # one in some forty thousand would be one
         return False
     return _OTHER.search(match.string, max(0, match.start() - 30), match.start()) is None
 

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import pq
@@ -20,9 +20,7 @@ from mnemic.services.processes import PerProcess, process_lock, renew_in_child
 from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Address, Driver, PostgresConnection, address_of, run, scrubbed
 from mnemic.stores.postgres.dialect import POSTGRES, adapters, create_record
-
-if TYPE_CHECKING:
-    from mnemic.stores.sql.connection import Durability
+from mnemic.stores.sql.connection import CLOSED, CLOSED_DURING, Durability
 
 T = TypeVar("T")
 
@@ -79,7 +77,7 @@ def is_lost(error: Exception) -> bool:
 
 def closed_error() -> errors.StoreClosed:
     """The error of a closed handle."""
-    return errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
+    return errors.StoreClosed(CLOSED)
 
 
 def translate(error: Exception, address: Address) -> errors.StoreError:
@@ -87,9 +85,7 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
     where, message = address.name, scrubbed(_server_message(error))
     state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
     if isinstance(error, PoolClosed):
-        return errors.StoreClosed(
-            "This memory was closed by another thread during the call. Open it again: Memory(...)."
-        )
+        return errors.StoreClosed(CLOSED_DURING)
     if isinstance(error, (PoolTimeout, TooManyRequests)):
         return errors.StoreUnavailable(
             f"{where} gave no connection within {BUSY_SECONDS:.0f} s: every connection of this process or of the server is "

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 Durability = Literal["FULL", "NORMAL"]
 """``FULL``: a commit survives power loss; ``NORMAL``: only a killed process."""
 
+CLOSED = "This memory was closed. Open it again: Memory(...)."
+CLOSED_DURING = "This memory was closed by another thread during the call. Open it again: Memory(...)."
+
 T = TypeVar("T")
 
 

@@ -22,7 +22,7 @@ import apsw
 from mnemic import errors
 from mnemic.services.processes import FileLock, pause_for_forks, renew_in_child
 from mnemic.stores import schema
-from mnemic.stores.sql.connection import Connection, Durability
+from mnemic.stores.sql.connection import CLOSED, CLOSED_DURING, Connection, Durability
 from mnemic.stores.sqlite import cipher as ciphers
 from mnemic.stores.sqlite.cipher import Cipher
 from mnemic.stores.sqlite.rewriting import Rewriting
@@ -209,8 +209,7 @@ def set_journal(db: SqliteConnection, mode: Literal["WAL", "DELETE"]) -> None:
 
 
 _MEANINGS: Sequence[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], str]] = (
-    ((apsw.ConnectionClosedError,), errors.StoreClosed,
-     "This memory was closed by another thread during the call. Open it again: Memory(...)."),
+    ((apsw.ConnectionClosedError,), errors.StoreClosed, CLOSED_DURING),
     ((apsw.FullError,), errors.StoreFull,
      "The disk of {where} is full. The write was rolled back; free some space and repeat it."),
     ((apsw.ReadOnlyError, apsw.PermissionsError), errors.StoreReadOnly,
@@ -637,7 +636,7 @@ class Database:
 
     def _check(self) -> None:
         if self._closed:
-            raise errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
+            raise errors.StoreClosed(CLOSED)
 
     def _check_writable(self) -> None:
         self._check()

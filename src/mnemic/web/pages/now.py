@@ -15,10 +15,11 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.protocols import Progress
+from mnemic.safety.trust import is_trusted
 from mnemic.text.values import counted
 from mnemic.text.values import now as present
 from mnemic.types import MemoryRecord, Message
-from mnemic.types.literals import UNTRUSTED, Status
+from mnemic.types.literals import Status
 from mnemic.web.explorer import Explorer, Form
 
 SHOWN, READ = 8, 60
@@ -104,7 +105,7 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
     def reason(record: MemoryRecord) -> str:
         if record.id in opposed:
             return "contradicts another"
-        if record.trust < UNTRUSTED:
+        if not is_trusted(record.trust):
             return "from an untrusted source"
         source = _source(memory, record) if record.source == "model_inference" else None
         verbatim = source is not None and record.content in source.content
