@@ -25,12 +25,11 @@ from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_reca
 from mnemic.text.values import json_type, jsonable, now
 from mnemic.types import (
     AddMessage,
-    Episode,
     Indexing,
-    MemoryRecord,
     Message,
     Receipt,
     Receipts,
+    Record,
     Scope,
     Source,
 )
@@ -144,7 +143,7 @@ class CheckedRecord:
     refusal: str = ""
 
 
-def check_record(policy: SecretPolicy, fence: str, record: Message | Episode | MemoryRecord) -> CheckedRecord:
+def check_record(policy: SecretPolicy, fence: str, record: Record) -> CheckedRecord:
     """Prepare an incoming record: set its trust, redact secrets, remove text recalled from this memory."""
     own_text = without_recalled(record.content, fence)
     if own_text == "":
@@ -158,7 +157,7 @@ def check_record(policy: SecretPolicy, fence: str, record: Message | Episode | M
     return CheckedRecord(clean, kinds, refusal_reason(policy, kinds))
 
 
-def _trust(record: Message | Episode | MemoryRecord, content: str, fence: str) -> float:
+def _trust(record: Record, content: str, fence: str) -> float:
     """Trust of a record. Repeating untrusted text gives it no trust, unless the caller set that of a message."""
     if isinstance(record, Message) and record.trust is not None:
         return record.trust

@@ -48,7 +48,7 @@ from mnemic.adapters.conversations import (
     thread_of,
     unstored_in_session,
 )
-from mnemic.adapters.injection import Count, Recall, RecallOptions, hit_metadata, recall_failures_logged
+from mnemic.adapters.injection import Recall, RecallOptions, hit_metadata, recall_failures_logged
 from mnemic.adapters.threads import (
     Clean,
     Marks,
@@ -64,7 +64,7 @@ from mnemic.adapters.threads import (
 from mnemic.ingest import text_of_parts
 
 __all__ = [
-    "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall",
+    "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Handle", "Marks", "OpenRuns", "Recall",
     "RecallOptions", "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound",
     "checked_filters", "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence",
     "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",

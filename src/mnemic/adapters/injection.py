@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypedDict
 
 from mnemic.adapters.binding import checked_filters
 from mnemic.adapters.calls import blocking
@@ -15,6 +15,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.ingest import REFERENCE
 from mnemic.memory import Memory
+from mnemic.protocols import TokenCounter
 from mnemic.recall.context.packing import quoted_speaker
 from mnemic.recall.context.styles import without_repeated
 from mnemic.recall.recipes import Recipe
@@ -31,9 +32,6 @@ RECENT = 4
 """How many texts before a question say what it is about."""
 
 _NOTHING = MemoryContext(text="")
-
-Count: TypeAlias = Callable[[str], int]
-"""Text in, number of tokens out."""
 
 
 @contextmanager
@@ -117,7 +115,7 @@ class Recall:
         recent: Sequence[str] = (),
         exclude: Sequence[str] = (),
         max_tokens: int | None = None,
-        count: Count | None = None,
+        count: TokenCounter | None = None,
     ) -> str:
         """Fenced text for a prompt; empty when nothing is found or fits.
 
@@ -151,7 +149,7 @@ class Recall:
         return blocking(memory, lambda memory: self.text(memory, question, **options))
 
     async def _fitting(
-        self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **more: Any
+        self, memory: AsyncMemory, question: str | None, budget: int, count: TokenCounter | None, **more: Any
     ) -> MemoryContext:
         """A context within the budget by either tokenizer; empty when nothing is found or fits."""
         limit = budget
@@ -165,7 +163,7 @@ class Recall:
         return _NOTHING
 
 
-def _tokens(context: MemoryContext, count: Count | None) -> int:
+def _tokens(context: MemoryContext, count: TokenCounter | None) -> int:
     return context.token_count if count is None else count(context.to_prompt())
 
 

@@ -20,12 +20,12 @@ from mnemic.recall.context.assembly import asks_for_profile
 from mnemic.recall.context.packing import quoted, quoted_speaker, shortened
 from mnemic.safety.trust import is_trusted
 from mnemic.text.markup import unlinked, unverified
-from mnemic.types import Episode, Evidence, Hit, MemoryRecord, Message, Mood, Receipt
+from mnemic.types import Evidence, Hit, Mood, Receipt, Record
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
 
-Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
+Sourced: TypeAlias = Hit | Record
 """What has a source and a trust."""
 
 USUAL, HIT_TOKENS = 10, 100

@@ -15,7 +15,7 @@ from typing import TextIO, cast
 from mnemic.protocols import Progress
 from mnemic.text.markup import speaker_label
 from mnemic.text.values import as_object, counted, error_excerpt, jsonable, one_line, size
-from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Stats
+from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Procedure, Receipt, Record, Stats
 
 LONGEST = 100
 """Maximum characters of a text on one line."""
@@ -174,7 +174,7 @@ def _place(session: str | None) -> str:
     return f"  in {one_line(session)}" if session else ""
 
 
-def heading(record: Message | Episode | MemoryRecord) -> str:
+def heading(record: Record) -> str:
     """A heading of a record, with its id in brackets."""
     name = f"[{one_line(str(record.id))}]"
     match record:

@@ -24,7 +24,7 @@ from urllib.parse import quote, unquote
 
 from mnemic import memory
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.types import UNSET, Episode, Hit, MemoryRecord, Message
+from mnemic.types import UNSET, Episode, Hit, MemoryRecord, Message, Record
 
 Messages = str | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 Results = dict[str, builtins.list[dict[str, Any]]]
@@ -275,7 +275,7 @@ class Memory:
     def _addition(self, handle: memory.Memory, record: MemoryRecord) -> dict[str, Any]:
         return {"id": _id(handle, record.id), "memory": record.content, "event": "ADD"}
 
-    def _as_json(self, handle: memory.Memory, item: Hit | Message | MemoryRecord | Episode) -> dict[str, Any]:
+    def _as_json(self, handle: memory.Memory, item: Hit | Record) -> dict[str, Any]:
         """A record as mem0 shows one."""
         record = handle.get(item.id) if isinstance(item, Hit) else item
         created = record.sent_at if isinstance(record, Message) else record.created_at

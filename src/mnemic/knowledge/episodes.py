@@ -26,7 +26,7 @@ from mnemic.text.markup import speaker_label
 from mnemic.text.sentences import without_output
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
-from mnemic.types import AddEpisode, Episode, Message, RecordFilter, Source
+from mnemic.types import AddEpisode, Episode, Level, Message, RecordFilter, Source
 
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative
@@ -317,7 +317,7 @@ def _split_at_pauses(messages: Sequence[Message], group: Sequence[int], time_gap
 def draft_episodes(
     consultant: Consultant,
     groups: Sequence[Sequence[Message]],
-    level: tuple[str | None, str | None],
+    level: Level,
     records: Sequence[Narrative | None] = (),
     *,
     against: Mapping[str, int],

@@ -36,6 +36,7 @@ from mnemic.types import (
     Change,
     Episode,
     Indexing,
+    Level,
     MarkProcessed,
     MemoryRecord,
     ProcessReport,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from mnemic.llm import enrichment
     from mnemic.llm.narration import Narrative
 
-Level = tuple[str | None, str | None]
 
 STEP = 200
 """Messages of one conversation processed per step; the result is stored in one transaction."""

@@ -25,12 +25,12 @@ from mnemic.types import (
     Archive,
     Change,
     Description,
-    Episode,
     MemoryRecord,
     Message,
     Quarantine,
     Receipt,
     Receipts,
+    Record,
     RecordFilter,
     Release,
     Restore,
@@ -217,11 +217,11 @@ def _records_of(runtime: Runtime, user: str, source: str | None, session: str | 
     """Ids of all records of a source, of a conversation, or both."""
     store = runtime.store
     reach = RecordFilter(reach="user", in_session=session, status=EVERYWHERE, expired=True)
-    records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
+    records: list[Record] = [*store.list_messages(user, reach, limit=None, newest=False)]
     records += store.knowledge.episodes(user, reach, limit=None, newest=False)
     records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)
     return [str(record.id) for record in records if source is None or _comes_from(record, source)]
 
 
-def _comes_from(record: Message | Episode | MemoryRecord, source: str) -> bool:
+def _comes_from(record: Record, source: str) -> bool:
     return record.source == source or (isinstance(record, Message) and record.role != "user" and record.name == source)

@@ -26,6 +26,7 @@ from mnemic.types import (
     Message,
     Purge,
     Receipt,
+    Record,
     Revise,
     Scope,
 )
@@ -235,7 +236,7 @@ def _needles_of_user(runtime: Runtime, user: str, user_id: int) -> list[bytes]:
     return _searchable(samples)
 
 
-def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode | MemoryRecord]) -> list[bytes]:
+def _needles(runtime: Runtime, user: str, records: Collection[Record]) -> list[bytes]:
     """Byte samples of texts and vectors, to search the files for after the erasure."""
     samples: list[bytes] = []
     for record in records:

@@ -11,10 +11,10 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable, StoreError, StoreR
 from mnemic.protocols import Embedder, Progress
 from mnemic.runtime.runtime import Runtime, is_counted
 from mnemic.runtime.settings import RetentionPolicy
+from mnemic.stores.sql.vectors import Waiting
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Archive,
-    Embeddable,
     Emotion,
     GivenContext,
     KeepContexts,
@@ -32,8 +32,6 @@ BATCH = 64
 PAGE = 500
 SHOWN = 20
 """Most ids listed in a finding."""
-
-PendingText = tuple[int, int, Embeddable]
 
 
 def embed_pending(runtime: Runtime) -> int:
@@ -55,7 +53,7 @@ def embed_pending(runtime: Runtime) -> int:
             return done
 
 
-def _embed(runtime: Runtime, batch: Sequence[PendingText]) -> int:
+def _embed(runtime: Runtime, batch: Sequence[Waiting]) -> int:
     embedder = runtime.indexer.embedder
     try:
         vectors = runtime.indexer.vectors([text for *_, text in batch], embedder)
@@ -95,7 +93,7 @@ def reembed(runtime: Runtime, embedder: Embedder, progress: Progress | None) -> 
             return done
 
 
-def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText]) -> None:
+def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[Waiting]) -> None:
     try:
         vectors = runtime.indexer.vectors([text for *_, text in batch], embedder)
         runtime.store.embedding.build(batch, vectors, embedder.id)

@@ -10,7 +10,7 @@ from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
 from mnemic.llm.task import Task
 from mnemic.text.markup import speaker_label
-from mnemic.types import Episode, MemoryRecord, Message
+from mnemic.types import Episode, Message, Record
 
 MOST_CANDIDATES = 30
 LONGEST_REQUEST = 2_000
@@ -43,7 +43,7 @@ class Judgements(Schema):
     candidates: Items[Judgement] = Field(max_length=MOST_CANDIDATES + 1)
 
 
-def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -> Task[tuple[bool | None, ...]]:
+def task(request: str, candidates: Sequence[Record]) -> Task[tuple[bool | None, ...]]:
     """Ask whether a request to forget means each candidate; None for one left out or judged both ways.
 
     The request is cut to 2,000 characters, a candidate to 1,000.
@@ -61,7 +61,7 @@ def task(request: str, candidates: Sequence[Message | Episode | MemoryRecord]) -
     return Task("forget", INSTRUCTIONS, prompt, Judgements, lambda answer: _read(answer, len(candidates)))
 
 
-def _line(candidate: Message | Episode | MemoryRecord) -> str:
+def _line(candidate: Record) -> str:
     """A text after who said it, as far as that is known."""
     text = plain(candidate.content)[:LONGEST_CANDIDATE]
     by = ""

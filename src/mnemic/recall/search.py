@@ -60,11 +60,11 @@ from mnemic.text.terms import analyse, clean, content_terms
 from mnemic.text.values import now, to_micros
 from mnemic.types import (
     Emotion,
-    Episode,
     Hit,
     MemoryRecord,
     Message,
     Query,
+    Record,
     RecordFilter,
     Scope,
     SearchResult,
@@ -628,7 +628,7 @@ def _as_shown(
     return stored | as_shown, {doc: standing.holds for doc, standing in shown.items()}
 
 
-def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
+def _source(runtime: Runtime, user: str, value: Record) -> str:
     """The origin of an untrusted text: its tool or document, else its conversation, else its kind of source."""
     if isinstance(value, MemoryRecord) and value.source_ids:
         sources = runtime.store.knowledge.records(user, value.source_ids[:1])

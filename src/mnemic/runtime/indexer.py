@@ -37,6 +37,7 @@ from mnemic.types import (
     MemoryRecord,
     Message,
     Receipt,
+    Record,
     Revise,
     TextVectors,
     embeddable,
@@ -47,8 +48,6 @@ from mnemic.vectors import Floats
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
-
-Record = Message | Episode | MemoryRecord
 
 KEPT = 1_000
 """Vectors in the cache of ``Indexer.keeping``."""
@@ -252,9 +251,7 @@ class RedactingStore:
         record = clean.message if isinstance(clean, AddMessage) else clean.record
         return replace(clean, indexing=self._reindex(change, record))
 
-    def _reindex(
-        self, change: AddMessage | AddMemory | Revise | AddEpisode, record: Message | Episode | MemoryRecord
-    ) -> Indexing:
+    def _reindex(self, change: AddMessage | AddMemory | Revise | AddEpisode, record: Record) -> Indexing:
         """Index the redacted text; records without an index entry, such as earlier versions, keep none."""
         if not change.indexing.terms and change.indexing.vector is None:
             return change.indexing

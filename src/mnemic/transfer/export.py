@@ -38,7 +38,7 @@ from mnemic.stores import SqliteStore, write_lines
 from mnemic.text.terms import clean
 from mnemic.text.values import as_object, check_name, jsonable, now, shown, to_json, to_micros
 from mnemic.transfer.importers.sources import text_of_file
-from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Scope, Stored, changes
+from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Record, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE, TRANSITIONS
 from mnemic.validation import MAX_CONTENT, json_object
 
@@ -53,7 +53,6 @@ ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
 
-Record = Message | Episode | MemoryRecord
 
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,

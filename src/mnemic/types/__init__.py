@@ -58,6 +58,7 @@ from mnemic.types.records import (
     Filters,
     GivenContext,
     Graph,
+    Level,
     Link,
     MemoryRecord,
     Message,

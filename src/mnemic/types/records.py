@@ -139,6 +139,8 @@ class Episode:
 
 
 Record: TypeAlias = Message | Episode | MemoryRecord
+Level: TypeAlias = tuple[str | None, str | None]
+"""Project and session of a conversation."""
 
 
 def kind_of(record: Record) -> Kind:

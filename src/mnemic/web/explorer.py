@@ -27,7 +27,7 @@ from mnemic.protocols import Progress
 from mnemic.runtime.runtime import uncounted
 from mnemic.text.markup import revealed, speaker_label
 from mnemic.text.values import counted, jsonable, later, local, size
-from mnemic.types import Episode, MemoryRecord, Message
+from mnemic.types import MemoryRecord, Record
 from mnemic.web.access import Access
 
 
@@ -71,7 +71,7 @@ def isolated(value: object) -> Markup:
     return Markup('<bdi dir="auto">{}</bdi>').format(_revealed(value if isinstance(value, Markup) else str(value)))
 
 
-def spoken(record: Message | Episode | MemoryRecord) -> str:
+def spoken(record: Record) -> str:
     """The text of a record; that of a memory after its speaker."""
     by = speaker_label(record) if isinstance(record, MemoryRecord) else ""
     return f"{by}: {record.content}" if by else record.content

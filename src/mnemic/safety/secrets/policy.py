@@ -27,7 +27,7 @@ from mnemic.safety.secrets.patterns import (
 )
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 from mnemic.text.values import shown
-from mnemic.types import Change, Episode, Link, MemoryRecord, Message, Scope
+from mnemic.types import Change, Link, Record, Scope
 
 SecretAction = Literal["redact", "allow", "refuse"]
 
@@ -398,7 +398,7 @@ def _without(text: str, spans: Sequence[Span]) -> str:
     return "".join((*parts, text[position:]))
 
 
-R = TypeVar("R", bound=Message | Episode | MemoryRecord | Link | Change)
+R = TypeVar("R", bound=Record | Link | Change)
 _AS_STORED = frozenset({
     "id", "ids", "project", "source", "source_ids", "message_ids", "superseded_by", "target", "by", "absorbed", "judged",
     "type", "status", "operation", "indexing", "emotions",

@@ -23,8 +23,10 @@ from mnemic.types import (
     Episode,
     Event,
     Kind,
+    Level,
     MemoryRecord,
     Message,
+    Record,
     RecordFilter,
     Stored,
     TextVectors,
@@ -395,8 +397,6 @@ def events(db: Connection, user_id: int, where: str, values: Sequence[object]) -
     )  # fmt: skip
 
 
-Level = tuple[str | None, str | None]
-"""Project and session of a conversation."""
 LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
 
 
@@ -597,7 +597,7 @@ class Knowledge(Reader[Database]):
             messages = [rows.message_from(by_id[id_]) for id_ in episode.message_ids if id_ in by_id]
             return [m for m in current_messages(db, user_id, messages) if m.content]
 
-    def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
+    def records(self, user: str, ids: Sequence[str]) -> dict[str, Record]:
         """Records by id, in the order of the ids; missing ones are left out."""
         by_id = {value.id: value for value in self._select(user, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", ids)}
         return {id_: by_id[id_] for id_ in dict.fromkeys(ids) if id_ in by_id}

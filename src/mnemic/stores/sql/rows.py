@@ -36,6 +36,7 @@ from mnemic.types import (
     Kind,
     MemoryRecord,
     Message,
+    Record,
 )
 from mnemic.vectors import unpacked
 
@@ -120,7 +121,7 @@ _LISTS = ("keywords", "tags", "related_files", "related_entities")
 
 
 def _shared_columns(
-    record: Message | Episode | MemoryRecord, kind: Kind, doc: int, user_id: int, moment: datetime, indexing: Indexing
+    record: Record, kind: Kind, doc: int, user_id: int, moment: datetime, indexing: Indexing
 ) -> dict[str, Any]:
     """The columns that are filled alike for every kind; ``moment`` gives the time zone."""
     return {
@@ -229,9 +230,7 @@ def memory_from(row: Row, source_ids: Sequence[str] = (), standing: Standing | N
     )  # fmt: skip
 
 
-def record_from(
-    row: Row, sources: Sequence[tuple[str, str]] = (), standing: Standing | None = None
-) -> Message | Episode | MemoryRecord:
+def record_from(row: Row, sources: Sequence[tuple[str, str]] = (), standing: Standing | None = None) -> Record:
     """The record of a row; ``sources`` is its lineage, as kinds and ids."""
     if row["kind"] == "message":
         return message_from(row)

@@ -17,7 +17,7 @@ from mnemic.memory import Memory
 from mnemic.runtime.indexer import HIT
 from mnemic.text.markup import revealed
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, GivenContext, MemoryRecord, Message
+from mnemic.types import GivenContext, MemoryRecord, Message, Record
 from mnemic.web.drawings import shares
 from mnemic.web.explorer import Explorer, isolated, whole
 
@@ -77,7 +77,7 @@ def _reply(after: Sequence[Message]) -> Message | None:
     return next((message for message in after if message.role == "assistant"), None)
 
 
-def contexts_of(memory: Memory, record: Message | Episode | MemoryRecord) -> list[GivenContext]:
+def contexts_of(memory: Memory, record: Record) -> list[GivenContext]:
     """The contexts that had a record in their prompt, and the one whose reply it is, the last first."""
     contexts = memory.admin.contexts()
     return [

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.text.values import later
-from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Status, kind_of
+from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Record, Status, kind_of
 from mnemic.types.literals import TRANSITIONS
 from mnemic.web.drawings import neighbourhood
 from mnemic.web.explorer import Explorer, day_of, href, next_day, number, whole
@@ -138,7 +138,7 @@ def detail(ui: Explorer, request: Request) -> Response:
     return ui.listing(request, "record.html", shown["events"], title="Record", answers=answers, **shown)
 
 
-def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str) -> Mapping[str, Any]:
+def details(memory: Memory, record: Record, base: str) -> Mapping[str, Any]:
     """What the page of a record shows."""
     id_ = str(record.id)
     drawing = None
@@ -178,13 +178,13 @@ def is_forgotten(memory: Memory, id_: str) -> bool:
     return last is not None and last.operation == "archive"
 
 
-def listed(memory: Memory, id_: str) -> Message | Episode | MemoryRecord:
+def listed(memory: Memory, id_: str) -> Record:
     """A record among others: a message without what was forgotten of it."""
     record = memory.get(id_)
     return memory.admin.without_forgotten([record])[0] if isinstance(record, Message) else record
 
 
-def _existing(memory: Memory, id_: str) -> Message | Episode | MemoryRecord | None:
+def _existing(memory: Memory, id_: str) -> Record | None:
     try:
         return listed(memory, id_)
     except NotFound:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.memory import Memory
 from mnemic.text.values import now as present
-from mnemic.types import Episode, Filters, MemoryRecord, Message
+from mnemic.types import Filters, MemoryRecord, Record
 from mnemic.web.explorer import Explorer, Form, number
 from mnemic.web.pages.records import PAGE, details, listed
 
@@ -122,7 +122,7 @@ def _replaced(memory: Memory, id_: str) -> list[str]:
     return [link.target for link in links if link.type == "supersedes" and link.source == id_]
 
 
-def _question(query: Mapping[str, str], record: Message | Episode | MemoryRecord) -> str:
+def _question(query: Mapping[str, str], record: Record) -> str:
     """The question whose prompt is looked at; the words of the record where none was asked."""
     return query.get("q", "").strip() or record.content[:500]
 
@@ -135,7 +135,7 @@ def _changed_path(id_: str, question: str) -> str:
     return f"/changed?id={quote(id_, safe='')}&q={quote(question, safe='')}"
 
 
-def _check_version(record: Message | Episode | MemoryRecord, form: Form) -> None:
+def _check_version(record: Record, form: Form) -> None:
     """Refuse to change a memory that was changed since the page was opened."""
     if isinstance(record, MemoryRecord) and form.get("version", "") != str(record.version):
         raise Conflict(

@@ -10,7 +10,7 @@ from typing import Any, cast
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from llama_index.memory.mnemic._messages import is_call
-from mnemic.adapters import Count
+from mnemic import TokenCounter
 
 OTHER_BLOCK = 256
 """What an image or another block without text is taken to cost, as in llama_index.core.memory.Memory."""
@@ -28,7 +28,7 @@ def default_tokenizer() -> Tokenizer:
     return cast("Tokenizer", utils.get_tokenizer())  # pyright: ignore[reportUnknownMemberType] - its List is bare
 
 
-def counter(tokenizer: Tokenizer) -> Count:
+def counter(tokenizer: Tokenizer) -> TokenCounter:
     """Text in, number of tokens out; each text is counted once."""
 
     def count(text: str) -> int:
@@ -37,7 +37,7 @@ def counter(tokenizer: Tokenizer) -> Count:
     return lru_cache(maxsize=COUNTED)(count)
 
 
-def message_tokens(message: ChatMessage, count: Count) -> int:
+def message_tokens(message: ChatMessage, count: TokenCounter) -> int:
     """What a message costs in a prompt."""
     tokens = count(str(message.additional_kwargs)) if message.additional_kwargs else 0
     for block in message.blocks:
@@ -60,7 +60,7 @@ def _turns(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     return turns
 
 
-def fit(messages: Sequence[ChatMessage], budget: int, count: Count) -> list[ChatMessage]:
+def fit(messages: Sequence[ChatMessage], budget: int, count: TokenCounter) -> list[ChatMessage]:
     """The system messages it begins with, and as many of the newest turns as fit; the last turn is always kept whole.
 
     Args:
