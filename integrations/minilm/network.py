@@ -1,11 +1,12 @@
-"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation; and the reader of pairs.
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation; and readers of pairs.
 
-The reader is the same encoder with a low-rank change of each linear layer (Hu et al., LoRA: Low-Rank Adaptation of Large
+A reader is the same encoder with a low-rank change of each linear layer (Hu et al., LoRA: Low-Rank Adaptation of Large
 Language Models, 2021), learnt by ``benchmarks.quality.reader_fit``.
 
 Only standard operators of opset 20 are used. The numbers are the published weights, with two constants folded in: the token
 type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights. Tables are
-stored in two bytes a number, from which onnxruntime makes float32 once, when it loads the model; or in one byte.
+stored in two bytes a number, from which onnxruntime makes float32 once, when it loads the model; or in one byte. All models in
+one byte share the file of the word vectors.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ IR_VERSION, OPSET = 9, 20
 OUTPUT = "embedding"
 """Name of the output: one unit vector per text."""
 LOG_ODDS = "log_odds"
-"""Name of the reader's output: the log odds that the second text is what the first asks to forget."""
+"""Name of a reader's output: the log odds of what it tells about two texts."""
+WORDS_FILE = "words-int8.bin"
+"""The word vectors as integers, beside the models that are stored in one byte."""
 
 LAYERS = 6
 HEADS = 12
@@ -33,6 +36,7 @@ HEAD_WIDTH = WIDTH // HEADS
 EPSILON = 1e-12
 MASKED = 1e9  # subtracted from the score of a padded position: its softmax is exactly 0
 
+WORD_TABLE = "embeddings.word_embeddings.weight"
 WORD_LEVELS, LAYER_LEVELS = 127, 63
 """Largest integers of int8 weights. Those of layers have 7 bits: sums of two products with 8 bits overflow on processors
 without VNNI, and vectors would depend on the machine."""
@@ -105,13 +109,26 @@ class _Network(Graph):
 
 
 class _Int8Network(_Network):
-    """The same with weights of one byte, each row with a scale; values are quantised in each run, as one tensor."""
+    """The same with weights of one byte, each row with a scale; values are quantised in each run, as one tensor.
+
+    The rows that are looked up are in ``WORDS_FILE``.
+    """
 
     def lookup(self, name: str, table: NDArray[np.float32], ids: str) -> str:
         rows, scales = _quantised(table, WORD_LEVELS)
-        found = self.node("Cast", self.node("Gather", self.constant(name, rows), ids), to=FLOAT)
+        found = self.node("Cast", self.node("Gather", self._external(name, rows), ids), to=FLOAT)
         scale = self.node("Gather", self.constant(f"{name}.scale", scales[:, None]), ids)
         return self.node("Mul", found, scale)
+
+    def _external(self, name: str, values: NDArray[Any]) -> str:
+        """Add a constant that is the content of ``WORDS_FILE``."""
+        self.constant(name, values)
+        (tensor,) = (each for each in self._graph.initializer if each.name == name)
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", WORDS_FILE
+        return name
 
     def product(self, name: str, matrix: NDArray[np.float32], values: str) -> str:
         rows, scales = _quantised(matrix, LAYER_LEVELS)
@@ -135,8 +152,8 @@ def minilm(weights: Weights, *, int8: bool = False) -> bytes:
         int8: store them as integers of one byte, and multiply these.
 
     Returns:
-        The file's content. Inputs `input_ids` and `attention_mask` (int64, [batch, tokens]), output `OUTPUT`
-        (float32, [batch, 384]).
+        The file's content; in one byte it needs `words` beside it. Inputs `input_ids` and `attention_mask` (int64,
+        [batch, tokens]), output `OUTPUT` (float32, [batch, 384]).
     """
     graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
@@ -145,8 +162,13 @@ def minilm(weights: Weights, *, int8: bool = False) -> bytes:
     return graph.content("mnemic-minilm")
 
 
+def words(weights: Weights) -> bytes:
+    """The content of ``WORDS_FILE``."""
+    return _quantised(weights[WORD_TABLE], WORD_LEVELS)[0].tobytes()
+
+
 def reader(weights: Weights, learnt: Weights, *, int8: bool = True) -> bytes:
-    """Build the reader of pairs as the content of an ONNX file.
+    """Build a reader of pairs as the content of an ONNX file.
 
     Args:
         weights: the tensors of the published `model.safetensors`, by their names.
@@ -154,8 +176,8 @@ def reader(weights: Weights, learnt: Weights, *, int8: bool = True) -> bytes:
         int8: store them as integers of one byte, and multiply these.
 
     Returns:
-        The file's content. Inputs `input_ids`, `token_type_ids` and `attention_mask` (int64, [batch, tokens]), output
-        `LOG_ODDS` (float32, [batch, 1]).
+        The file's content; in one byte it needs `words` beside it. Inputs `input_ids`, `token_type_ids` and
+        `attention_mask` (int64, [batch, tokens]), output `LOG_ODDS` (float32, [batch, 1]).
     """
     graph = (_Int8Network if int8 else _Network)("all-MiniLM-L6-v2, reading pairs")
     ids = graph.input("input_ids", INT64, ["batch", "tokens"])
@@ -198,7 +220,7 @@ def _embeddings(graph: _Network, weights: Weights, ids: str, second: str | None 
 
     `second`: [batch, tokens] of 1 for the tokens of a second text, 0 for others.
     """
-    words = graph.lookup("words", weights["embeddings.word_embeddings.weight"], ids)
+    words = graph.lookup("words", weights[WORD_TABLE], ids)
     types = weights["embeddings.token_type_embeddings.weight"]
     positions = weights["embeddings.position_embeddings.weight"] + types[0]
     zero = _integers(graph, 0)

@@ -10,13 +10,25 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hatch_build
-from network import FLOAT, INT64, Graph, minilm, reader
+from network import FLOAT, INT64, WORDS_FILE, Graph, minilm, reader, words
 
 HIDDEN, WORDS, LAYERS = 384, 30, 6
 
 
 def run(content, **inputs):
     return onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"]).run(None, inputs)
+
+
+@pytest.fixture
+def run_beside_words(tmp_path, weights):
+    """Runs a model from a folder that has the file of word vectors."""
+    (tmp_path / WORDS_FILE).write_bytes(words(weights))
+
+    def run_file(content, **inputs):
+        (tmp_path / "model.onnx").write_bytes(content)
+        return run(tmp_path / "model.onnx", **inputs)
+
+    return run_file
 
 
 def test_onnxruntime_reads_a_graph():
@@ -103,11 +115,11 @@ def bert(weights, ids):
 
 
 @pytest.mark.parametrize(("int8", "least"), [(False, 0.99999), (True, 0.98)])
-def test_the_network_is_bert_with_mean_pooling(weights, int8, least):
+def test_the_network_is_bert_with_mean_pooling(weights, run_beside_words, int8, least):
     ids = [5, 7, 11, 3]
     batch = np.array([[*ids, 0, 0], [1, 2, 3, 4, 5, 6]], dtype=np.int64)
     mask = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], dtype=np.int64)
-    (rows,) = run(minilm(weights, int8=int8), input_ids=batch, attention_mask=mask)
+    (rows,) = run_beside_words(minilm(weights, int8=int8), input_ids=batch, attention_mask=mask)
     assert rows.shape == (2, HIDDEN)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert rows[0] @ bert(weights, ids) > least
@@ -128,10 +140,13 @@ def learnt(weights):
 
 
 @pytest.mark.parametrize(("int8", "atol"), [(False, 0.01), (True, 0.2)])
-def test_the_reader_is_the_same_network_with_changed_layers_and_two_segments(weights, learnt, int8, atol):
+def test_the_reader_is_the_same_network_with_changed_layers_and_two_segments(
+    weights, learnt, run_beside_words, int8, atol
+):
     ids, types = np.array([[5, 7, 11, 3, 9], [1, 2, 3, 4, 0]]), np.array([[0, 0, 0, 1, 1], [0, 1, 1, 1, 0]])
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
-    (rows,) = run(reader(weights, learnt, int8=int8), input_ids=ids, token_type_ids=types, attention_mask=mask)
+    inputs = {"input_ids": ids, "token_type_ids": types, "attention_mask": mask}
+    (rows,) = run_beside_words(reader(weights, learnt, int8=int8), **inputs)
     changed = {
         name: values + (np.float64(learnt[f"{layer}.up"]) @ learnt[f"{layer}.down"] if f"{layer}.up" in learnt else 0)
         for name, values in weights.items()

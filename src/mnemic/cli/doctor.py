@@ -164,7 +164,7 @@ def _default_weights(name: str) -> tuple[str, bool]:
         model = hub_files(offline=True, progress=False)[0]
     except EmbedderUnavailable:
         return _download_note()
-    reader = f"the network that reads requests to forget comes with {PACKAGE}"
+    reader = f"the networks that read requests to forget and later statements come with {PACKAGE}"
     return f"the copy of the model hub in {model.parent}; {reader}", False
 
 

@@ -247,8 +247,12 @@ def _pool(values: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling
 MODEL_NAME, INT8_NAME = DEFAULT_MODELS
 
 PACKAGE = "mnemic-minilm"
-READER_NAME = "reader"
-PACKAGE_FILES = {MODEL_NAME: "model.onnx", INT8_NAME: "model-int8.onnx", READER_NAME: "reader.onnx"}
+PACKAGE_FILES = {
+    MODEL_NAME: "model.onnx",
+    INT8_NAME: "model-int8.onnx",
+    "requests": "requests.onnx",
+    "updates": "updates.onnx",
+}
 
 Pooling: TypeAlias = Literal["mean", "cls"]
 

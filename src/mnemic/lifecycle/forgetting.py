@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import validation
-from mnemic.embedders.reader import READER
+from mnemic.embedders.reader import REQUESTS
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
@@ -520,8 +520,8 @@ def _read_odds(runtime: Runtime, scope: Scope, description: str, candidates: _Ca
     texts = {i: candidates.shown[i].value.content for i in _nearest_first(candidates) if not candidates.asks[i]}
     near = [i for i, text in texts.items() if len(text) <= READ][:MOST_READ]
     pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
-    odds = READER.log_odds(pairs, runtime.indexer.embedder.id)
-    return {} if odds is None else dict(zip(near, odds.tolist(), strict=True))
+    odds = REQUESTS.log_odds(pairs, runtime.indexer.embedder.id)
+    return {} if odds is None else {i: own for i, own in zip(near, odds.tolist(), strict=True) if own == own}
 
 
 def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order: Sequence[int]) -> dict[int, bool]:

@@ -5,13 +5,11 @@ the rest of the question but lacks its name never stands before a hit that has a
 signals and the other passes say.
 
 Of the first hits on the same matter the latest comes first. One logistic regression on pairs of hits decides whether the
-later one moves before an earlier one that is ranked ahead of it. A new value is told from another fact by how near the two
-are to each other, and by how far the later one stands out: how much nearer it is to the question than the hits that are
-merely next. A regression of its own, in ``updates.json``, distinguishes corrections, endings and changes from additions by the
-vector and the phrases of the later one. The other features are the share of the question that both contain, the words they have
-in common beside it, whether the later one has other numbers, is about another person or thing, tells of an event, or is
-hypothetical or temporary, and whether it is far less likely to bear on the question. An earlier hit goes before a later one
-that is near to it and updates nothing. No hit is removed: hits only change places.
+later one moves before an earlier one that is ranked ahead of it: by what the network of ``mnemic-minilm`` reads, whether the
+later one updates what the earlier one says about the question; by how near the two are to each other; and by how far the
+later one stands out: how much nearer it is to the question than the hits that are merely next. An earlier hit goes before a
+later one that is near to it and updates nothing. No hit is removed: hits only change places. What people say to each other
+keeps its order.
 """
 
 from __future__ import annotations
@@ -25,40 +23,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.probe import TextProbe
+from mnemic.embedders.reader import UPDATES
 from mnemic.indexes.catalog import KINDS
-from mnemic.indexes.keyword import idf
 from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
 from mnemic.runtime.views import View
 from mnemic.text.dates import without_dates
 from mnemic.text.english import ASKS, WEEKDAYS, bare_words, names, qualified
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms, index_terms
-from mnemic.types import Episode, MemoryRecord, Message, Query, Stored
+from mnemic.text.terms import content_terms
+from mnemic.types import Episode, Query, Stored
 from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased, top
 
-WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 5.32, "prominence": 3.41, "floor": -1.49, "shared": 1.85, "common": 1.14, "far": -0.06, "another": -0.84,
-    "another_shared": -2.16, "numbers": 0.45, "update": 1.13, "event": 0.82, "passing": -1.36, "past": -1.8, "people":
-    -5.87, "bias": -5.85,
-})  # fmt: skip
+WEIGHTS: Mapping[str, float] = MappingProxyType({"update": 0.67, "alike": 1.88, "prominence": 3.08, "bias": -2.64})
 """Weight of each feature in the log odds that the later of two hits goes first.
 
-Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay,
-alone and amid other talk, facts about a person or a project of which some change, 54 questions on updated values and
-the other questions of BEAM, the questions of five conversations of LoCoMo, asked of the talk and of the observations
-written down about it, 40 questions about eight conversations with an assistant, 270 about small memories, and 2,100 pairs of
-statements by thirty authors.
+Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay, alone and
+amid other talk, facts about a person or a project of which some change, questions of BEAM, the observations written down about
+five conversations of LoCoMo, 40 questions about eight conversations with an assistant, 270 about small memories, and pairs of
+statements by authors whom the network has not read.
 """
 
-UPDATE = TextProbe("mnemic.recall", "updates.json")
-"""The log odds that a text corrects, ends or changes what was said before.
+CERTAIN, UNREAD = 5.0, -1.0
+"""Log odds of an update that count as certain, and those of a pair that is not read."""
 
-Fitted by ``benchmarks.quality.recency_fit`` on 10,180 pairs of statements by thirty authors who knew no code, with the phrases
-that at least seven of them wrote. The later one corrects, takes back, ends or changes the earlier one, or is of another thing,
-supposed, temporary, planned, past or an addition.
-"""
-
+Updates = Callable[[Sequence[tuple[int, int]]], Floats]
+"""Reads the log odds that the second of two hits updates what the first says about the question, for n pairs of them: (n,), nan
+where it cannot."""
 Reader = Callable[[Sequence[int]], Mapping[int, Stored]]
 """Reads records by doc."""
 
@@ -73,40 +63,16 @@ NO_UPDATE, MARGIN = -1.0, 0.1
 """Log odds below which a statement updates nothing, and the cosine by which it may be nearer to the question than the earlier
 one that goes before it."""
 _SMOOTHING = 0.05
-_LEAST = 0.005
-"""The least relevance that counts."""
-_SHORT, _READ, _SENTENCES = 200, 4_000, 40
+SHORT, _READ, _SENTENCES = 250, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
 
-def _stems(words: str) -> frozenset[str]:
-    return frozenset(index_terms(words))
-
-
-_PASSING = _stems(
-    "if would could might may maybe perhaps wish want wanna think consider should hope tempted tonight tomorrow until till "
-    "temporarily meanwhile"
-)
-_SELF = _stems("i i'm im ive my me mine we our us")
-_KIN = _stems(
-    "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
-)
-_EVENT = re.compile(  # "is called" and "are needed" tell of a state
-    r"(?<!\bis )(?<!\bare )(?<!\bbe )\b\w+[^\We]ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit|sold)\b",
-    re.IGNORECASE,
-)
 _WAS = re.compile(
     r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
     r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b", re.IGNORECASE)
-_WHO = re.compile(r"\b(?:who|whom|names?|called)\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_OWNER = re.compile(r"([^\W\d_]+)['\u2019]s\s+(?=[a-z])|\b([^\W\d_]+s)['\u2019]\s")
-_PRONOUNS = ("He", "She")
-_SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
-_OWN = re.compile(r"^\W*(?:\w+\W+)?(?:[Mm]y|[Oo]ur)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,35 +83,18 @@ class FirstHits:
         texts: the content of each hit.
         times: (n,) rank in time; of two hits of one moment the later row ranks higher.
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
-        terms: the terms of the question; ``has_terms``: (n, T) whether a text has them; ``idf``: (T,).
+        has_terms: (n, T) whether a text has the terms of the question.
         people: (n,) true for a turn of a conversation among people, without an assistant.
-        updates: (n,) log odds that what was said corrects, ends or changes what was said before, rather than adding to it.
-        relevance: (n,) the probability that a hit is evidence; the same for all where it is not calibrated.
+        updates: reads pairs of them.
     """
 
     texts: Sequence[str]
     times: NDArray[np.int64]
     cosines: Floats
     alike: Floats
-    terms: Sequence[str]
     has_terms: Mask
-    idf: Floats
     people: Mask
-    updates: Floats
-    relevance: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Features of one text, read from the part that bears on the question."""
-
-    part: str
-    terms: frozenset[str]
-    numbers: frozenset[str]
-    begins: frozenset[str]
-    event: bool
-    passing: bool
-    first_person: bool
+    updates: Updates
 
 
 def asks(text: str) -> bool:
@@ -153,7 +102,8 @@ def asks(text: str) -> bool:
     return "?" in text or _QUESTION.match(text) is not None
 
 
-def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
+def asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
+    """Whether a question is about the past, unless it is asked as of a moment."""
     return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
 
 
@@ -167,9 +117,9 @@ def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> 
         at_a_time: the question is asked as of a moment, so that its past tense does not matter. Otherwise a question about the
             past keeps the order.
     """
-    if _asks_of_the_past(question, at_a_time=at_a_time):
+    if asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(hits.texts)))
-    pairs = _superseding(question, hits, at_a_time=at_a_time)
+    pairs = _superseding(hits, _ranked_ahead(hits))
     asked = _particulars(question)
     pairs = [pair for pair in pairs if not _of_another(asked, hits.texts[pair[0]], hits.texts[pair[1]])]
     return ordered(len(hits.texts), [*pairs, *((later, earlier) for earlier, later in _outlasting(hits))])
@@ -219,27 +169,23 @@ def _outlasting(hits: FirstHits) -> list[tuple[int, int]]:
     The later one is near to it and does not update it: it is of somebody else, supposed, planned, or an exception. It may
     resemble the question more, but has no word of it that the earlier one lacks.
     """
-    return [
+    pairs = [
         (old, new)
         for old, new in _pairs(hits)
-        if hits.updates[new] < NO_UPDATE
+        if new < old
         and hits.alike[old, new] >= ALIKE
         and hits.cosines[old] >= hits.cosines[new] - MARGIN
         and not (hits.has_terms[new] & ~hits.has_terms[old]).any()
-        and not hits.people[new]
     ]
+    return [pair for pair, odds in zip(pairs, hits.updates(pairs).tolist(), strict=True) if odds < NO_UPDATE]
 
 
-def _superseding(question: str, hits: FirstHits, *, at_a_time: bool) -> list[tuple[int, int]]:
-    """The pairs (earlier, later) of hits of which the later one moves before the earlier one."""
-    pairs = _pairs(hits)
-    measured = _measured(question, hits, pairs, at_a_time=at_a_time)
-    sums = _weighted(measured)
-    possible = sums + sum(max(WEIGHTS[name], 0) for name in _OF_WORDS) > 0
+def _superseding(hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of pairs (earlier, later) of hits those of which the later one moves before the earlier one."""
+    sums = _weighted(_measured(hits, pairs))
+    possible = sums + CERTAIN * WEIGHTS["update"] > 0
     pairs = [pair for pair, mark in zip(pairs, possible.tolist(), strict=True) if mark]
-    if not pairs:  # their words are not read
-        return []
-    sums = sums[possible] + _weighted(_of_words(question, hits, pairs))
+    sums = sums[possible] + _weighted(_read(hits, pairs))
     return [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0]
 
 
@@ -262,61 +208,38 @@ def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     return order
 
 
-def features(
-    question: str, hits: FirstHits, *, at_a_time: bool = False
-) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
-    """The pairs (earlier, later) of hits with different texts, and their features: by name, shape (pairs,)."""
-    pairs = _pairs(hits)
-    return pairs, _measured(question, hits, pairs, at_a_time=at_a_time) | _of_words(question, hits, pairs)
+def features(hits: FirstHits) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
+    """The pairs (earlier, later) of hits of which the earlier one is ranked ahead, and their features: by name, (pairs,)."""
+    pairs = _ranked_ahead(hits)
+    return pairs, _read(hits, pairs) | _measured(hits, pairs)
+
+
+def _ranked_ahead(hits: FirstHits) -> list[tuple[int, int]]:
+    return [(old, new) for old, new in _pairs(hits) if old < new]
 
 
 def _pairs(hits: FirstHits) -> list[tuple[int, int]]:
+    """The pairs (earlier, later) of hits with different texts, but for what people say to each other."""
     indexes = range(len(hits.texts))
     return [
         (old, new)
         for old in indexes
         for new in indexes
-        if hits.times[old] < hits.times[new] and hits.texts[old] != hits.texts[new]
+        if hits.times[old] < hits.times[new] and hits.texts[old] != hits.texts[new] and not hits.people[new]
     ]
 
 
-def _measured(
-    question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]], *, at_a_time: bool
-) -> dict[str, Floats]:
-    """The features for which no words are read."""
+def _measured(hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+    """The features for which no pair is read."""
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
     cosines = np.maximum(hits.cosines, 0)
     floor = _floor(cosines)
     prominence = (cosines[new] - floor) / (cosines.max(initial=0.0) - floor + _SMOOTHING)
-    return {
-        "alike": hits.alike[old, new], "prominence": prominence, "floor": np.full(len(pairs), floor, np.float32),
-        "shared": _shared(hits, pairs), "update": hits.updates[new], "past": np.full(len(pairs), past, np.float32),
-        "people": hits.people[new].astype(np.float32), "bias": np.ones(len(pairs), np.float32),
-    }  # fmt: skip
+    return {"alike": hits.alike[old, new], "prominence": prominence, "bias": np.ones(len(pairs), np.float32)}
 
 
-def _shared(hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> Floats:
-    old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    return dot(hits.has_terms[old] & hits.has_terms[new], hits.idf / (hits.idf.sum() + np.float32(1e-9)))
-
-
-_OF_WORDS = ("common", "numbers", "event", "another", "another_shared", "passing")
-"""Features between 0 and 1 that words are read for; ``far``, whose weight is negative, makes a pair less likely."""
-
-
-def _of_words(question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
-    """The features of the words of each pair."""
-    old, new = np.array(pairs, np.intp).reshape(-1, 2).T
-    text, odds = _text_features(question, hits, pairs), _log_odds(hits.relevance)
-    far = np.maximum(odds[old] - odds[new], 0) * (text["common"] == 0)
-    another_shared = np.maximum(text["another"], text.pop("stranger")) * _shared(hits, pairs)
-    return text | {"far": far, "another_shared": another_shared}
-
-
-def _log_odds(probability: Floats) -> Floats:
-    bounded = np.clip(probability, _LEAST, 1 - _LEAST)
-    return np.log(bounded / (1 - bounded)).astype(np.float32)
+def _read(hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+    return {"update": bounded(hits.updates(pairs))}
 
 
 def _floor(cosines: Floats) -> np.float32:
@@ -325,81 +248,13 @@ def _floor(cosines: Floats) -> np.float32:
     return np.float32(others.sum() / (LOOKED_AT - OUTSTANDING))
 
 
-_TEXT_FEATURES = ("common", "numbers", "event", "another", "stranger", "passing")
-
-
-def _text_features(question: str, hits: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
-    """Features of the words of each pair, by name, shape (pairs,)."""
-    weights = dict(zip(hits.terms, hits.idf.tolist(), strict=True))
-    question_terms = frozenset(content_terms(question))
-    first_person, asks_who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
-    readings = [_reading_of(text, weights) for text in hits.texts]
-    rows = np.zeros((len(pairs), len(_TEXT_FEATURES)), np.float32)
-    for row, (old, new) in enumerate(pairs):
-        a, b = readings[old], readings[new]
-        mentioned = question_terms | a.terms
-        extra_a, extra_b = a.terms - question_terms, b.terms - question_terms
-        rows[row] = (
-            len(extra_a & extra_b) / max(min(len(extra_a), len(extra_b)), 1),
-            bool(a.numbers and b.numbers - a.numbers),
-            b.event,
-            _about_another(b.part, mentioned) or bool((b.begins & _KIN) - mentioned),
-            (first_person and a.first_person and not b.first_person)
-            or _another_subject(b.part, mentioned, asks_who=asks_who),
-            b.passing,
-        )
-    return dict(zip(_TEXT_FEATURES, rows.T, strict=True))
-
-
-def _reading_of(text: str, weights: dict[str, float]) -> _Reading:
-    long = len(text) > _SHORT
-    part = _part(text, weights) if long else text
-    words, terms = index_terms(part), content_terms(part)
-    word_set = frozenset(words)
-    is_question = not long and text.rstrip().endswith("?")
-    return _Reading(
-        part=part,
-        terms=frozenset(terms),
-        numbers=frozenset(_NUMBER.findall(part)),
-        begins=frozenset(words[:3]),
-        event=_EVENT.search(part) is not None,
-        passing=is_question or bool(word_set & _PASSING),
-        first_person=bool(word_set & _SELF),
-    )
-
-
-def _part(text: str, weights: dict[str, float]) -> str:
-    """The sentence that shares most terms with the question."""
-    parts = sentences(text[:_READ])[:_SENTENCES] or [text]
-    best = max(parts, key=lambda part: sum(weights.get(term, 0.0) for term in {*content_terms(part)}))
-    return best[: 3 * _SHORT]
-
-
-def _about_another(part: str, mentioned: frozenset[str]) -> bool:
-    """Whether a sentence is about something of an owner not mentioned before: Ben's dentist, my boss."""
-    owners = [singular or plural for singular, plural in _OWNER.findall(part)]
-    if match := _OWN.match(part):
-        owners.append(match[1])
-    return any(terms and not mentioned & {*terms} for terms in map(content_terms, owners))
-
-
-def _another_subject(part: str, mentioned: frozenset[str], *, asks_who: bool) -> bool:
-    """Whether a sentence begins with he or she, or with a name not mentioned before and not asked for."""
-    if (subject := _SUBJECT.match(part)) is None:
-        return False
-    terms = content_terms(subject[1])
-    return not asks_who and not mentioned & {*terms} if terms else subject[1] in _PRONOUNS
-
-
 def by_recency(
     read: Reader,
     view: View,
     query: Query,
-    terms: Sequence[str],
     pool: Pool,
     order: Rows,
     vectors: Floats,
-    relevance: Floats,
 ) -> tuple[Rows, dict[int, list[int]]]:
     """The order with the latest hit on a matter before earlier ones, among the first hits; and what moved before each.
 
@@ -410,11 +265,9 @@ def by_recency(
         read: reads the record.
         view: the user's records.
         query: what is asked.
-        terms: its terms, as the pool counts them.
         pool: the candidates.
         order: positions in the pool, best first.
         vectors: (m, d) of the candidates, without their mean where the user's are compared without it.
-        relevance: (m,) of the candidates, where it is calibrated.
     """
     ranks = np.arange(min(LOOKED_AT, len(order)))
     eligible = _statements(view, pool)
@@ -422,7 +275,7 @@ def by_recency(
     if len(ranks) < 2 or not asks(query.text):  # keywords keep their order
         return order, {}
     first = order[ranks]
-    hits = _first_hits(read, view, terms, pool, first, vectors[first], relevance[first])
+    hits = _first_hits(read, view, query, pool, first, vectors[first])
     if hits is None:
         return order, {}
     permutation = latest_first(query.text, hits, at_a_time=query.filters.at is not None)
@@ -445,11 +298,10 @@ def _statements(view: View, pool: Pool) -> Mask:
 def _first_hits(
     read: Reader,
     view: View,
-    terms: Sequence[str],
+    query: Query,
     pool: Pool,
     first: Rows,
     vectors: Floats,
-    relevance: Floats,
 ) -> FirstHits | None:
     """Input of the model; None where a candidate was erased since the snapshot."""
     docs = view.columns.doc[pool.rows[first]].tolist()
@@ -458,43 +310,41 @@ def _first_hits(
     records = [value for value in values if not isinstance(value, Episode)]
     if len(records) < len(docs):
         return None
+    texts = [value.content for value in records]
     return FirstHits(
-        texts=[value.content for value in records],
+        texts=texts,
         times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
         cosines=_eased(pool.dense[first], _base(view)),
         alike=_alike(view, vectors),
-        terms=terms,
         has_terms=pool.counts[first, HERE] > 0,
-        idf=pool.idf,
         people=_among_people(view, pool)[first],
-        updates=_updates(records, vectors, view.model),
-        relevance=relevance,
+        updates=update_odds(query.text, texts, view.model),
     )
 
 
 def latest_statements(
-    texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats, most: int
+    texts: Sequence[str], times: NDArray[np.int64], alike: Floats, model: str | None, most: int
 ) -> list[int]:
     """The indexes of the first statements, each after the later ones that update it.
 
-    A statement is read as a question: a later one that answers it has a new value.
+    A statement is taken for a question: a later one that answers it has a new value.
 
     Args:
         texts: (n,) statements, best first.
         times: (n,) their rank in time.
         alike: (n, n) their cosines, on the scale of the default embedder.
-        updates: (n,) as in ``FirstHits``.
+        model: id of their embedder.
         most: how many of the first are wanted; those that update them are added.
     """
     first = range(min(most, len(texts)))
-    pairs = [(old, new) for old in first for new in _updates_of(old, texts, times, alike, updates)]
+    pairs = [(old, new) for old in first for new in _updates_of(old, texts, times, alike, model)]
     indexes = sorted({*first, *(new for _, new in pairs)})
     positions = {index: n for n, index in enumerate(indexes)}
     return [indexes[n] for n in ordered(len(indexes), [(positions[old], positions[new]) for old, new in pairs])]
 
 
 def _updates_of(
-    index: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, updates: Floats
+    index: int, texts: Sequence[str], times: NDArray[np.int64], alike: Floats, model: str | None
 ) -> list[int]:
     """The later statements that update one."""
     near = np.argsort(-alike[index], kind="stable")
@@ -502,14 +352,14 @@ def _updates_of(
     if not len(near):
         return []
     first = [index, *near.tolist()]
-    statements, terms = [texts[n] for n in first], tuple(dict.fromkeys(content_terms(texts[index])))
-    has_terms = [[term in words for term in terms] for words in ({*content_terms(text)} for text in statements)]
+    statements = [texts[n] for n in first]
     hits = FirstHits(
-        texts=statements, times=times[first], cosines=alike[index, first], alike=alike[np.ix_(first, first)], terms=terms,
-        has_terms=np.array(has_terms, np.bool_), idf=np.ones(len(terms), np.float32), people=np.zeros(len(first), np.bool_),
-        updates=updates[first], relevance=np.ones(len(first), np.float32),
+        texts=statements, times=times[first], cosines=alike[index, first], alike=alike[np.ix_(first, first)],
+        has_terms=np.zeros((len(first), 0), np.bool_), people=np.zeros(len(first), np.bool_),
+        updates=update_odds("", statements, model),
     )  # fmt: skip
-    return [first[new] for old, new in _superseding(statements[0], hits, at_a_time=True) if old == 0]
+    pairs = [(0, n) for n in range(1, len(first))]
+    return [first[new] for _, new in _superseding(hits, pairs)]
 
 
 FOLLOWED, NEAREST = 2, 8
@@ -518,14 +368,12 @@ BY_CHANCE = 0.25
 """Cosine that the nearest of a few other statements has by chance; one that is no nearer updates nothing."""
 PLAIN = 80
 """Characters up to which the length of a statement tells nothing."""
-DISTANT: Mapping[str, float] = MappingProxyType({
-    "gap": 9.61, "update": 1.19, "rare": 0.33, "length": -3.88, "bias": -2.51,
-})  # fmt: skip
+DISTANT: Mapping[str, float] = MappingProxyType({"gap": 6.01, "update": 0.66, "length": -1.44, "bias": -1.25})
 """Weight of each feature in the log odds that a later statement updates a hit, plus the logarithm of 3: to miss an update
 costs more than a line too many.
 
-Fitted by ``benchmarks.quality.recency_fit`` on 2,100 pairs of ``UPDATE``, each amid 4 to 300 other lines, and on
-statements of conversations with an assistant that nothing updates.
+Fitted by ``benchmarks.quality.recency_fit`` on pairs of statements by authors whom the network has not read, each amid 4 to 300
+other lines, and on statements of conversations with an assistant that nothing updates.
 """
 
 
@@ -547,7 +395,7 @@ def distant_updates(
     """
     c, query = view.columns, question.query
     at_a_time = query.filters.at is not None
-    if view.model not in DEFAULT_MODELS or not asks(query.text) or _asks_of_the_past(query.text, at_a_time=at_a_time):
+    if view.model not in DEFAULT_MODELS or not asks(query.text) or asks_of_the_past(query.text, at_a_time=at_a_time):
         return {}
     eligible = _statements(view, pool) & ~_among_people(view, pool)
     first = order[:LOOKED_AT]
@@ -577,49 +425,66 @@ def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, 
         return []
     first, others = records[0], records[1:]
     alike = _eased(cosines.values[near], _base(view))
-    terms = {*content_terms(first.content)}
-    rare = [_rarity(view, question, terms & {*content_terms(other.content)}) for other in others]
-    updates = _updates(others, view.vectors.of(near), view.model)
-    features = distant_features(alike, updates, rare, [len(other.content) for other in others])
+    texts = [record.content for record in records]
+    updates = bounded(update_odds(question.query.text, texts, view.model)([(0, n) for n in range(1, len(texts))]))
+    features = distant_features(alike, updates, [len(other.content) for other in others])
     likely = dot(features, np.array([*DISTANT.values()], np.float32)) > 0
     asked = _particulars(question.query.text)
     named = [not _of_another(asked, first.content, other.content) for other in others]
     return near[likely & np.array(named)].tolist()
 
 
-def distant_features(alike: Floats, updates: Floats, rare: Sequence[float], lengths: Sequence[int]) -> Floats:
-    """(n, 5) features of the later statements nearest to one, in the order of ``DISTANT``.
+def distant_features(alike: Floats, updates: Floats, lengths: Sequence[int]) -> Floats:
+    """(n, 4) features of the later statements nearest to one, in the order of ``DISTANT``.
 
     Args:
         alike: (n,) their cosines with it, descending.
-        updates: (n,) as in ``FirstHits``.
-        rare: (n,) the highest inverse document frequency of a term that both have.
+        updates: (n,) the log odds that they update it.
         lengths: (n,) in characters.
     """
     others_best = np.full(len(alike), alike[0])
     others_best[0] = alike[1] if len(alike) > 1 else BY_CHANCE
     length = np.log(np.maximum(np.array(lengths) / PLAIN, 1))
-    columns = (alike - others_best, updates, np.array(rare), length, np.ones(len(alike)))
+    columns = (alike - others_best, updates, length, np.ones(len(alike)))
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def _rarity(view: View, question: AnalysedQuery, terms: Iterable[str]) -> float:
-    """The highest inverse document frequency of some terms; 0 for none."""
-    size = question.corpus.size
-    return max((idf(size, len(view.keyword.postings(view.columns, term)[0])) for term in terms), default=0.0)
-
-
-def likeness(view: View, rows: Rows, records: Sequence[MemoryRecord]) -> tuple[Floats, Floats]:
-    """Of memories, what ``latest_statements`` takes: (n, n) their cosines with each other, and (n,) their updates."""
+def likeness(view: View, rows: Rows) -> Floats:
+    """(n, n) cosines of memories with each other, on the scale of the default embedder."""
     vectors, centre = view.vectors.of(rows), view.vectors.centre
-    alike = _alike(view, vectors if centre is None else centre.apart(vectors))
-    return alike, _updates(records, vectors, view.model)
+    return _alike(view, vectors if centre is None else centre.apart(vectors))
 
 
-def _updates(records: Sequence[Message | MemoryRecord], vectors: Floats, model: str | None) -> Floats:
-    """(n,) as in ``FirstHits``; 0 for statements that were remembered: their words do not tell what they update."""
-    spoken = [isinstance(record, Message) or record.said_at is not None for record in records]
-    return UPDATE.log_odds([record.content for record in records], vectors, model) * np.array(spoken, np.float32)
+def update_odds(question: str, texts: Sequence[str], model: str | None) -> Updates:
+    """Reads pairs of texts with a question, empty for whatever the earlier one says."""
+    terms = {*content_terms(question)}
+    later = [_about(text, terms) for text in texts]
+    earlier = [f"{question} {text}" if question else text for text in later]
+
+    def read(pairs: Sequence[tuple[int, int]]) -> Floats:
+        odds = UPDATES.log_odds([(earlier[old], later[new]) for old, new in pairs], model)
+        return np.full(len(pairs), np.nan, np.float32) if odds is None else odds
+
+    return read
+
+
+def bounded(odds: Floats) -> Floats:
+    """Log odds of updates as a feature."""
+    return np.clip(np.nan_to_num(odds, nan=UNREAD), -CERTAIN, CERTAIN)
+
+
+def _about(text: str, terms: set[str]) -> str:
+    """A text of at most ``SHORT`` characters; of a longer one the sentences around that with most of some terms."""
+    if len(text) <= SHORT:
+        return text
+    parts = sentences(text[:_READ])[:_SENTENCES] or [text]
+    shared = [len(terms.intersection(content_terms(part))) for part in parts]
+    begin = end = shared.index(max(shared))
+    room = SHORT - len(parts[begin])
+    for number in sorted(range(len(parts)), key=lambda n: (abs(n - begin), -n)):  # the next one before the last one
+        if number not in range(begin, end + 1) and number in (begin - 1, end + 1) and len(parts[number]) < room:
+            begin, end, room = min(begin, number), max(end, number), room - len(parts[number]) - 1
+    return " ".join(parts[begin : end + 1])[:SHORT]
 
 
 def _alike(view: View, vectors: Floats) -> Floats:

@@ -447,8 +447,7 @@ def _result(
     relevance = as_relevant(as_relevant(relevance, later), successors)
     order = first.order
     if _by_recency(query):
-        likely = relevance if model in DEFAULT_MODELS else np.ones_like(relevance)
-        order, moved = by_recency(read, view, query, question.terms, pool, order, first.vectors, likely)
+        order, moved = by_recency(read, view, query, pool, order, first.vectors)
         relevance = as_relevant(relevance, moved)
     order = current_first(order, later)
     # After recency: a name in the question outweighs it. Only then what looks like evidence, which a name can move ahead too.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mnemic.embedders.probe import phrases
-from mnemic.recall.order import UPDATE
+from mnemic.knowledge.selection import WORTH
 
 
 def test_phrases_are_words_and_pairs_of_the_beginning_in_any_case():
@@ -14,6 +14,6 @@ def test_phrases_are_words_and_pairs_of_the_beginning_in_any_case():
 
 def test_another_embedder_has_none():
     texts, vectors = ["It's not on any more."], np.eye(1, 384, dtype=np.float32)
-    assert UPDATE.log_odds(texts, vectors, "all-MiniLM-L6-v2").any()
-    assert not UPDATE.log_odds(texts, vectors, "another model").any()
-    assert UPDATE.log_odds([], vectors[:0], "all-MiniLM-L6-v2").shape == (0,)
+    assert WORTH.log_odds(texts, vectors, "all-MiniLM-L6-v2").any()
+    assert not WORTH.log_odds(texts, vectors, "another model").any()
+    assert WORTH.log_odds([], vectors[:0], "all-MiniLM-L6-v2").shape == (0,)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -6,15 +7,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mnemic import Memory, Message
+from mnemic.embedders.reader import UPDATES
 from mnemic.recall import order
-from mnemic.recall.order import UPDATE, WEIGHTS, FirstHits, features, latest_first, ordered
+from mnemic.recall.order import CERTAIN, WEIGHTS, FirstHits, features, latest_first, ordered, update_odds
 from mnemic.recall.results import doubtful_last
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 
+MODEL = "all-MiniLM-L6-v2"
 
-def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, updates=(), relevance=(), earlier=()):
-    """Hits in this order, each said after the one before it, or at these ranks in time."""
+
+def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, updates=(), earlier=()):
+    """Hits in this order, each said after the one before it, or at these ranks in time; ``updates``: of each as the later one."""
     terms = query_terms(question)
     count = len(lines)
     return FirstHits(
@@ -22,13 +26,14 @@ def said(question, *lines, alike=0.6, cosine=0.6, farther=0.02, people=False, up
         times=np.array(earlier or range(count)),
         cosines=np.array([cosine - n * farther for n in range(count)], np.float32),
         alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
-        terms=terms,
         has_terms=np.array([[term in content_terms(line) for term in terms] for line in lines]),
-        idf=np.ones(len(terms), np.float32),
         people=np.full(count, people),
-        updates=np.array(updates or [0.0] * count, np.float32),
-        relevance=np.array(relevance or [1.0] * count, np.float32),
+        updates=told(updates) if updates else update_odds(question, lines, MODEL),
     )
+
+
+def told(updates):
+    return lambda pairs: np.array([updates[new] for _, new in pairs], np.float32)
 
 
 def asked(question, *lines, at_a_time=False, **given):
@@ -76,11 +81,10 @@ def test_what_has_nothing_in_common_keeps_its_place():
     assert asked("Who is my dentist?", *lines[:1]) == [0]
 
 
-def test_what_hardly_bears_on_the_question_stays_behind_what_does():
-    question, lives, cats = "Where does Ana live?", "Ana lives in Porto.", "Ana keeps two cats."
-    assert asked(question, lives, cats, relevance=(0.3, 0.2), alike=0.45) == [1, 0]
-    assert asked(question, lives, cats, relevance=(0.9, 0.01), alike=0.45, updates=(-1, -1)) == [0, 1]
-    assert asked(question, lives, "Ana left Porto for Braga.", relevance=(0.9, 0.01), alike=0.45) == [1, 0]
+def test_what_updates_nothing_stays_behind():
+    question, lives = "Where does Ana live?", "Ana lives in Porto."
+    assert asked(question, lives, "Ana keeps two cats.", alike=0.45) == [0, 1]
+    assert asked(question, lives, "Ana moved to Braga.", alike=0.45) == [1, 0]
 
 
 def test_a_message_without_a_name_makes_no_second_person():
@@ -103,14 +107,29 @@ def test_people_who_talk_with_each_other_are_left_in_order():
     assert asked("Where does Ana live?", *lines, people=True) == [0, 1]
 
 
-def test_a_long_request_is_read_where_it_answers():
-    talk = "Here is some code that I would like you to look at, it sorts the rows of a table by their dates. " * 4
+def test_a_long_text_is_read_where_it_answers(monkeypatch):
+    read = []
+    monkeypatch.setattr(UPDATES, "log_odds", lambda pairs, _: read.extend(pairs) or np.ones(1))
+    talk = "Here is some code that I would like you to look at, it sorts the rows of a table by their dates. " * 10
     question = "What is the response time of the dashboard?"
-    before, after = (f"{talk}The response time of the dashboard is {ms} ms." for ms in (300, 250))
-    pairs, values = features(question, said(question, before, after))
+    before, after = (f"{talk}The response time of the dashboard is {ms} ms. {talk}" for ms in (300, 250))
+    pairs, values = features(said(question, before, after))
     assert pairs == [(0, 1)]
-    assert values["numbers"].tolist() == [1.0]
     assert set(values) == set(WEIGHTS)
+    ((first, later),) = read
+    assert first.startswith(question)
+    assert "is 300 ms" in first
+    assert "is 250 ms" in later
+    assert max(len(first) - len(question) - 1, len(later)) <= order.SHORT
+
+
+@given(st.text(alphabet="ab .?!\n", max_size=3_000), st.sets(st.sampled_from(["a", "b", "ab", "ba"])))
+def test_what_is_read_of_a_text_is_short_and_of_the_text(text, terms):
+    part = order._about(text, terms)
+    assert len(part) <= order.SHORT
+    assert (
+        part == text if len(text) <= order.SHORT else set(part.split()) <= set(text.split()) or len(part) == order.SHORT
+    )
 
 
 def test_order_goes_from_one_to_the_next():
@@ -164,29 +183,23 @@ class TestUpdates:
         for updates, places in (((-4, -4), [0, 1]), ((-4, 4), [1, 0]), ((4, -4), [0, 1])):
             assert asked("What is the alarm code?", *lines, alike=0.3, updates=updates) == places
 
-    def test_texts_that_were_not_fitted_on(self):
+    def test_what_was_remembered_is_read_too(self, monkeypatch):
+        read = []
+        monkeypatch.setattr(UPDATES, "log_odds", lambda pairs, _: read.extend(pairs) or np.zeros(len(pairs)))
         with Memory(":memory:", user="ana") as memory:
-            indexer = memory._runtime.indexer
-            update, other = (
-                "Scrap what I told you, the concert isn't on any more.",
-                "If the concert were in May, I would come along until Sunday.",
-            )
-            vectors = np.stack(indexer.documents([update, other], indexer.embedder))
-            odds = UPDATE.log_odds([update, other], vectors, indexer.embedder.id)
-        assert odds[0] > 0 > odds[1]
-
-    def test_what_was_remembered_is_not_read(self, monkeypatch):
-        seen = list[FirstHits]()
-        monkeypatch.setattr(UPDATE, "log_odds", lambda texts, *_: np.full(len(texts), 9, np.float32))
-        monkeypatch.setattr(order, "latest_first", lambda _, said, **__: seen.append(said) or [*range(len(said.texts))])
-        with Memory(":memory:", user="ana", embedder="hashing") as memory:
-            memory.add("My alarm code is 4711.")
             memory.remember("The alarm code of the office is 17.")
-            memory.search("What is the alarm code?")
-        assert dict(zip(seen[0].texts, seen[0].updates.tolist(), strict=True)) == {
-            "My alarm code is 4711.": 9,
-            "The alarm code of the office is 17.": 0,
-        }
+            memory.remember("The alarm code of the office is 18.")
+            memory.search("What is the alarm code of the office?")
+        question = "What is the alarm code of the office?"
+        assert read == [(f"{question} The alarm code of the office is 17.", "The alarm code of the office is 18.")]
+
+    def test_no_pair_is_read_that_cannot_change_places(self):
+        hits = said("What is the alarm code?", *"abcdefgh", alike=-0.5, farther=0.1)
+        read = []
+        asked_of = replace(hits, updates=lambda pairs: read.extend(pairs) or np.zeros(len(pairs), np.float32))
+        assert latest_first("What is the alarm code?", asked_of) == [*range(8)]
+        assert (0, 1) in read
+        assert (0, 7) not in read
 
 
 class TestDistantUpdates:
@@ -294,17 +307,20 @@ LINES = [
 ]
 
 
-@given(st.permutations(LINES), st.floats(0, 1), st.floats(0.1, 1), st.lists(st.floats(-4, 4), min_size=6, max_size=6))
-def test_words_that_are_not_read_would_decide_nothing(lines, alike, cosine, updates):
-    question, weights = "What car do I drive?", order.WEIGHTS
-    hits = said(
-        question, *lines, alike=alike, cosine=cosine, updates=updates, relevance=[0.9, 0.5, 0.9, 0.1, 0.02, 0.9]
-    )
-    pairs, values = features(question, hits)
+@given(
+    st.permutations(LINES),
+    st.floats(0, 1),
+    st.floats(0.1, 1),
+    st.lists(st.floats(-2 * CERTAIN, 2 * CERTAIN), min_size=6, max_size=6),
+)
+def test_pairs_that_are_not_read_would_not_change_places(lines, alike, cosine, updates):
+    weights = order.WEIGHTS
+    hits = said("What car do I drive?", *lines, alike=alike, cosine=cosine, updates=updates)
+    pairs, values = features(hits)
     sums = sum(weights[name] * value.astype(float) for name, value in values.items())
     assume(np.abs(sums).min() > 1e-4)
     moved = {pair for pair, total in zip(pairs, sums, strict=True) if total > 0}
-    assert {*order._superseding(question, hits, at_a_time=False)} == moved
+    assert {*order._superseding(hits, pairs)} == moved
 
 
 class TestWhatOutlasts:

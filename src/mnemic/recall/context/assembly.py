@@ -350,7 +350,7 @@ def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord
         return [*records[:most]]
     times = np.argsort(np.lexsort((rows, view.columns.time[rows])))
     texts = [record.content for record in records]
-    order = latest_statements(texts, times, *likeness(view, rows, records), most)
+    order = latest_statements(texts, times, likeness(view, rows), view.model, most)
     return [records[index] for index in order]
 
 
