@@ -37,10 +37,10 @@ from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, dot, eased, top
 WEIGHTS: Mapping[str, float] = MappingProxyType({"update": 0.67, "alike": 1.88, "prominence": 3.08, "bias": -2.64})
 """Weight of each feature in the log odds that the later of two hits goes first.
 
-Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay, alone and
-amid other talk, facts about a person or a project of which some change, questions of BEAM, the observations written down about
-five conversations of LoCoMo, 40 questions about eight conversations with an assistant, 270 about small memories, and pairs of
-statements by authors whom the network has not read.
+Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 254 stories of values that change and stay, alone
+and amid other talk, facts about a person or a project of which some change, questions of BEAM, the observations written down
+about five conversations of LoCoMo, 40 questions about eight conversations with an assistant, 270 about small memories, and
+pairs of statements by authors whom the network has not read.
 """
 
 CERTAIN, UNREAD = 5.0, -1.0
