@@ -230,6 +230,6 @@ class TestWeights:
         monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
         where, missing = weights_of(None)
         assert where.startswith(
-            "the copy of the model hub in hub; the network that reads requests to forget comes with"
+            "the copy of the model hub in hub; the networks that read requests to forget and later statements come with"
         )
         assert not missing
