@@ -43,7 +43,7 @@ about five conversations of LoCoMo, 40 questions about eight conversations with 
 pairs of statements by authors whom the network has not read.
 """
 
-CERTAIN, UNREAD = 5.0, -1.0
+CERTAIN, UNREAD = 5.0, -1.5
 """Log odds of an update that count as certain, and those of a pair that is not read."""
 
 Updates = Callable[[Sequence[tuple[int, int]]], Floats]

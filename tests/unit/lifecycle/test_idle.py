@@ -15,6 +15,7 @@ from tests.internals import database_of, runtime_of, store_of
 from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
 from mnemic.errors import StoreFull
 from mnemic.knowledge import pipeline
+from mnemic.runtime.scheduler import Scheduler
 from mnemic.types import Scope
 
 ROOT = Path(__file__).parents[3]
@@ -29,10 +30,10 @@ class Clock:
         return self.now
 
 
-class Quiet(IdleTrigger):
-    """A trigger that tests poll themselves: it starts no thread."""
+class Unscheduled(Scheduler):
+    """Starts no thread: tests poll their trigger themselves."""
 
-    def _schedule(self, seconds):
+    def schedule(self, job, seconds):
         pass
 
 
@@ -54,7 +55,9 @@ def trigger(memory, clock):
 
 def quiet(memory, clock, **options):
     settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
-    return Quiet(runtime_of(memory), Scope(user="ana"), memory.admin.settings.timezone, settings, clock=clock)
+    trigger = IdleTrigger(runtime_of(memory), Scope(user="ana"), memory.admin.settings.timezone, settings, clock=clock)
+    trigger._scheduler = Unscheduled()
+    return trigger
 
 
 def consolidations(memory):
