@@ -5,8 +5,9 @@
 Each question gives the pairs of an earlier and a later hit among its first ones. The later one should go first where it holds
 the value that holds now (stories in the shape of ``values_that_change.json``, the families ``tuned``, ``held_out``, ``third``
 and ``fourth`` of the benchmark of updates, ``facts_that_change.json``, BEAM's questions on updated values); it should stay where
-the earlier one answers, or neither does (also the other questions of BEAM, those of LoCoMo, asked of the talk and of its
-observations as remembered statements, those about conversations with an assistant, and those about small memories).
+the earlier one answers, or neither does (also the other questions of BEAM, those of LoCoMo, asked of its observations as remembered
+statements, those about conversations with an assistant, and those about small memories). What people say to each other keeps its
+order, and so do questions about the past: neither is read.
 ``fifth`` is never read. Held out: five folds by story, attribute or conversation, and small memories by another hand.
 
 Whether the later one updates the earlier one is read by the installed network. Of the pairs of statements that it learns from

@@ -521,7 +521,7 @@ def _read_odds(runtime: Runtime, scope: Scope, description: str, candidates: _Ca
     near = [i for i, text in texts.items() if len(text) <= READ][:MOST_READ]
     pairs = [(of_the_speaker(description, scope.user), of_the_speaker(texts[i], scope.user)) for i in near]
     odds = REQUESTS.log_odds(pairs, runtime.indexer.embedder.id)
-    return {} if odds is None else {i: own for i, own in zip(near, odds.tolist(), strict=True) if own == own}
+    return {} if odds is None else {i: own for i, own in zip(near, odds.tolist(), strict=True) if not math.isnan(own)}
 
 
 def _verdicts(runtime: Runtime, description: str, candidates: _Candidates, order: Sequence[int]) -> dict[int, bool]:

@@ -66,7 +66,6 @@ _SMOOTHING = 0.05
 SHORT, _READ, _SENTENCES = 250, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
-
 _WAS = re.compile(
     r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
     r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
@@ -482,7 +481,7 @@ def _about(text: str, terms: set[str]) -> str:
     begin = end = shared.index(max(shared))
     room = SHORT - len(parts[begin])
     for number in sorted(range(len(parts)), key=lambda n: (abs(n - begin), -n)):  # the next one before the last one
-        if number not in range(begin, end + 1) and number in (begin - 1, end + 1) and len(parts[number]) < room:
+        if number in (begin - 1, end + 1) and len(parts[number]) < room:
             begin, end, room = min(begin, number), max(end, number), room - len(parts[number]) - 1
     return " ".join(parts[begin : end + 1])[:SHORT]
 
