@@ -35,7 +35,7 @@ PARTS = {
     "isolation": ["tests/faults/test_isolation.py"],
     "input": ["tests/faults/test_bad_input.py"],
     "fuzz": ["tests/faults/test_fuzz.py"],
-    "poison": ["tests/end_to_end/test_safety.py", "tests/faults/test_what_is_told.py", "tests/unit/safety"],
+    "poison": ["tests/end_to_end/test_safety.py", "tests/faults/test_what_is_told.py", "tests/unit/secrets"],
     "load": ["tests/faults/test_load.py"],
     "chroma": ["tests/faults/test_chroma.py", "tests/stores/test_chroma.py", "-m", "engine"],
     "engines": ["tests/stores", "tests/faults/test_model.py", "tests/faults/test_migrate.py", "-m", "engine"],

@@ -28,7 +28,6 @@ from benchmarks import reporting
 from benchmarks.quality import regression
 from benchmarks.vectors import default_embedder
 from mnemic.emotion import estimate as reg
-from mnemic.emotion import weights as shipped
 from mnemic.emotion.estimate import FEATURES, emotions, features_of, has_affect
 
 DEFINITIONS = {
@@ -46,6 +45,7 @@ DEFINITIONS = {
     "ms": "CPU ms for one text, one call each, without the embedding; median",
 }
 LENGTH = FEATURES.index("length")
+WEIGHTS = Path(reg.__file__).with_name(reg.FILE)
 FOLDS, SEED, ROUNDS = 5, 0, 12
 CONFIDENCE_RIDGE = 1.0
 RARE = 0.1  # the least spread of a feature: without it one exclamation mark would already be as far out as the limit
@@ -208,7 +208,7 @@ def chosen(train: Sentences) -> tuple[Settings, list[dict[str, Any]]]:
 
 def estimates(arrays: Mapping[str, np.ndarray], found: Sentences) -> tuple[np.ndarray, np.ndarray]:
     """With the vector and by the text alone, as the library would."""
-    weights = shipped.complete(arrays)
+    weights = reg.complete(arrays)
     scaled = reg.standardised(found.columns, weights)
     return reg.ratings(found.vectors, scaled, weights), reg.text_ratings(scaled, weights)
 
@@ -302,9 +302,9 @@ def milliseconds(texts: Sequence[str], one: Callable[[int], Any]) -> float:
 
 
 def figures(held: Sentences) -> dict[str, Any]:
-    texts, vectors, model = held.texts, held.vectors, shipped.EMBEDDER
+    texts, vectors, model = held.texts, held.vectors, reg.EMBEDDER
     full, alone = emotions(texts, vectors, model), emotions(texts)
-    around = held.ratings - shipped.load().neutral
+    around = held.ratings - reg.load().neutral
     compound = held.columns[:, [FEATURES.index("compound"), FEATURES.index("strength")]]
     felt = np.array([has_affect(e) for e in full])
     bland, strong = (np.abs(around) < 0.1).all(axis=1), (np.abs(around) > 0.5).any(axis=1)
@@ -346,7 +346,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
         action.add_argument("--vectors-cache", type=Path)
         action.add_argument("--json", type=Path)
         if name == "fit":
-            action.add_argument("--out", type=Path, default=Path(shipped.__file__).with_name(shipped.FILE))
+            action.add_argument("--out", type=Path, default=WEIGHTS)
         else:
             action.add_argument("--split", default="dev")
     return parser.parse_args(given)
@@ -361,11 +361,11 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     if options.action == "fit":
         content, found = fit(sentences)
         options.out.write_bytes(content)
-        print(f'{len(content):,} bytes; in mnemic/emotion/weights.py: SHA256 = "{found["sha256"]}"')
+        print(f"{len(content):,} bytes")
     else:
         found = figures(sentences)
         show(found)
-    used = found.get("sha256", shipped.SHA256)
+    used = found.get("sha256", reporting.sha256(WEIGHTS))
     result = reporting.document(
         "quality.emotion", given, data=data | {"split": split},
         settings={"vaderSentiment": version("vaderSentiment"), "weights_sha256": used}, definitions=DEFINITIONS, figures=found,

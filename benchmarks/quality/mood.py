@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import reporting
+from benchmarks.quality.emotion import WEIGHTS
 from benchmarks.vectors import default_embedder
 from mnemic import Emotion, Memory
 from mnemic.emotion.estimate import emotions, has_affect, similarity
-from mnemic.emotion.weights import SHA256
 
 DEFINITIONS = {
     "congruent": "percent of the first five memories that were written for the quadrant asked for; mean over queries. Facts "
@@ -239,7 +239,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     found = ranking(embedder, seed=options.seed, weight=options.weight)
     embedder.close()
     result = reporting.document(
-        "quality.mood", given, data={"file": "made by the benchmark", "weights_sha256": SHA256},
+        "quality.mood", given, data={"file": "made by the benchmark", "weights_sha256": reporting.sha256(WEIGHTS)},
         settings={
             "seed": options.seed, "weight": options.weight, "via": options.via, "embedder": embedder.id, "vaderSentiment": version("vaderSentiment"),
         },

@@ -23,7 +23,7 @@ from benchmarks.quality import regression
 from benchmarks.quality.chats import LONGER, SMALL, percent
 from benchmarks.quality.evidence import auroc
 from benchmarks.vectors import default_embedder
-from mnemic.embedders.probe import pack
+from mnemic.embedders.readers import pack
 
 DATA = Path(__file__).with_name("texts_by_need.json")
 RIDGE = 0.4

@@ -39,7 +39,7 @@ from benchmarks.quality.knowledge import gold_facts
 from benchmarks.quality.statements import UPDATING, Pairs
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
-from mnemic.embedders.reader import UPDATES
+from mnemic.embedders.readers import UPDATES
 from mnemic.recall import order
 from mnemic.vectors import DEFAULT_MODELS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.probe import pack, phrases
+from mnemic.embedders.readers import pack, phrases
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class TextRegression:
     weights: Floats
 
     def log_odds(self, texts: Sequence[str], vectors: Floats) -> Floats:
-        """(n,) as ``mnemic.embedders.probe.TextProbe``."""
+        """(n,) as ``mnemic.embedders.readers.TextProbe``."""
         return np.hstack([vectors, spoken(texts, self.phrases)]) @ self.weights[:-1] + self.weights[-1]
 
     def to_json(self) -> str:

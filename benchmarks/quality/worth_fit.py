@@ -32,7 +32,7 @@ from benchmarks.quality.regression import TextRegression
 from benchmarks.quality.selection_fit import START, Example, examples
 from benchmarks.vectors import default_embedder
 from mnemic import Message
-from mnemic.embedders.probe import pack
+from mnemic.embedders.readers import pack
 from mnemic.knowledge import selection
 from mnemic.text.english import is_english
 

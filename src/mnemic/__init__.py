@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from mnemic.recall.recipes import Recipe
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.runtime.projects import Project, project
-    from mnemic.runtime.scopes import new_session
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
-    from mnemic.safety.secrets.policy import SecretPolicy, pieces
+    from mnemic.secrets.policy import SecretPolicy, pieces
+    from mnemic.text.values import new_session
     from mnemic.types import (
         UNSET,
         ClusterSummary,
@@ -103,8 +103,8 @@ _HOME = {
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
     "mnemic.recall.recipes": ("Recipe",),
-    "mnemic.safety.secrets.policy": ("SecretPolicy", "pieces"),
-    "mnemic.runtime.scopes": ("new_session",),
+    "mnemic.secrets.policy": ("SecretPolicy", "pieces"),
+    "mnemic.text.values": ("new_session",),
 }
 """The names of each module, but for the value types, which are in ``mnemic.types``."""
 

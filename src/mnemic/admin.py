@@ -487,6 +487,21 @@ class Admin:
         """
         return erasure.erase_user(self._runtime, self._scope)
 
+    def erased(self, ids: Iterable[str]) -> dict[str, datetime]:
+        """When records were erased for good, alone or with their user: for a program that holds copies of messages.
+
+        Args:
+            ids: of what may be stored again.
+
+        Returns:
+            The time of the last erasure of each id that has one.
+
+        Raises:
+            InvalidInput: an id is no string.
+        """
+        times = self._runtime.store.synced.erased(self._scope.user, [validation.text("An id", id_) for id_ in ids])
+        return {id_: from_micros(moment) for id_, moment in times.items()}
+
     def flush(self, *, process: bool = True) -> int:
         """Finish pending work: embed records without a vector, ``process`` waiting messages, and update the vector
         index.

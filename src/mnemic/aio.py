@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
+    from mnemic.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
 
@@ -36,7 +36,8 @@ class AsyncMemory(OnWorkers, MethodHints):
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
     The constructor takes a few milliseconds on the caller's thread; everything else runs on worker threads, and so does
-    what is given as ``progress``. A cancelled call returns at once, and its thread finishes the work.
+    what is given as ``progress``. A cancelled call returns at once, and its thread finishes the work: ``close`` waits for
+    it, at most a minute.
     """
 
     _wrapped: Memory
@@ -148,7 +149,8 @@ class AsyncMemory(OnWorkers, MethodHints):
     consolidate = on_worker(Memory.consolidate)
     undo = on_worker(Memory.undo)
     stats = on_worker(Memory.stats)
-    close = on_worker(Memory.close)
+
+    close = on_worker(Memory.close, settled=True)
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -54,6 +54,7 @@ class AsyncAdmin(OnWorkers):
     emotion = on_worker(Admin.emotion)
     verify = on_worker(Admin.verify)
     flush = on_worker(Admin.flush)
+    erased = on_worker(Admin.erased)
     log = on_worker(Admin.log)
     contexts = on_worker(Admin.contexts)
     counts = on_worker(Admin.counts)

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, cast
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.protocols import Embedder
-from mnemic.safety.secrets.policy import SecretPolicy, redact_record, refusal_reason
-from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
+from mnemic.secrets.policy import SecretPolicy, redact_record, refusal_reason
 from mnemic.services.processes import process_lock
 from mnemic.text.markup import is_blank, is_cut_off, is_unverified, without_recalled
-from mnemic.text.values import json_type, jsonable, now
+from mnemic.text.values import json_type, jsonable, now, written_time
 from mnemic.types import (
     AddMessage,
     Indexing,
@@ -34,6 +33,7 @@ from mnemic.types import (
     Source,
 )
 from mnemic.types.literals import AGENT, ROLES
+from mnemic.types.records import REPEATED_TRUST, TRUST_OF_SOURCE
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
@@ -391,11 +391,13 @@ _FIELDS = tuple(field.name for field in dataclass_fields(Message))
 NOT_TEXT = ("tool_calls", "function_call", "audio", "images")
 """Fields of a message for what is not text."""
 _ENVELOPE = frozenset({
-    "annotations", "cache_control", "container", "created", "created_at", "done", "done_reason", "index", "model", "phase",
+    "annotations", "cache_control", "container", "done", "done_reason", "index", "model", "phase",
     "prefix", "provider_specific_fields", "reasoning", "reasoning_content", "reasoning_details", "refusal", "status",
     "stop_details", "stop_reason", "stop_sequence", "thinking", "tool_call_id", "tool_name", "type", "usage",
 })  # fmt: skip
 """Fields that clients keep with a message and that say nothing."""
+_TIMES = ("sent_at", "created_at", "created")
+"""Fields for the time of a message, the first present one is read: a datetime, ISO 8601, or seconds since 1970."""
 
 
 def is_one_message(value: object) -> bool:
@@ -422,7 +424,7 @@ def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[s
     if "role" not in message and (item := _response_item(message)):
         message = item
     content = "parts" if "parts" in message and "content" not in message else "content"
-    known = {*_FIELDS, *NOT_TEXT, *_ENVELOPE, content}
+    known = {*_FIELDS, *NOT_TEXT, *_ENVELOPE, *_TIMES, content}
     if unknown := sorted(str(key) for key, item in message.items() if key not in known and item is not None):
         raise InvalidInput(
             f"{path}.{unknown[0]} is not known; a message has {', '.join(_FIELDS)}: other values go into metadata."
@@ -434,7 +436,17 @@ def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[s
     said = _output(message.get(content)) if of_tool else message.get(content)
     text, kinds = join_parts(said, f"{path}.{content}")
     fields = {name: message[name] for name in _FIELDS if name in message}
+    fields["sent_at"] = next((_time(message[name], f"{path}.{name}") for name in _TIMES if message.get(name)), None)
     return {**fields, "content": text or _refusal_or_transcript(message)}, (*kinds, *others)
+
+
+def _time(value: object, path: str) -> datetime:
+    """A time, also as it is written in JSON."""
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return written_time(value, path)
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{path} must be a datetime or a string, not {json_type(value)}.")
+    return value
 
 
 _ITEMS_OF_ONE_WORD = ("reasoning", "compaction")

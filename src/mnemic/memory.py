@@ -20,9 +20,9 @@ from mnemic.recall import query as queries
 from mnemic.recall import search
 from mnemic.recall.context import assembly
 from mnemic.recall.procedures import procedures_for
-from mnemic.runtime import factory, scopes
+from mnemic.runtime import factory
 from mnemic.runtime.projects import Project, project_id
-from mnemic.safety.secrets.policy import policy_from, redact_scope
+from mnemic.secrets.policy import policy_from, redact_scope
 from mnemic.text.values import now as clock
 from mnemic.text.values import shown
 from mnemic.types import (
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from mnemic.recall.recipes import Recipe
     from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
-    from mnemic.safety.secrets.policy import SecretAction, SecretPolicy
+    from mnemic.secrets.policy import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
 
@@ -150,7 +150,7 @@ class Memory(MethodHints):
         key: str | bytes | None = None,
     ) -> None:
         policy = policy_from(secrets)
-        self._scope = redact_scope(policy, scopes.scope(user, project_id(project), session))
+        self._scope = redact_scope(policy, validation.scope(user, project_id(project), session))
         self._zone = factory.time_zone(timezone)
         self._runtime = factory.open_runtime(
             paths.memory_dir() if location is None else location, embedder=embedder, tokenizer=tokenizer,
@@ -175,7 +175,7 @@ class Memory(MethodHints):
         session = (here.session if same else None) if session is UNSET else session
         other = Memory.__new__(Memory)
         other._runtime, other._zone = self._runtime, self._zone  # noqa: SLF001 - our own class
-        scope = scopes.scope(here.user if user is UNSET else user, project, session)
+        scope = validation.scope(here.user if user is UNSET else user, project, session)
         other._scope = redact_scope(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
         return other
 

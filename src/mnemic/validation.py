@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt, UnknownArgument
 from mnemic.protocols import InputKind
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 from mnemic.services.telemetry import OPERATIONS, traced
 from mnemic.text.terms import clean
-from mnemic.text.values import aware, check_name, error_excerpt, shown, to_json, to_micros
-from mnemic.types import Emotion, Kind, MemoryType, Source
+from mnemic.text.values import aware, check_name, error_excerpt, local, shown, to_json, to_micros
+from mnemic.types import Emotion, Kind, MemoryType, Scope, Source
 from mnemic.types.literals import CATEGORIES
 
 C = TypeVar("C")
@@ -101,6 +101,35 @@ def optional(what: str, value: object) -> str | None:
 def identifier(value: object) -> str:
     """An id, cleaned."""
     return name("An id", value)
+
+
+def _as_it_is(what: str, value: str) -> str:
+    """The checked name, unchanged: names that differ in one code point are different names."""
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
+    if not value:
+        raise InvalidInput(f"{what} must not be empty.")
+    check_name(what, value)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} holds a lone surrogate, which cannot be stored; names are never altered."
+        ) from error
+    return value
+
+
+def scope(user: str, project: str | None = None, session: str | None = None) -> Scope:
+    """A checked scope.
+
+    Raises:
+        InvalidInput: a name is not a string, is empty, too long or cannot be encoded.
+    """
+    return Scope(
+        user=_as_it_is("user", user),
+        project=None if project is None else _as_it_is("project", project),
+        session=None if session is None else _as_it_is("session", session),
+    )
 
 
 def key(value: object) -> str | None:
@@ -201,13 +230,14 @@ def _json_value(value: object, depth: int) -> object:
 
 
 def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
-    """A time with its zone, or None."""
+    """A time with its zone, or None. One in UTC is told in the given zone: its day is the day there."""
     if value is None:
         return None
     if not isinstance(value, datetime):
         raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
     to_micros(value, zone)
-    return aware(value, zone)
+    moment = aware(value, zone)
+    return moment if moment.utcoffset() else local(moment, zone)
 
 
 def micros(what: str, value: object, zone: tzinfo) -> int | None:

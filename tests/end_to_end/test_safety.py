@@ -28,7 +28,7 @@ from mnemic.adapters.tools import fields
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.markup import is_cut_off, unmarked, visible, without_recalled
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "safety"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "secrets"))
 from poison import payloads
 
 STAGES = ("segment", "narrate", "extract", "decide", "enrich", "link", "expand", "forget")

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from mnemic import Memory
+from mnemic.recall.context.assembly import asks_for_profile
 
 ABOUT_ME = "What do you know about me?"
 FACTS = [
@@ -118,3 +119,34 @@ def test_a_reply_does_not_take_the_room_of_what_was_said(memory):
     assert found.count("Gave Rex his pill.") == 1
     assert "Plan number 28 is settled." in found
     assert found.count("OK.") <= 1
+
+
+PROFILE = (
+    "What do you know about me?", "Who am I?", "Tell me about myself", "What are my settings?", "Describe me", "about me",
+    "Tell me everything you have learned about me so far", "Please summarize what you know about me.", "my profile",
+)  # fmt: skip
+SPECIFIC = (
+    "What did my boss say about me?", "Tell me how old I am", "What blood type am I?", "What did Rita say about me?",
+    "Who in my family worries about me?", "What am I allergic to?", "Show me what Ben wrote about me.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("question", PROFILE)
+def test_a_question_about_the_user_as_a_whole_gets_a_profile(question):
+    assert asks_for_profile(question)
+
+
+@pytest.mark.parametrize("question", SPECIFIC)
+def test_a_question_about_something_is_searched(question):
+    assert not asks_for_profile(question)
+
+
+def test_a_project_s_preference_stands_in_place_of_the_user_s():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        atlas = memory.scoped(project="atlas")
+        memory.preferences["theme"], atlas.preferences["theme"] = "light", "contrast"
+        for handle, own, other in ((memory, "light", "contrast"), (atlas, "contrast", "light")):
+            for question in (None, "What are my settings?", "What is my theme?"):
+                text = handle.get_memory_context(question).text
+                assert own in text
+                assert other not in text

@@ -19,6 +19,7 @@ from typing import Any
 from mnemic import HashingEmbedder, Memory
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
+from mnemic.text.values import to_json
 
 LIVE = ("short_term", "consolidating", "long_term")
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -27,6 +28,19 @@ SOURCE_OF_ROLE = {"user": "direct_user", "assistant": "model_inference", "tool":
 
 Edge = tuple[str, str, str]
 Links = dict[Edge, float]
+
+
+def preference_value(content: str, metadata: dict[str, Any]) -> Any:
+    """What was set; once the memory was rewritten, what its text says."""
+    value, head = metadata.get("value"), f"Preference {metadata['preference']}: "
+    written = value if isinstance(value, str) else to_json(value)
+    text = content.removeprefix(head)
+    if content == f"{head}{written}" or isinstance(value, str):
+        return value if content == f"{head}{written}" else text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +206,7 @@ class Model:
         for item in sorted(held, key=lambda item: (item.project is not None, item.created_at)):
             metadata = json.loads(item.metadata)
             if "preference" in metadata and item.trust >= TRUST["model_inference"]:
-                found[metadata["preference"]] = metadata.get("value")
+                found[metadata["preference"]] = preference_value(item.content, metadata)
         return found
 
     # Operations: each says what its receipt must say, and changes the model

@@ -548,3 +548,48 @@ class TestCommand:
         assert lines[4].endswith("My boat is called Kittiwake.")
         assert main(["sync", "--json", *places]) == 0
         assert '"conflicts": []' in capsys.readouterr().out
+
+
+class TestWhatOneForgot:
+    def test_goes_with_all_that_the_other_made_of_it_and_comes_back_with_it(self, pair):
+        left, right = pair
+        left.add("My dentist is Dr. Costa. I live in Faro.", id="m", session="s")
+        left.admin.sync(right.admin.location)
+        right.process()
+        right.remember("Dentist: Dr. Costa", source_ids=["m"])
+        right.sessions.summarise()
+        right.scoped(session="s").sessions.summarise()
+        left.forget(ids=["m"])
+        left.admin.sync(right.admin.location)
+        for memory in pair:
+            assert not [record.content for record in memory.list(limit=None) if "Costa" in record.content]
+            assert not memory.episodes()
+        right.restore("m")
+        assert {"Dentist: Dr. Costa", "My dentist is Dr. Costa."} <= {
+            record.content for record in right.list(limit=None)
+        }
+        assert right.episodes()
+
+    def test_of_an_episode_the_next_processing_leaves_out(self, pair):
+        left, right = pair
+        left.add("My salary is 3,100 euros. I live in Faro.", id="m", session="s")
+        left.admin.sync(right.admin.location)
+        left.process()
+        left.forget("my salary")
+        right.process()
+        left.admin.sync(right.admin.location)
+        for memory in pair:
+            memory.process()
+            assert [episode.content for episode in memory.episodes()] == ["user: I live in Faro."]
+
+    def test_of_a_message_is_left_out_of_an_episode_with_others(self, pair):
+        left, right = pair
+        for number, text in enumerate(("My dentist is Dr. Costa. I live in Faro.", "I have two cats."), 1):
+            left.add(text, id=f"m{number}", session="s")
+        left.admin.sync(right.admin.location)
+        right.process()
+        left.forget(ids=["m1"])
+        left.admin.sync(right.admin.location)
+        for memory in pair:
+            memory.process()
+            assert [episode.content for episode in memory.episodes()] == ["user: I have two cats."]

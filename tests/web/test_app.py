@@ -873,3 +873,63 @@ class TestReport:
         assert file.stat().st_mode & 0o077 == 0
         assert main(["report", "-o", str(tmp_path / "no" / "file.html"), *place]) == 2
         assert "cannot be written" in capsys.readouterr().err
+
+
+class TestFurtherPages:
+    @pytest.fixture
+    def noted(self, tmp_path):
+        with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+            memory.add([{"role": "user", "content": f"Note number {n}."} for n in range(130)], session="one")
+            memory.add(
+                [
+                    {"role": "user", "content": f"Later note {n}.", "sent_at": f"2027-01-01T10:{n:02}:00Z"}
+                    for n in range(40)
+                ]
+            )
+            yield memory
+
+    def test_more_shows_each_message_once_whatever_their_times(self, noted):
+        client, address, shown = browser(noted), "/records?kind=message", []
+        for _ in range(4):
+            page = client.get(address).text
+            shown += re.findall(r"(?:Note number|Later note) \d+", page)
+            following = re.search(r'href="([^"]*before=[^"]*)"', page)
+            address = html.unescape(following[1]) if following else None
+            if address is None:
+                break
+        assert address is None
+        assert len(set(shown)) == len(noted.messages())
+
+    def test_a_file_has_the_whole_list(self, noted):
+        rows = browser(noted).get("/records.json?kind=message").json()
+        assert len({row["id"] for row in rows}) == len(rows) == 170
+
+
+def test_what_was_ended_holds_again_though_it_had_replaced_something(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon.", key="home", id="lisbon")
+        memory.remember("Ana lives in Porto.", key="home", id="porto")
+        memory.update("porto", invalid_at=datetime.now(UTC))
+        client = browser(memory)
+        post(client, "/take-back", page="/record?id=porto", id="porto")
+        assert [record.id for record in memory.list()] == ["porto"]
+
+
+def test_a_restore_that_is_refused_says_so(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon.", id="old")
+        memory.forget(ids=["old"])
+        memory.remember("Ana lives in Lisbon.", id="new")
+        answer = post(browser(memory), "/restore", page="/record?id=old", id="old")
+        assert answer.status_code == 409
+        assert "already says this" in html.unescape(answer.text)
+
+
+def test_what_was_said_again_is_no_edit(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        for day in (1, 2):
+            memory.add("My dentist is Dr. Costa.", sent_at=datetime(2026, 5, day, tzinfo=UTC), session=f"s{day}")
+            memory.process()
+        assert "edited" not in browser(memory).get("/").text
+        memory.update(memory.remember("My car is a Fiat.").id, content="My car is a Volvo.")
+        assert "edited" in browser(memory).get("/").text

@@ -351,3 +351,12 @@ def test_scope_names_the_user_of_the_conversation(memory: Memory) -> None:
     assert MnemicChatMessageHistory(memory, "s1").messages == []
     with pytest.raises(InvalidInput, match="scope gave no user"):
         MnemicChatMessageHistory(memory, "s1", scope={"user": None})  # pyright: ignore[reportArgumentType]
+
+
+def test_the_latest_messages_begin_with_no_result_whose_call_is_left_out(memory: Memory) -> None:
+    call = AIMessage("", tool_calls=[{"name": "ring", "args": {}, "id": "c1"}])
+    MnemicChatMessageHistory(memory, "s").add_messages(
+        [HumanMessage("Ring Bo.", name="Eva"), call, ToolMessage("busy", tool_call_id="c1"), AIMessage("Busy.")]
+    )
+    assert [message.type for message in MnemicChatMessageHistory(memory, "s", limit=2).messages] == ["ai"]
+    assert MnemicChatMessageHistory(memory, "s").messages[0].name == "Eva"

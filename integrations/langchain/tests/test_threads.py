@@ -22,7 +22,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel
 
-from langchain_mnemic import MnemicMiddleware
+from langchain_mnemic import MnemicMiddleware, MnemicRetriever
 from mnemic import Memory, StoreFull
 
 CALL = AIMessage("", tool_calls=[{"name": "ring", "args": {"who": "Bo"}, "id": "c1"}])
@@ -396,3 +396,66 @@ def test_a_tool_that_answers_the_user_itself_is_no_answer_in_a_schema(memory: Me
     agent = create_agent(scripted(call), tools=[lookup], middleware=[MnemicMiddleware(memory, idle=False)])
     agent.invoke({"messages": [HumanMessage("How big is Évora?")]})
     assert said(memory) == ["user: How big is Évora?"]
+
+
+# What is not taken for evidence, and what is said again
+
+
+@tool(return_direct=True)
+def note(text: str) -> str:
+    """Note something."""
+    return "Noted."
+
+
+NOTED = AIMessage("", tool_calls=[{"name": "note", "args": {"text": "pill"}, "id": "n1"}])
+
+
+@both_ways
+@with_and_without
+async def test_what_is_said_again_after_a_run_without_an_answer_is_stored_again(
+    memory: Memory, scripted: Any, asynchronous: bool, saved: bool
+) -> None:
+    calls = (NOTED.model_copy(update={"id": f"a{n}"}) for n in range(3))
+    agent = agent_of(scripted(*calls), MnemicMiddleware(memory), saved=saved, tools=[note])
+    history: list[Any] = []
+    for number in range(3):
+        new = HumanMessage("I took my pill.", id=f"u{number}")
+        history = (await run(agent, asynchronous, *([] if saved else history), new))["messages"]
+    assert said(memory, role="user") == ["user: I took my pill."] * 3
+
+
+@both_ways
+@with_and_without
+async def test_an_answer_that_was_taken_back_is_no_evidence_for_the_next(
+    memory: Memory, scripted: Any, asynchronous: bool, saved: bool
+) -> None:
+    model = scripted("Noted.", "Your dentist is Dr. Almeida, the one in Benfica.", "Dr. Sousa.")
+    agent = agent_of(model, MnemicMiddleware(memory), saved=saved)
+    told, asked = HumanMessage("My dentist is Dr. Sousa.", id="u1"), HumanMessage("Who is my dentist?", id="u2")
+    first = (await run(agent, asynchronous, told))["messages"]
+    whole = (await run(agent, asynchronous, *([] if saved else first), asked))["messages"]
+    await run(agent, asynchronous, *([RemoveMessage(id=whole[-1].id)] if saved else whole[:-1]))
+    assert not any("Almeida" in message.text for message in model.seen[-1])
+
+
+class Dated(AgentMiddleware):
+    """Says the day in the user's message, for the model alone."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        *before, last = request.messages
+        return handler(request.override(messages=[*before, HumanMessage(f"{last.text}\n\nToday is Tuesday.")]))
+
+
+def test_a_message_that_other_middleware_rewrites_is_not_recalled_to_itself(memory: Memory, scripted: Any) -> None:
+    model = scripted("Noted.")
+    agent = agent_of(model, Dated(), MnemicMiddleware(memory))
+    agent.invoke({"messages": [HumanMessage("My shoe size is 42, remember it.")]}, T1)
+    assert "\n".join(message.text for message in model.seen[0]).count("My shoe size is 42") == 1
+
+
+def test_a_retriever_in_an_agent_does_not_find_the_question(memory: Memory) -> None:
+    memory.add("My cat is called Miso.", session="before")
+    memory.add("What is my shoe size?", session="t1")
+    retriever = MnemicRetriever(memory=memory, min_evidence="none")
+    assert not [doc for doc in retriever.invoke("shoe size", T1) if "shoe" in doc.page_content]
+    assert [doc for doc in retriever.invoke("shoe size") if "shoe" in doc.page_content]

@@ -11,7 +11,7 @@ from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
 from pydantic import ValidationError
 
 from llama_index.memory.mnemic import MnemicChatMemory, _window
-from mnemic import AsyncMemory, ConfigurationError, StoreClosed
+from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 
 
 def user(text):
@@ -489,3 +489,28 @@ def test_what_is_forgotten_is_not_learned_again_from_the_front_of_a_history(memo
     memory.forget(ids=[memory.messages()[0].id])
     MnemicChatMemory(memory=memory, session_id="now").set([user("Hello."), *told])
     assert said(memory) == ["Noted.", "Thanks.", "Hello."]
+
+
+def test_a_key_is_shown_nowhere(tmp_path):
+    options = {"key": "correct-horse", "embedder": "hashing"}
+    with pytest.raises(ValueError, match="gave no user") as caught:
+        MnemicChatMemory(memory=str(tmp_path), scope={"user": None}, options=options)
+    assert "correct-horse" not in str(caught.value)
+    with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
+        chat = MnemicChatMemory(memory=memory, options=options)
+        assert "correct-horse" not in repr(chat)
+        assert "correct-horse" not in str(chat.to_dict())
+        assert chat.to_dict()["options"] == {"embedder": "hashing"}
+
+
+def test_what_is_recalled_stands_before_a_message_with_an_image():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add("I drive a red Fiat.", session="before")
+        chat = MnemicChatMemory(memory=memory, session_id="now")
+        asked = ChatMessage(
+            role="user",
+            blocks=[TextBlock(text="Which Fiat do I drive?"), ImageBlock(url="https://example.com/car.png")],
+        )
+        chat.put(asked)
+        shown = chat.get(asked)
+        assert [(message.content or "").startswith("<memory ") for message in shown] == [True, False]

@@ -156,3 +156,39 @@ def test_what_is_not_trusted_says_so_and_passes_for_nothing_else(memory):
 def test_a_number_of_results_that_is_none_is_refused(memory):
     with pytest.raises(ConfigurationError, match="max_results"):
         MnemicToolSpec(memory, max_results=0)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_arguments_are_read_as_models_write_them(memory, asynchronous):
+    memory.remember("Ana likes hiking in the Alps.")
+    spec = MnemicToolSpec(memory)
+
+    async def use(name, *args, **kwargs):
+        return (
+            await getattr(spec, f"a{name}")(*args, **kwargs) if asynchronous else getattr(spec, name)(*args, **kwargs)
+        )
+
+    for limit in (None, "5", 5):
+        assert "Alps" in await use("recall", query="hiking", limit=limit)
+    for name, wrong in (
+        ("recall", {"query": None}),
+        ("recall", {"query": ["dentist"]}),
+        ("remember", {"content": "x", "tags": "pets"}),
+    ):
+        with pytest.raises(InvalidInput, match="Wrong arguments"):
+            await use(name, **wrong)
+    await use("forget", description="hiking in the Alps", dry_run="false")
+    assert not memory.list()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_the_question_that_is_being_answered_is_no_evidence(memory, asynchronous):
+    memory.add("Ana likes hiking.", session="before")
+    memory.add("When is my dentist appointment?", session="now")
+    spec = MnemicToolSpec(memory)
+    query = "the date of the dentist appointment"
+    answer = json.loads(await spec.arecall(query) if asynchronous else spec.recall(query))
+    assert not [hit for hit in answer["results"] if "dentist" in hit["text"]]
+    memory.add("On 3 May.", role="assistant", session="now")
+    answer = json.loads(await spec.arecall(query) if asynchronous else spec.recall(query))
+    assert any("dentist" in hit["text"] for hit in answer["results"])

@@ -113,7 +113,7 @@ def test_a_category_where_the_type_is_meant():
 
 def test_numbers_objects_and_truth_as_texts():
     given = ListMemories.read("list", {"limit": "5", "offset": "2", "min_importance": "7"})
-    assert (given.limit, given.offset, given.min_importance) == (5, 2, 0.7)
+    assert (given.limit, given.offset, given.min_importance) == (5, 2, 0.65)
     assert Forget.read("forget", {"ids": "x", "dry_run": "true"}).dry_run is True
     assert StoreMemory.read("store", {"content": "x", "metadata": '{"from": "chat"}'}).metadata == {"from": "chat"}
     assert UpdateTenths.read("update", {"id": "x", "links": '{"y": "extends"}'}).links == {"y": "extends"}

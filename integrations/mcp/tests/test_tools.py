@@ -665,3 +665,30 @@ async def test_a_recipe_ranks_searches_and_contexts(memory, served):
         assert [hit["id"] for hit in found] == [hit.id for hit in memory.search(question, recipe=recipe)]
     with pytest.raises(ConfigurationError, match="recipe"):
         memory_server(memory, recipe="best")
+
+
+async def test_an_importance_is_asked_for_as_it_is_shown(memory, served):
+    for number in range(12):
+        memory.remember(f"Fact {number} is kept.", importance=number / 11)
+    async with served(memory, "ooda") as call:
+        shown = {line["id"]: line["importance"] for line in (await call("list", limit=50))["memories"]}
+        for least in range(1, 11):
+            listed = (await call("list", limit=50, min_importance=least))["memories"]
+            assert {line["id"] for line in listed} == {id_ for id_, importance in shown.items() if importance >= least}
+
+
+async def test_an_update_that_fails_writes_no_link(memory, served):
+    a, b = (memory.remember(text).id for text in ("The mast is new.", "The boat is blue."))
+    async with served(memory, "ooda") as call:
+        for wrong in (
+            {"links": {b: "references", "nope": "extends"}, "importance": 9},
+            {"content": "", "links": {b: "references"}},
+        ):
+            await call.error("update", id=a, **wrong)
+    assert not memory.links.graph(a).links
+
+
+async def test_an_empty_description_beside_ids_is_left_out(memory, served):
+    id_ = memory.remember("The mast is new.").id
+    async with served(memory) as call:
+        assert (await call("forget", description="", ids=[id_]))["removed"] == [id_]

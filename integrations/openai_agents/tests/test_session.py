@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 
 import pytest
@@ -370,3 +371,46 @@ def test_a_name_that_is_none_is_refused(memory, name):
 def test_what_is_no_memory_is_refused_at_once(wrong):
     with pytest.raises(ConfigurationError, match="memory must be a Memory or an AsyncMemory"):
         MnemicSession(wrong, "s")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"pin": 1234}',
+        '{"password": 482913}',
+        '{"order_id": 2398416232392203, "cvv": 123}',
+        '{"card_number": 4111111111111111}',
+    ],
+)
+async def test_the_arguments_of_a_call_stay_json(memory, arguments):
+    session = MnemicSession(memory, "now")
+    await session.add_items([ASKED, {**CALLED, "arguments": arguments}, RESULT, ANSWERED])
+    held = next(item for item in await session.get_items() if item.get("type") == "function_call")["arguments"]
+    assert json.loads(held).keys() == json.loads(arguments).keys()
+    assert "4111111111111111" not in held
+    assert "1234}" not in held
+
+
+async def test_reasoning_without_what_follows_it_is_left_out(memory):
+    session = MnemicSession(memory, "now")
+    await session.add_items([ASKED, REASONED, REASONED | {"id": "rs_2"}, ANSWERED])
+    await session.pop_item()
+    assert [item.get("type", item.get("role")) for item in await session.get_items()] == ["user"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 7])
+async def test_a_limit_bounds_what_is_read(memory, monkeypatch, limit):
+    session, read = MnemicSession(memory, "now"), list[int | None]()
+    for _ in range(40):
+        await session.add_items(TURN)
+    messages = AsyncMemory.messages
+
+    def counted(self, **options):
+        read.append(options.get("limit"))
+        return messages(self, **options)
+
+    monkeypatch.setattr(AsyncMemory, "messages", counted)
+    items = await session.get_items(limit)
+    assert len(items) <= limit
+    assert items[-1]["role"] == "assistant"
+    assert {most for most in read if most} == {limit + 50}

@@ -228,3 +228,40 @@ def test_a_prompt_that_got_a_structured_answer_is_asked_again_on_purpose(memory,
     for prompt in ("Log one apple.", "Log a pear.", "Log one apple."):
         agent.run_sync(prompt, conversation_id="diary")
     assert said() == ["Log one apple.", "Log a pear.", "Log one apple."]
+
+
+async def test_a_history_of_many_conversations_is_recalled_beside(memory):
+    agent = Agent(
+        FunctionModel(lambda _messages, _info: ModelResponse([TextPart("Yes.")])),
+        capabilities=[MnemicCapability(memory)],
+    )
+    history = []
+    for number in range(160):
+        said = [ModelRequest([UserPromptPart(f"Question {number}?")]), ModelResponse([TextPart("Yes.")])]
+        for message in said:
+            message.conversation_id = f"request-{number}"
+        history += said
+    result = await agent.run("And now?", message_history=history, conversation_id="last")
+    assert result.output == "Yes."
+
+
+async def test_a_prompt_that_failed_once_is_said_again_later(memory):
+    answers = iter([None, "Shall I also book the hotel?", "Booked.", "Done."])
+
+    def model(_messages, _info):
+        answer = next(answers)
+        if answer is None:
+            raise RuntimeError("down")
+        return ModelResponse([TextPart(answer)])
+
+    agent = Agent(FunctionModel(model), capabilities=[MnemicCapability(memory)])
+    for number in range(4):
+        if number == 0:
+            with pytest.raises(RuntimeError):
+                await agent.run("yes", conversation_id="c")
+        else:
+            await agent.run("yes", conversation_id="c")
+    said = [f"{message.role}: {message.content}" for message in memory.messages(session="c")]
+    assert said == [
+        "user: yes", "assistant: Shall I also book the hotel?", "user: yes", "assistant: Booked.", "user: yes", "assistant: Done.",
+    ]  # fmt: skip

@@ -41,6 +41,7 @@ from mnemic.adapters.conversations import (
     last_of_session,
     name_of,
     note_edit,
+    open_questions,
     session_messages,
     session_words,
     shown_in_session,
@@ -64,10 +65,10 @@ from mnemic.adapters.threads import (
 from mnemic.ingest import text_of_parts
 
 __all__ = [
-    "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Handle", "Marks", "OpenRuns", "Recall",
-    "RecallOptions", "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound",
-    "checked_filters", "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence",
-    "hit_metadata", "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit",
-    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session", "store_new",
-    "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "words_of",
+    "AGAIN", "COMPARED", "LATEST", "Clean", "Conversation", "Handle", "Marks", "OpenRuns", "Recall", "RecallOptions",
+    "ScopeSource", "Thread", "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters",
+    "checked_location", "checked_memory", "checked_options", "contains", "edited_out", "evidence", "hit_metadata",
+    "in_worker", "last_of_session", "location_of", "log_rejected", "name_of", "note_edit", "open_questions",
+    "recall_failures_logged", "run_of", "sent_at", "session_messages", "session_words", "shown_in_session",
+    "store_new", "text_of_parts", "thread_of", "unstored_in_session", "with_tools", "words_of",
 ]  # fmt: skip

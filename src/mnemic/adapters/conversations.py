@@ -11,7 +11,7 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Any, get_args
 
 from mnemic.adapters.calls import log_rejected
@@ -19,6 +19,7 @@ from mnemic.adapters.threads import Thread, ThreadMessage, Words, left_out, unan
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
+from mnemic.text.english import ASKS, traits
 from mnemic.types import Message
 from mnemic.types.literals import Status
 
@@ -218,6 +219,19 @@ async def turn_ids(memory: AsyncMemory, thread: Thread) -> list[str]:
     return [str(record.id) for record in lately if words_of(record) in words]
 
 
+def open_questions(messages: Iterable[Message]) -> list[str]:
+    """The ids of the questions that users asked lately at the end of a session: what is being answered is no evidence.
+
+    Args:
+        messages: the last ones, oldest first.
+    """
+    since, sessions = datetime.now(UTC) - AGAIN, dict[str | None, list[Message]]()
+    for record in messages:
+        sessions.setdefault(record.session, []).append(record)
+    said = [r for last in sessions.values() for r in takewhile(lambda record: record.role == "user", reversed(last))]
+    return [str(r.id) for r in said if r.sent_at and r.sent_at >= since and traits(r.content) & ASKS]
+
+
 async def store_new(
     memory: AsyncMemory, thread: Thread, stored: set[str | None], answered: Collection[str | None] = ()
 ) -> None:
@@ -233,10 +247,11 @@ async def store_new(
         StoreError: the record cannot be read or written.
     """
     if not stored:  # the run begins
-        last = [record for record in await last_of_session(memory) if record.id not in answered]
+        last = [r for r in await last_of_session(memory) if r.role != "user" or r.id not in answered]
         open_prompts = unanswered(last, datetime.now(UTC) - AGAIN)
         again = [i for i, words in enumerate(thread.words) if words in open_prompts]
-        stored |= {record.id for record in thread.records(again)}
+        prompts = {thread.words[i] for i in again}
+        stored |= {record.id for record in (*thread.records(again), *last) if words_of(record) in prompts}
     records = {record.id: record for record in thread.records()}
     if new := [record for id_, record in records.items() if id_ not in stored]:
         log_rejected(await memory.add(new))

@@ -19,9 +19,9 @@ from mnemic.protocols import TokenCounter
 from mnemic.recall.context.packing import quoted_speaker
 from mnemic.recall.context.styles import without_repeated
 from mnemic.recall.recipes import Recipe
-from mnemic.safety.trust import is_trusted
 from mnemic.types import Evidence, Hit, Link, MemoryContext, MemoryRecord, Mood
 from mnemic.types.literals import UNTRUSTED
+from mnemic.types.records import is_trusted
 
 logger = logging.getLogger(__name__)
 
@@ -132,13 +132,13 @@ class Recall:
             EmbedderError: the embedder fails.
         """
         budget = self.max_tokens if max_tokens is None else max_tokens
-        profile, context, shown = _NOTHING, _NOTHING, [*exclude]
+        profile, context = _NOTHING, _NOTHING
+        options: dict[str, Any] = {"exclude": [*dict.fromkeys(exclude)]}
         if self._profile and question is not None:
-            profile = await self._fitting(memory, None, budget // 2, count, exclude=shown)
+            profile = await self._fitting(memory, None, budget // 2, count, **options)
             budget -= _tokens(profile, count)
-            shown += [id_ for hit in profile.hits for id_ in (hit.id, *hit.via)]
         if question != "":
-            options = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
+            options["recent"] = [*recent][-RECENT:]
             context = await self._fitting(memory, _cut_question(question), budget, count, **options)
         profile = without_repeated(profile, context)
         parts = (profile, without_repeated(context, profile))

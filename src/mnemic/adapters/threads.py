@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
-from mnemic.safety.secrets.policy import pieces
+from mnemic.secrets.policy import pieces
 from mnemic.text.markup import is_blank
 from mnemic.text.values import MAX_NAME, clipped
 from mnemic.types import Message, Scope
@@ -281,15 +281,17 @@ class Thread:
                 positions.append(i)
         return positions
 
-    def resent(self) -> list[int]:
-        """Positions of what the user said before in the thread, without an answer since."""
-        positions, pending = list[int](), set[Words]()
+    def resent(self, marks: Marks) -> list[int]:
+        """Positions of what the user said before in the thread, in a run that failed: without an answer since, or a mark of an
+        earlier turn.
+        """
+        positions, pending, start = list[int](), set[Words](), self.last_turn()
         for i, (message, words) in enumerate(zip(self.messages, self.words, strict=True)):
             if message.role == "assistant" and message.text.strip():
                 pending.clear()
             elif message.role == "user" and message.stored:
                 positions += [i] if words in pending else []
-                pending.add(words)
+                pending |= set() if i < start and self.keys[i] in marks else {words}
         return positions
 
     def shown_ids(self, marks: Marks | None = None, known: Sequence[Message] = ()) -> list[str]:

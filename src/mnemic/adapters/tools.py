@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from mnemic.adapters.binding import checked_options
-from mnemic.adapters.conversations import turn_ids
+from mnemic.adapters.conversations import COMPARED, open_questions, turn_ids
 from mnemic.adapters.threads import Thread
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall.context.assembly import asks_for_profile
 from mnemic.recall.context.packing import quoted, quoted_speaker, shortened
-from mnemic.safety.trust import is_trusted
 from mnemic.text.markup import unlinked, unverified
 from mnemic.types import Evidence, Hit, Mood, Receipt, Record
+from mnemic.types.records import is_trusted
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
@@ -105,7 +105,7 @@ class Search:
         limit: int,
         *,
         thread: Thread | None = None,
-        exclude: str | Sequence[str] = (),
+        exclude: str | Sequence[str] | None = (),
         **options: Any,
     ) -> tuple[Evidence, Sequence[Hit]]:
         """The evidence and the hits of a call by a model, without what the user says in the turn that it answers.
@@ -117,10 +117,12 @@ class Search:
             query: what is asked.
             limit: at most so many hits.
             thread: the conversation so far; only its last turn is left out, because a model looks up the ids of earlier ones.
-            exclude: ids of the turn's messages, for a framework that shows its tools no messages.
+            exclude: ids of the turn's messages, for a framework that shows its tools no messages; None leaves out the
+                questions without an answer.
             **options: other arguments of ``Memory.search``.
         """
-        left_out = [exclude] if isinstance(exclude, str) else [*exclude]
+        given = open_questions(await memory.messages(limit=COMPARED)) if exclude is None else exclude
+        left_out = [given] if isinstance(given, str) else [*given]
         left_out += await turn_ids(memory, thread) if thread else ()
         return await find(memory, query, k=min(limit, self._most), exclude=left_out, **self._ranked, **options)
 

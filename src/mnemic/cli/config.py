@@ -58,7 +58,7 @@ def resolve(args: Namespace) -> None:
         if options.get(name, "absent") is None and not (hook and name == "session"):  # agents name their session
             setattr(args, name, settings.recipe if name == "recipe" else settings.values.get(name))
     if args.session == "new":
-        from mnemic.runtime.scopes import new_session
+        from mnemic.text.values import new_session
 
         args.session = new_session()
         warn(f"the session is {args.session}")
@@ -155,7 +155,7 @@ def open_runtime(args: Namespace, *, in_memory: bool = False) -> Runtime:
     """Open the record of the options for all its users, or an empty one in RAM; created if missing."""
     from mnemic.runtime import factory
     from mnemic.runtime.config import record_key
-    from mnemic.safety.secrets.policy import policy_from
+    from mnemic.secrets.policy import policy_from
 
     secrets = policy_from(args.config.values.get("secrets", "redact"))
     if in_memory:
@@ -220,6 +220,8 @@ def read_secret(what: str, *, repeat: bool = False) -> str:
     Raises:
         ConfigurationError: the terminal cannot hide it, nothing was entered, or something else the second time.
     """
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - it was closed before the program began
+        raise ConfigurationError("stdin is closed. Nothing was stored: pipe the secret in.")
     if not sys.stdin.isatty():
         return sys.stdin.readline()
     try:

@@ -27,8 +27,7 @@ from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.paths import path_of
 from mnemic.runtime.projects import Project, project
-from mnemic.runtime.scopes import new_session
-from mnemic.text.values import as_object, counted
+from mnemic.text.values import as_object, counted, new_session
 from mnemic.transfer.importers import transcripts
 from mnemic.transfer.importers.fields import from_json, mapping
 
@@ -213,8 +212,9 @@ def _pre_compact(args: Namespace, *, ended: bool = False) -> Answer:
         session = str(args.session)
         stored_ids = {message.id for message in memory.messages(session=session, reach="user")}
         messages = list(transcripts.messages(path_of(path), session))
-        newest = max((position for position, message in enumerate(messages) if message.id in stored_ids), default=-1)
-        new = messages[newest + 1 :]  # missing messages before it were stored and erased since
+        missing = [message for message in messages if message.id not in stored_ids]
+        erased = memory.admin.erased(str(message.id) for message in missing)
+        new = [m for m in missing if not (moment := erased.get(str(m.id))) or (m.sent_at and m.sent_at > moment)]
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
         outcomes = Counter(receipt.outcome for batch in batches for receipt in add_valid(memory.add, batch))
         summary = memory.sessions.summarise() if ended else None

@@ -61,7 +61,7 @@ def _text(text: str | None) -> str:
 
     if text is not None and text != "-":
         return text
-    if text is None and sys.stdin.isatty():
+    if text is None and sys.stdin is not None and sys.stdin.isatty():
         raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
     return text_of("-").rstrip("\n")
 

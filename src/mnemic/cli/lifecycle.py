@@ -259,13 +259,13 @@ def prefer(args: Namespace) -> Answer:
       mnemic prefer indent 4 --project atlas
       mnemic prefer theme --remove
     """
-    key, value = args.key, args.value
+    key, value = args.key and args.key.strip(), args.value
     if args.remove and (key is None or value is not None):
         raise InvalidInput("--remove takes a KEY and no VALUE.")
     with open_memory(args) as memory:
         if value is not None:
             memory.preferences[key] = _value(value)
-        values = {name: item for name, item in memory.preferences.items() if key is None or name == key.strip()}
+        values = {name: item for name, item in memory.preferences.items() if key is None or name == key}
         if args.remove and values:
             del memory.preferences[str(key)]
     rows = [(name, plain_value(item)) for name, item in values.items()]
@@ -274,11 +274,13 @@ def prefer(args: Namespace) -> Answer:
 
 
 def _value(text: str) -> Any:
-    """A value as JSON if it is JSON, else as text."""
+    """A value as JSON if it is JSON, which has no NaN and no infinity, else as text."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)
     except ValueError:
         return text
+    return value
 
 
 @command("store a summary of a conversation")

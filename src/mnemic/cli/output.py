@@ -71,7 +71,7 @@ def say(*lines: str) -> None:
 
 def masked(message: str) -> str:
     """A message without secrets, of bounded length: it may repeat an argument, and end in a log."""
-    from mnemic.safety.secrets.policy import SecretPolicy
+    from mnemic.secrets.policy import SecretPolicy
 
     return error_excerpt(SecretPolicy().redacted(message)[0])
 

@@ -70,13 +70,13 @@ def search(args: Namespace) -> Answer:
       mnemic search "the lease" --since 2026-03-01 --until 2026-04-01 -k 3
       mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      true at that time
       mnemic search "which port?" --known-at 2026-01-01                        known at that time
-      mnemic search "the lease" --session s5 --json
+      mnemic search "the lease" --session s5 --reach session --json
       mnemic search "the lease" --min-relevance 0.1                            leave out what is unlikely to help
       mnemic search "the lease" --explain                                      what each signal adds
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
     with open_memory(args) as memory:
-        result = memory.search(session=args.session, **arguments(args, "explain"))
+        result = memory.search(**arguments(args, "explain"))
     lines: list[str] = []
     for rank, hit in enumerate(result, start=1):
         lines += [*hit_lines(rank, hit), *(explained(hit) if args.explain else ())]
@@ -99,7 +99,7 @@ def context(args: Namespace) -> Answer:
       mnemic context > memory.txt
     """
     with open_memory(args) as memory:
-        result = memory.get_memory_context(session=args.session, **arguments(args))
+        result = memory.get_memory_context(**arguments(args))
     document = {"query": args.query, **as_object(result)}
     if not result:
         return found(document, [])
@@ -124,7 +124,7 @@ def procedures(args: Namespace) -> Answer:
       mnemic procedures "deploy the api" --since 2026-01-01 --json
     """
     with open_memory(args) as memory:
-        result = memory.procedures(session=args.session, **arguments(args))
+        result = memory.procedures(**arguments(args))
     lines = [line for rank, procedure in enumerate(result, start=1) for line in procedure_lines(rank, procedure)]
     return found({"request": args.request, "procedures": [*map(as_object, result)]}, lines)
 

@@ -6,27 +6,90 @@ import importlib
 import math
 import re
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from zipfile import BadZipFile
 
 import numpy as np
 
-from mnemic.emotion.weights import EMBEDDER, FEATURES, load
-from mnemic.errors import InvalidInput
+from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.services.processes import process_lock
 from mnemic.text.terms import STOP_WORDS
 from mnemic.types import Emotion, MemoryRecord
-from mnemic.vectors import DEFAULT_MODELS, DIMENSION, dot
+from mnemic.vectors import DEFAULT_MODELS, DIMENSION, MINILM, dot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from mnemic.emotion.weights import Weights
-
     Floats: TypeAlias = NDArray[np.float32]
+
+EMBEDDER = MINILM
+"""The embedder whose vectors the regression was fitted on."""
+
+FILE = "weights.npz"
+"""What ``python -m benchmarks.quality.emotion fit`` wrote."""
+
+FEATURES = (
+    "negative", "positive", "compound", "strength", "most_positive", "most_negative", "positive_share", "negative_share",
+    "polar_words", "exclamations", "questions", "ellipsis", "shouted", "shouted_share", "length", "stretched", "quoted",
+    "digits", "ends_exclaiming", "amazed", "first_person", "second_person", "word_length", "opener",
+)  # fmt: skip
+"""The columns of `features_of`, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The fitted weights; all arrays are float32. n: features, m: centres.
+
+    ``mean``, ``spread`` (n,): standardisation of the features. ``centres`` (m, 384 + n): centres of the Gaussian kernel, as
+    vector and features. ``kernel`` (m, 2), ``linear`` (384 + n, 2), ``bias`` (2,): coefficients of the kernel values and of
+    vector and features for valence and arousal. ``text_linear``, ``text_bias``: coefficients of the features-only model.
+    ``scale`` (2,): kernel width, and weight of the features in it. ``neutral`` (2,): the ratings of a neutral text. ``sure``,
+    ``text_sure`` (4,): logistic weights of strength, agreement and length, and the intercept. ``squares`` (m,): the squared
+    lengths of the centres, computed on loading.
+    """
+
+    mean: NDArray[np.float32]
+    spread: NDArray[np.float32]
+    centres: NDArray[np.float32]
+    kernel: NDArray[np.float32]
+    linear: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    text_linear: NDArray[np.float32]
+    text_bias: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    neutral: NDArray[np.float32]
+    sure: NDArray[np.float32]
+    text_sure: NDArray[np.float32]
+    squares: NDArray[np.float32]
+
+
+def complete(arrays: Mapping[str, NDArray[Any]]) -> Weights:
+    """The weights from the arrays of a file, in float32."""
+    names = [field.name for field in fields(Weights) if field.name != "squares"]
+    single = {name: np.ascontiguousarray(arrays[name], np.float32) for name in names}
+    return Weights(**single, squares=np.sum(single["centres"] ** 2, axis=1))
+
+
+@lru_cache(maxsize=1)
+def load() -> Weights:
+    """The weights, read once.
+
+    Raises:
+        ConfigurationError: the file is missing or damaged.
+    """
+    try:
+        with resources.files("mnemic.emotion").joinpath(FILE).open("rb") as file, np.load(file) as arrays:
+            return complete(arrays)
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+        raise ConfigurationError(
+            f"The installed file mnemic/emotion/{FILE} is missing or damaged ({error}). Install mnemic again."
+        ) from error
+
 
 _READ = 10_000
 """Maximum characters read of a text."""

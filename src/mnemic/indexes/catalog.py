@@ -369,9 +369,11 @@ class Columns:
 
     @property
     def abridged(self) -> frozenset[int]:
-        """Docs of the sources of archived and expired memories: something they say may be forgotten or have ended."""
+        """Docs of the sources of memories that are archived or have an end: something they say may be forgotten or ended."""
         v = self.validity
-        return self.cached("abridged", lambda: self.forgotten | self._sources(v.doc[v.expired < FOREVER]))
+        return self.cached(
+            "abridged", lambda: self.forgotten | self._sources(v.doc[np.minimum(v.expired, v.until) < FOREVER])
+        )
 
     @property
     def forgotten(self) -> frozenset[int]:

@@ -20,7 +20,6 @@ from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import judgements, statements, worth
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import has_exchanged, has_other_value
 from mnemic.text.english import names
 from mnemic.text.sentences import sentences
@@ -28,6 +27,7 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import MemoryRecord, Message
 from mnemic.types.literals import AGENT
+from mnemic.types.records import is_trusted
 from mnemic.vectors import Floats, dot, eased, top
 
 if TYPE_CHECKING:

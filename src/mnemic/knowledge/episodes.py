@@ -19,7 +19,6 @@ from mnemic.ingest import REFERENCE
 from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.english import is_small_talk
 from mnemic.text.frames import QUOTATION, QUOTED_LINE, framed, is_own, speaks_for_someone, whole_sentences
 from mnemic.text.markup import speaker_label
@@ -27,6 +26,7 @@ from mnemic.text.sentences import without_output
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import AddEpisode, Episode, Level, Message, RecordFilter, Source
+from mnemic.types.records import is_trusted, least_trust
 
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative

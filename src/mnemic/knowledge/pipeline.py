@@ -27,7 +27,6 @@ from mnemic.knowledge.reconciliation import (
 from mnemic.protocols import Progress
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted
 from mnemic.services.telemetry import traced
 from mnemic.text.values import now
 from mnemic.types import (
@@ -46,6 +45,7 @@ from mnemic.types import (
     Waiting,
 )
 from mnemic.types.literals import SILENT_ROLES
+from mnemic.types.records import is_trusted
 
 if TYPE_CHECKING:
     from mnemic.llm import enrichment

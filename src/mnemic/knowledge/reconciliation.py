@@ -19,7 +19,6 @@ from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
 from mnemic.knowledge.candidates import Batch, Candidate, Neighbours, Snapshot, is_made, with_new_description
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted
 from mnemic.stores.sql.changes import RESTATED_BY_TRUSTED
 from mnemic.text.dates import of_one_time
 from mnemic.text.differences import NEGATIONS, differs
@@ -42,6 +41,7 @@ from mnemic.types import (
     Scope,
     Supersede,
 )
+from mnemic.types.records import is_trusted
 from mnemic.vectors import Floats, dot
 
 BASE, WORTH_RANGE = 0.2, 0.4
@@ -269,9 +269,12 @@ def left_of_others(runtime: Runtime, scope: Scope, memories: Sequence[MemoryReco
 
 
 def settle(runtime: Runtime, scope: Scope) -> None:
-    """Let what was made of messages go on without what ended meanwhile, here or on another device."""
+    """Let what was made of messages go on without what ended or was forgotten meanwhile, here or on another device."""
     messages = runtime.store.knowledge.with_outdated(scope.user)
-    shown = runtime.store.relations.holding(scope.user, messages)
+    shown = [
+        replace(held, content="") if runtime.store.get(scope.user, str(held.id)).status == "archived" else held
+        for held in runtime.store.relations.holding(scope.user, messages)
+    ]
     ended = {sentence for pair in zip(messages, shown, strict=True) for sentence in _hidden_sentences(*pair)}
     if not ended:
         return

@@ -17,7 +17,6 @@ from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.stores.sql.changes import replacing
 from mnemic.text.differences import CUT, says, without_sentences
 from mnemic.text.sentences import sentences
@@ -25,6 +24,7 @@ from mnemic.text.terms import content_terms
 from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
 from mnemic.types.literals import AGENT
+from mnemic.types.records import TRUST_OF_SOURCE, is_trusted, least_trust
 
 REPLACED = "the caller says so"
 UNCHANGED_FIELDS = tuple("tags metadata category summary context keywords related_files related_entities".split())
@@ -75,12 +75,14 @@ def correct(
 ) -> Receipt:
     """Store what is true in place of what is wrong, and of an earlier correction of that: the later one holds.
 
-    ``matter``: the terms that tell which sentence of a message is wrong; ``held``: the memory whose key, tags and other fields
-    it keeps, as an update does, but for a tag with a word that only the wrong statement has.
+    ``matter``: the terms that tell which sentence of a message is wrong; ``held``: the memory whose level, key, tags and other
+    fields it keeps, as an update does, but for a tag with a word that only the wrong statement has.
     """
     dropped_terms = {*content_terms(held.content)} - {*content_terms(statement)}
     tags = tuple(tag for tag in held.tags if dropped_terms.isdisjoint(content_terms(tag)))
-    options: dict[str, Any] = dict.fromkeys(("valid_at", "level", "id")) | {
+    level, scope = held.session and "session", replace(scope, project=held.project, session=held.session)
+    options: dict[str, Any] = dict.fromkeys(("valid_at", "id")) | {
+        "level": level,
         "key": held.key, "category": held.category, "tags": tags, "metadata": held.metadata,
         "importance": held.importance if held.pinned else None, "delete_after": held.delete_after,
         "replaces": wrong, "type": "semantic", "source_ids": (), "source": source, "description": {},
@@ -259,6 +261,7 @@ def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, rec
     fields = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(stored, name)]
     fields += ["importance"] if record.pinned and record.importance != stored.importance else []
     fields += ["delete_after"] if record.delete_after != stored.delete_after else []
+    fields += ["valid_at"] if record.valid_at not in (None, stored.valid_at) and record.said_at is None else []
     if not fields:
         return receipt
     return replace(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mnemic.embedders.probe import LinearProbe, TextProbe
+from mnemic.embedders.readers import LinearProbe, TextProbe
 from mnemic.runtime.indexer import Indexer
 from mnemic.text.english import EDGES, SMALL_TALK, bare_words, in_first_person, is_base_form, is_english, is_verb
 from mnemic.text.frames import (

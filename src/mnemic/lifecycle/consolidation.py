@@ -20,7 +20,6 @@ from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime, Throttle
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
-from mnemic.safety.trust import UNTRUSTED
 from mnemic.services.telemetry import traced
 from mnemic.stores.sql.rows import importances
 from mnemic.text.dates import of_one_time
@@ -42,6 +41,7 @@ from mnemic.types import (
     Scope,
     Undo,
 )
+from mnemic.types.literals import UNTRUSTED
 from mnemic.vectors import dot
 
 HOUR = 3_600_000_000

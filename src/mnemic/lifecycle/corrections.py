@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from mnemic import validation
+from mnemic.errors import InvalidInput
 from mnemic.knowledge.remember import statement_of
 from mnemic.lifecycle import forgetting
 from mnemic.lifecycle.descriptions import Description, divided
@@ -30,6 +31,7 @@ from mnemic.text.differences import (
     values,
 )
 from mnemic.text.english import possessions
+from mnemic.text.markup import is_blank
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import MemoryRecord, Message, Receipt, Receipts, Scope
@@ -90,7 +92,10 @@ def correction(runtime: Runtime, scope: Scope, wrong: object, statement: object)
         InvalidInput: one is no string, or says nothing in particular, or the id is that of an episode.
     """
     text = validation.text("wrong", wrong, validation.MAX_CONTENT)
-    new = of_the_speaker(validation.text("statement", statement, validation.MAX_CONTENT), scope.user)
+    said = validation.text("statement", statement, validation.MAX_CONTENT)
+    if is_blank(said) or is_blank(text):
+        raise InvalidInput(f"The {'statement' if is_blank(said) else 'description'} is empty. Nothing was corrected.")
+    new = of_the_speaker(said, scope.user)
     if runtime.store.knowledge.records(scope.user, [text]):
         terms = frozenset(content_terms(new))
         statements = _Statements(runtime, scope, terms, new)
@@ -135,8 +140,13 @@ class _Statements:
         return of_the_speaker(text, self.scope.user)
 
     def agrees(self, words: str, about: str) -> bool:
-        """Whether the words of a record say what the new statement says of the user, who may be named in it."""
-        return agrees(self.in_first_person(words), self.new, about)
+        """Whether the words of a record say what the new statement says of the user, who may be named in it.
+
+        "I no longer work at Acme, I joined Globex" has the value of "Ana works at Globex", beside another.
+        """
+        words = self.in_first_person(words)
+        new, said = (values(text) - {*content_terms(about)} for text in (self.new, words))
+        return agrees(words, self.new, about) or (bool(new) and new < said)
 
     def replies(self, records: Mapping[str, MemoryRecord]) -> set[str]:
         """Those among some records that only an assistant said."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from mnemic.text.differences import of_the_speaker
-from mnemic.text.english import language_of, names
+from mnemic.text.english import TITLES, language_of, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 
@@ -245,6 +245,8 @@ def _runs(sentence: str) -> list[list[str]]:
     for word in _WORD.findall(sentence):
         terms = content_terms(word)
         begins = len(runs) > 1 and not runs[-1]
+        if word == "." and runs[-1] and runs[-1][-1].lower() in TITLES:  # Dr. Klein
+            continue
         if not word[0].isalnum() or (terms and GENERIC.issuperset(terms)) or (begins and word.lower() in _ABOUT):
             runs.append([])
         else:

@@ -16,7 +16,6 @@ from mnemic.knowledge.candidates import with_new_description
 from mnemic.knowledge.reconciliation import left_of_others
 from mnemic.lifecycle.revision import archive_omission, update_derived, update_summaries
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.markup import is_blank
 from mnemic.text.values import now, shown
 from mnemic.types import (
@@ -38,6 +37,7 @@ from mnemic.types import (
     Scope,
 )
 from mnemic.types.literals import EVERYWHERE
+from mnemic.types.records import TRUST_OF_SOURCE, is_trusted
 
 
 def _validated(name: str, value: object, zone: tzinfo) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import validation
-from mnemic.embedders.reader import REQUESTS
+from mnemic.embedders.readers import REQUESTS
 from mnemic.errors import InvalidInput, TooManyHits
 from mnemic.indexes.keyword import idf
 from mnemic.indexes.vector.exact import compared
@@ -42,9 +42,9 @@ from mnemic.recall.results import hit_from
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT, of_the_speaker, says_something, values, without_sentences
 from mnemic.text.english import bare_words, names, possessions
+from mnemic.text.markup import is_blank
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import shown
@@ -64,6 +64,7 @@ from mnemic.types import (
     searchable,
 )
 from mnemic.types.literals import EVERYWHERE, KEPT
+from mnemic.types.records import is_trusted
 from mnemic.vectors import DEFAULT_MODELS, Floats, Rows, ascending, top
 
 HARD = 5
@@ -171,6 +172,8 @@ def _candidates(
     close, share = compared_texts.close(cosines), compared_texts.share(weights)
     terms_of_records = compared_texts.terms
     named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
+    if numbers := _numbers(request.text):
+        named &= np.array([not (said := _numbers(r.value.content)) or bool(numbers & said) for r in records], np.bool_)
     if request.bare and vector is not None:
         unlike = [i for i in np.flatnonzero(close >= MEANT).tolist() if not share[i]]
         named[unlike] &= ~_resembles_a_name(runtime, view, [records[i] for i in unlike], cosines[unlike], vector)
@@ -291,6 +294,11 @@ def _resembles_a_name(
         for text, name in zip(texts, vectors, strict=True)
     ])  # fmt: skip
     return name_cosines >= BY_NAME * cosines
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """The numbers in a text: a record with others is of another thing, as one with another name is."""
+    return frozenset(word for word in bare_words(text) if any(map(str.isdigit, word)))
 
 
 def _only_asks(record: Stored, request: Request) -> bool:
@@ -637,7 +645,7 @@ def described(
     else:
         verdicts = _verdicts(runtime, description.text, candidates, order)
         order = _unchanged(runtime, scope, candidates.shown, order)
-    matching = [i for i in order if certain[i] or (verdicts.get(i, by_rule[i]) and not candidates.excepted[i])]
+    matching = [i for i in order if certain[i] or (verdicts.get(i, by_rule[i]) and candidates.eligible[i])]
     reasons = dict.fromkeys({i for i in order if by_rule[i]}.difference(matching), DENIED)
     reasons |= {i: MIXED for i in matching if _has_other_matter(records[i], request)}
     mixed = {_id(records[i]): records[i] for i in matching if reasons.get(i) == MIXED}
@@ -684,6 +692,8 @@ def _checked_description(runtime: Runtime, scope: Scope, description: object) ->
     if not isinstance(description, str):
         raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
     text = validation.text("description", description)
+    if is_blank(text):
+        raise InvalidInput("The description is empty. Nothing was forgotten; say what is meant, or give ids=[...].")
     if runtime.store.knowledge.records(scope.user, [text]):
         raise InvalidInput(
             f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
@@ -733,7 +743,8 @@ def _has_other_matter(record: Stored, request: Request) -> bool:
 
     A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
     """
-    text = record.value.content.replace(CUT, "\n\n")[:LONGEST]
+    named = record.value.metadata.get("path")  # a file of Claude's memory begins with its path
+    text = record.value.content.removeprefix(f"{named}\n").replace(CUT, "\n\n")[:LONGEST]
     clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(text)]
     whole = {sentence for sentence in sentences(text) if says_something(sentence)}
     terms_said = set[str]().union(*(terms for _, terms in clauses))

@@ -11,9 +11,9 @@ from mnemic.errors import InvalidInput
 from mnemic.lifecycle.revision import update_derived, update_superseded
 from mnemic.recall import query as queries
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted
 from mnemic.text.values import now
 from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Supersede
+from mnemic.types.records import is_trusted
 from mnemic.validation import redact_errors
 
 MOST = 500

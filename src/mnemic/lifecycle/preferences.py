@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
 from datetime import tzinfo
 from typing import Any
 
@@ -11,12 +13,12 @@ from mnemic.emotion.estimate import with_emotion
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.ingest import new_id
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.secrets.policy import refuse_secrets
-from mnemic.safety.trust import UNTRUSTED
+from mnemic.secrets.policy import refuse_secrets
 from mnemic.text.terms import clean
 from mnemic.text.values import now, shown, to_json
 from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
+from mnemic.types.literals import UNTRUSTED
 from mnemic.validation import redact_errors
 
 VALUE = "value"
@@ -54,7 +56,7 @@ class Preferences(MutableMapping[str, Any]):
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:
-        return self._current()[self._name(key)].metadata.get(VALUE)
+        return _value(self._current()[self._name(key)])
 
     def __setitem__(self, key: str, value: Any) -> None:
         given = validation.json_object("A preference", {_checked_key(key): value})
@@ -63,13 +65,13 @@ class Preferences(MutableMapping[str, Any]):
         ((name, value),) = redacted.items()
         moment = now().astimezone(self._zone)
         encoded, old = to_json(value), self._at_level(name)
-        if old and to_json(old[-1].metadata.get(VALUE)) == encoded:
+        if old and to_json(_value(old[-1])) == encoded:
             return
         # The earlier value ends first: its text may be the same, as for 1 and "1".
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
         record = MemoryRecord(
-            id=new_id("pref_"), content=f"Preference {name}: {value if isinstance(value, str) else encoded}",
+            id=new_id("pref_"), content=_statement(name, value),
             category="preference", importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value},
             project=self._scope.project, tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
@@ -79,7 +81,7 @@ class Preferences(MutableMapping[str, Any]):
         changes.append(AddMemory(record=record, indexing=index, settle=True))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
         stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)
-        if not stored[len(old)].changed and to_json(self._at_level(name)[-1].metadata.get(VALUE)) != encoded:
+        if not stored[len(old)].changed and to_json(_value(self._at_level(name)[-1])) != encoded:
             raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 
     def __delitem__(self, key: str) -> None:
@@ -122,6 +124,21 @@ class Preferences(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"Preferences({dict(self)!r})"
+
+
+def _statement(name: str, value: object) -> str:
+    return f"Preference {name}: {value if isinstance(value, str) else to_json(value)}"
+
+
+def _value(record: MemoryRecord) -> Any:
+    """The value that was set; once the memory was edited or corrected, what its text says."""
+    name, value = str(record.metadata[KEY]), record.metadata.get(VALUE)
+    if record.content == _statement(name, value):
+        return value
+    text = record.content.removeprefix(_statement(name, ""))
+    with suppress(ValueError):
+        return text if isinstance(value, str) else json.loads(text)
+    return text
 
 
 def _checked_key(key: object) -> str:

@@ -15,7 +15,6 @@ from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.recall.procedures import is_tool_name, tools_used
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import least_trust
 from mnemic.text.english import is_small_talk
 from mnemic.text.values import counted, now, to_micros
 from mnemic.types import (
@@ -31,6 +30,7 @@ from mnemic.types import (
     SessionView,
 )
 from mnemic.types.literals import SESSION_SUMMARY, SILENT_ROLES
+from mnemic.types.records import least_trust
 from mnemic.validation import redact_errors
 
 ATTEMPTS = 5

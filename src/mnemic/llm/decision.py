@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Number, Schema, fenced, lost_values, moment, numbered_list, numbers_supported
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.types import MemoryRecord
 
 LONGEST_CONTENT = 1_000

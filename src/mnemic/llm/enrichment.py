@@ -24,7 +24,7 @@ from mnemic.llm.answers import (
     shortened,
     supported,
 )
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.types import MemoryRecord, MemoryType
 from mnemic.types.literals import CATEGORIES
 

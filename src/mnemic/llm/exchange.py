@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mnemic.errors import LanguageModelError
 from mnemic.llm.answers import find_objects, json_schema, plain_values, validate_leniently
-from mnemic.llm.task import A, Task
+from mnemic.llm.language_model import A, Task
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Schema, distinct, fenced, numbers_supported, plain
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 
 MOST_QUERIES = 4
 LONGEST_QUERY = 2_000

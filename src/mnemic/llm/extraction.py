@@ -33,9 +33,9 @@ from mnemic.llm.answers import (
     transcript,
 )
 from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
+from mnemic.llm.language_model import Task
 from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
-from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 from mnemic.types.literals import CATEGORIES
 

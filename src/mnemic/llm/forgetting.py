@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, fenced, numbered_list, plain, speaker
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.text.markup import speaker_label
 from mnemic.types import Episode, Message, Record
 

@@ -6,12 +6,11 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.keys import environment_key, keyring_key
-from mnemic.llm.task import A, Task
 from mnemic.services import connections
 from mnemic.services.connections import Connection, Connections, ErrorTexts, Failure, RetryPolicy, retry, service_name
 from mnemic.types import LanguageModelStats, StageUsage
@@ -25,7 +24,30 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
 
+    from mnemic.llm.answers import Schema
     from mnemic.llm.exchange import Form, FormSelector
+
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[A]):
+    """A prompt, and how to validate the answer.
+
+    Attributes:
+        stage: name of the task, for usage counts and as the name of the answer.
+        instructions: the same for every prompt of a stage.
+        prompt: the fenced data.
+        schema: the typed answer.
+        read: validates the answer, without its invalid parts; raises LanguageModelError if nothing is left of it.
+    """
+
+    stage: str
+    instructions: str
+    prompt: str
+    schema: type[Schema]
+    read: Callable[[Any], A]
 
 
 _FAILED = "The language model {service} failed ({label}): {detail}"

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Share, fenced, numbered_list
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.types import LinkType, MemoryRecord
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]

@@ -22,7 +22,7 @@ from mnemic.llm.answers import (
     supported,
     transcript,
 )
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Number, Schema, Text, fenced, numbered_list, plain
+from mnemic.llm.language_model import Task
 from mnemic.llm.narration import MOST_EPISODES
-from mnemic.llm.task import Task
 from mnemic.types import MemoryRecord
 
 INSTRUCTIONS = f"""\

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import DATA_RULE, Items, Name, Number, Schema, fenced, transcript
+from mnemic.llm.language_model import Task
 from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
-from mnemic.llm.task import Task
 from mnemic.types import Message
 
 MOST_MESSAGES = 60

@@ -35,7 +35,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.probe import LinearProbe
+from mnemic.embedders.readers import LinearProbe
 from mnemic.recall.candidates import HERE, Pool
 from mnemic.recall.recipes import CONVERSATION, SIGNALS, Floats, own_coverage, plain_sum
 from mnemic.text import english

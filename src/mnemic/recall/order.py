@@ -15,7 +15,7 @@ keeps its order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.reader import UPDATES
+from mnemic.embedders.readers import UPDATES
 from mnemic.indexes.catalog import KINDS
 from mnemic.recall.candidates import HERE, AnalysedQuery, Pool
 from mnemic.runtime.views import View
@@ -457,7 +457,7 @@ def likeness(view: View, rows: Rows) -> Floats:
 def update_odds(question: str, texts: Sequence[str], model: str | None) -> Updates:
     """Reads pairs of texts with a question, empty for whatever the earlier one says."""
     terms = {*content_terms(question)}
-    later = [_about(text, terms) for text in texts]
+    later = [about(text, terms) for text in texts]
     earlier = [f"{question} {text}" if question else text for text in later]
 
     def read(pairs: Sequence[tuple[int, int]]) -> Floats:
@@ -472,12 +472,12 @@ def bounded(odds: Floats) -> Floats:
     return np.clip(np.nan_to_num(odds, nan=UNREAD), -CERTAIN, CERTAIN)
 
 
-def _about(text: str, terms: set[str]) -> str:
+def about(text: str, terms: Collection[str]) -> str:
     """A text of at most ``SHORT`` characters; of a longer one the sentences around that with most of some terms."""
     if len(text) <= SHORT:
         return text
     parts = sentences(text[:_READ])[:_SENTENCES] or [text]
-    shared = [len(terms.intersection(content_terms(part))) for part in parts]
+    shared = [len({*terms}.intersection(content_terms(part))) for part in parts]
     begin = end = shared.index(max(shared))
     room = SHORT - len(parts[begin])
     for number in sorted(range(len(parts)), key=lambda n: (abs(n - begin), -n)):  # the next one before the last one

@@ -20,10 +20,10 @@ from mnemic.recall.recipes import Recipe
 from mnemic.recall.search import allowed_rows, search
 from mnemic.runtime.runtime import Runtime, uncounted
 from mnemic.runtime.views import View
-from mnemic.safety.trust import is_trusted
 from mnemic.text.values import to_micros
 from mnemic.types import Hit, Message, Procedure, Query, RecordFilter, Scope
 from mnemic.types.literals import TOOLS_USED
+from mnemic.types.records import is_trusted
 from mnemic.vectors import Mask
 
 REQUESTS = 50

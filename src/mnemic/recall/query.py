@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from mnemic import validation
 from mnemic.errors import InvalidInput
 from mnemic.recall.recipes import Recipe, recipe_named
-from mnemic.safety.trust import UNTRUSTED_SHARE
 from mnemic.text.terms import clean
 from mnemic.text.values import now as present
 from mnemic.text.values import shown, to_micros
 from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 from mnemic.types.literals import AGENT, CATEGORIES, SESSION_SUMMARY
+from mnemic.types.records import UNTRUSTED_SHARE
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime

@@ -52,7 +52,6 @@ from mnemic.recall.results import (
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT
 from mnemic.text.english import REPLY, bare_words, is_english, mostly_english
 from mnemic.text.sentences import passages as passages_of
@@ -71,6 +70,7 @@ from mnemic.types import (
     Stored,
     searchable,
 )
+from mnemic.types.records import is_trusted
 from mnemic.vectors import DEFAULT_MODELS, Floats, Mask, Rows, ascending
 
 GRADES = ("none", "weak", "strong")

@@ -10,7 +10,7 @@ from mnemic.errors import LanguageModelError, LanguageModelUnavailable
 from mnemic.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
-    from mnemic.llm.task import Task
+    from mnemic.llm.language_model import Task
 
 A = TypeVar("A")
 

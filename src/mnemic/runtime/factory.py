@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.llm import LanguageModel
-    from mnemic.safety.secrets.policy import SecretPolicy
+    from mnemic.secrets.policy import SecretPolicy
     from mnemic.stores import Store
     from mnemic.stores.postgres.store import PostgresStore
     from mnemic.stores.sql.connection import Durability

@@ -16,7 +16,7 @@ from mnemic.embedders import CachedEmbedder, checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder, InputKind
 from mnemic.runtime.notices import Notices
-from mnemic.safety.secrets.policy import SecretPolicy, redact_record
+from mnemic.secrets.policy import SecretPolicy, redact_record
 from mnemic.services.telemetry import traced
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.english import traits

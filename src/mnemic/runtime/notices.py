@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from mnemic.errors import MnemicError
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 
 
 class Notices:

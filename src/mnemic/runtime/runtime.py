@@ -25,7 +25,7 @@ from mnemic.runtime.notices import Notices
 from mnemic.runtime.scheduler import IndexUpdater, Scheduler, Triggers
 from mnemic.runtime.settings import Settings
 from mnemic.runtime.views import Views
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 from mnemic.services.processes import process_lock, renew_in_child
 from mnemic.stores import SqliteStore
 from mnemic.text.tokens import count_tokens

@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 THREADS = 8
 """Maximum number of concurrent worker threads per event loop."""
+POLL, SETTLING = 0.01, 60.0
+"""Seconds between two looks at threads that are waited for, and seconds that they are waited for at most."""
 
 
 class Limit:
@@ -48,8 +50,8 @@ class Limit:
 class ThreadCall:
     """A call in a worker thread that its caller may abandon."""
 
-    def __init__(self, call: Callable[[], Any], limit: Limit) -> None:
-        self._call, self._limit = call, limit
+    def __init__(self, call: Callable[[], Any], limit: Limit, abandoned: set[ThreadCall]) -> None:
+        self._call, self._limit, self._abandoned = call, limit, abandoned
         self._begun = False
         self._first: dict[None, bool] = {}
 
@@ -60,11 +62,17 @@ class ThreadCall:
             return self._call()
         finally:
             if not self._first.setdefault(None, True):  # the caller has abandoned it
+                self._abandoned.discard(self)
                 self._limit.finished()
 
     def abandon(self) -> None:
         """Note that the caller no longer waits, with or without the result."""
-        if self._begun and not self._first.setdefault(None, False):
+        if not self._begun:
+            return
+        self._abandoned.add(self)
+        if self._first.setdefault(None, False):  # it has ended
+            self._abandoned.discard(self)
+        else:
             self._limit.abandon(+1)
 
 
@@ -73,6 +81,7 @@ class Workers:
 
     def __init__(self) -> None:
         self._limits: WeakKeyDictionary[object, Limit] = WeakKeyDictionary()
+        self._abandoned: set[ThreadCall] = set()
 
     async def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call a function in a worker thread; a cancelled call returns at once, and its thread finishes the work."""
@@ -81,11 +90,19 @@ class Workers:
 
         loop = current_token().native_token
         limit = self._limits.get(loop) or self._limits.setdefault(loop, Limit(loop))
-        work = ThreadCall(partial(function, *args, **kwargs), limit)
+        work = ThreadCall(partial(function, *args, **kwargs), limit, self._abandoned)
         try:
             return await anyio.to_thread.run_sync(work, limiter=limit.threads, abandon_on_cancel=True)
         finally:
             work.abandon()
+
+    async def settle(self) -> None:
+        """Wait until the threads of cancelled calls have ended."""
+        import anyio
+
+        with anyio.move_on_after(SETTLING):
+            while self._abandoned:
+                await anyio.sleep(POLL)
 
 
 class OnWorkers:
@@ -95,12 +112,19 @@ class OnWorkers:
         self._wrapped, self._workers = wrapped, workers
 
 
-def on_worker(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """The asynchronous form of a method, for a subclass of `OnWorkers`: the same arguments and documentation."""
+def on_worker(
+    method: Callable[Concatenate[Any, P], T], *, settled: bool = False
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The asynchronous form of a method, for a subclass of `OnWorkers`: the same arguments and documentation.
+
+    ``settled``: after the threads of cancelled calls have ended.
+    """
 
     @wraps(method)
     async def called(self: OnWorkers, *args: P.args, **kwargs: P.kwargs) -> T:
         workers, wrapped = self._workers, self._wrapped  # pyright: ignore[reportPrivateUsage] - our own class
+        if settled:
+            await workers.settle()
         return await workers.run(getattr(wrapped, method.__name__), *args, **kwargs)
 
     return called

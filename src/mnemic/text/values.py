@@ -6,6 +6,8 @@ Times are aware datetimes in the API, and microseconds since 1970 UTC plus an of
 from __future__ import annotations
 
 import json
+import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -31,6 +33,17 @@ def check_name(what: str, value: str) -> None:
 def clipped(name: str) -> str:
     """The beginning of a name that may be stored."""
     return name.encode(errors="replace")[:MAX_NAME].decode(errors="ignore")
+
+
+def new_session() -> str:
+    """A unique name for a new conversation, ``session_{timestamp}_{random}``, sortable by time.
+
+    Examples:
+        >>> from mnemic import new_session
+        >>> new_session()[:10]  # all of it: session_20260309T180500Z_5f0c1a9e
+        'session_20'
+    """
+    return f"session_{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{secrets.token_hex(4)}"
 
 
 _encoded, _encoded_in_ascii = (
@@ -148,6 +161,34 @@ def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
     if not EARLIEST <= micros <= LATEST:  # year 1 or 9999, out of range in UTC
         raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.")
     return micros
+
+
+_MILLISECONDS = 100_000_000_000
+"""Larger numbers are milliseconds since 1970, smaller ones seconds."""
+_SECONDS_1970 = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
+"""Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
+_UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+
+
+def written_time(value: str | float, what: str) -> datetime:
+    """A time in ISO 8601, or in seconds or milliseconds since 1970; naive if it names no zone.
+
+    Raises:
+        InvalidInput: it is another, or no record can hold it in every zone.
+    """
+    text = str(value).strip()
+    try:
+        if not isinstance(value, str) or _SECONDS_1970.fullmatch(text):
+            seconds = float(text)
+            moment = datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
+        else:
+            moment = datetime.fromisoformat(_UTC.sub("+00:00", text))
+        _ = to_micros(moment - timedelta(days=1)), to_micros(moment + timedelta(days=1))
+    except (ValueError, OverflowError, OSError, InvalidInput) as error:
+        raise InvalidInput(
+            f"{what} is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00, or seconds since 1970."
+        ) from error
+    return moment
 
 
 def offset_minutes(value: datetime) -> int:

@@ -25,14 +25,13 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_o
 
 import numpy as np
 
+from mnemic import validation
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.paths import path_of
 from mnemic.protocols import Progress
-from mnemic.runtime import scopes
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.secrets.policy import redact_record, refuse_secrets
-from mnemic.safety.trust import least_trust
+from mnemic.secrets.policy import redact_record, refuse_secrets
 from mnemic.services.files import atomic_path, atomic_write
 from mnemic.stores import SqliteStore, write_lines
 from mnemic.text.terms import clean
@@ -40,12 +39,13 @@ from mnemic.text.values import as_object, check_name, jsonable, now, shown, to_j
 from mnemic.transfer.importers.sources import text_of_file
 from mnemic.types import Emotion, Episode, Link, MemoryRecord, Message, Record, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE, TRANSITIONS
+from mnemic.types.records import least_trust
 from mnemic.validation import MAX_CONTENT, json_object
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mnemic.safety.secrets.policy import SecretPolicy
+    from mnemic.secrets.policy import SecretPolicy
 
 VERSION = 1
 """The version of the format."""
@@ -602,7 +602,7 @@ def _check_record(value: Record, project: str | None) -> None:
         ValueError: no public method would have stored it.
     """
     try:
-        scopes.scope("-", project, value.session)
+        validation.scope("-", project, value.session)
         json_object("metadata", value.metadata)
         for name in _NAMES:
             if (text := getattr(value, name, None)) is not None:

@@ -19,8 +19,7 @@ from mnemic.knowledge import remember
 from mnemic.lifecycle import edits, maintenance
 from mnemic.paths import path_of
 from mnemic.protocols import Progress
-from mnemic.runtime import scopes
-from mnemic.safety.secrets.policy import redact_scope
+from mnemic.secrets.policy import redact_scope
 from mnemic.text.values import aware, now
 from mnemic.transfer import export
 from mnemic.transfer.importers import files, sources, users
@@ -201,7 +200,7 @@ def store(
     """
     total, done = sum(len(part.records) for part in parts.values()), count(1)
     for user, part in parts.items():
-        scope = redact_scope(runtime.secrets, scopes.scope(user, project))
+        scope = redact_scope(runtime.secrets, validation.scope(user, project))
         tally.users[user] = Counter()
         if part.format == MNEMIC:
             content = io.StringIO(part.export)

@@ -18,9 +18,12 @@ from itertools import pairwise
 from typing import Any
 
 from mnemic.knowledge.remember import REPLACED
+from mnemic.lifecycle.revision import EMPTY
+from mnemic.lifecycle.sessions import summary_id
 from mnemic.stores.sql.sync import Consolidation, Ends, LinkValue, numbered
 from mnemic.stores.sql.trails import WRITING, RecordState, TrailEvent, current
 from mnemic.text.values import to_json
+from mnemic.types import Scope
 
 Stamp = tuple[bool, int]
 
@@ -205,6 +208,7 @@ class Constraints:
         self._break_cycles()
         self._keep_a_representative()
         self._forget_corrections()
+        self._forget_derived()
         self._keep_one_correction()
         self._keep_one_text()
         self._keep_one_value()
@@ -325,6 +329,26 @@ class Constraints:
                 related = {id_, *self.states[id_].parents, *self._successors(id_)}
                 if any(self._is_forgotten(other, theirs) for other in related):
                     self._forget(id_, mine)
+
+    def _forget_derived(self) -> None:
+        """What one side made of messages that the other one forgot is forgotten, too, and comes back with these.
+
+        An episode of which something is left is written again by the next processing.
+        """
+        for mine, theirs in (self._unseen, self._unseen[::-1]):
+            gone = {id_ for id_ in theirs if self.states[id_].kind == "message" and self._is_forgotten(id_, theirs)}
+            levels = {(self.states[id_].project, self.states[id_].session) for id_ in gone}
+            scopes = (Scope(user="", project=project, session=session) for project, session in levels if session)
+            summaries = {summary_id(scope) for scope in scopes}
+            for id_ in sorted(mine):
+                state = self.states[id_]
+                is_made = id_ in summaries or not gone.isdisjoint(state.parents)
+                is_left = state.kind == "episode" and not all(self._is_archived(parent) for parent in state.parents)
+                if state.kind != "message" and state.standing == "live" and is_made and not is_left:
+                    self._add_event(id_, "archive", {"reason": EMPTY})
+
+    def _is_archived(self, id: str) -> bool:
+        return id in self.states and self.states[id].standing == "archived"
 
     def _is_forgotten(self, id: str, unseen: Unseen) -> bool:
         """Whether a side forgot a record."""

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
-from mnemic.types.literals import Evidence, Kind, LinkType, MemoryType, Reach, Source, Status
+from mnemic.types.literals import UNTRUSTED, Evidence, Kind, LinkType, MemoryType, Reach, Source, Status
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+TRUST_OF_SOURCE: Mapping[Source, float] = {
+    "direct_user": 1.0, "model_inference": 0.7, "tool_internal": 0.7, "document": 0.4, "tool_external": 0.3,
+}  # fmt: skip
+"""Default trust by source."""
+REPEATED_TRUST = TRUST_OF_SOURCE["tool_external"]
+"""Most trust of a text that repeats untrusted text."""
+UNTRUSTED_SHARE = 0.3
+"""Largest share of the hits of a search from one untrusted source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -565,4 +574,14 @@ class Query:
     recent: tuple[str, ...] = ()
     mood: Emotion | str | None = None
     emotion_weight: float = 0.3
-    untrusted_share: float = 0.3
+    untrusted_share: float = UNTRUSTED_SHARE
+
+
+def is_trusted(trust: float | None) -> bool:
+    """Whether a text is trusted; a message without a trust value is."""
+    return trust is None or trust >= UNTRUSTED
+
+
+def least_trust(trusts: Iterable[float | None]) -> float:
+    """The trust of a text derived from several: the minimum; 1 for none."""
+    return min((trust for trust in trusts if trust is not None), default=1.0)

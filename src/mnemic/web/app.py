@@ -19,7 +19,7 @@ from mnemic.types import Event, MemoryRecord
 from mnemic.web.access import Access, Guard
 from mnemic.web.drawings import plane
 from mnemic.web.explorer import FORMS, Explorer, environment, spoken
-from mnemic.web.pages import answers, audit, consolidations, emotions, now, recall, records, revisions, timeline
+from mnemic.web.pages import answers, emotions, events, now, recall, records, revisions, timeline
 from mnemic.web.pages.records import is_forgotten, listed
 
 
@@ -40,10 +40,10 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     ui = Explorer(memory, access or Access(), read_only)
     lists = {
         "/timeline": timeline.page, "/recall": recall.page, "/answers": answers.page, "/answer": answers.detail,
-        "/records": records.page, "/record": records.detail, "/audit": audit.page,
+        "/records": records.page, "/record": records.detail, "/audit": events.audit,
     }  # fmt: skip
     views = {
-        "/": now.page, "/facet": records.facet, "/consolidations": consolidations.page, "/emotions": emotions.page,
+        "/": now.page, "/facet": records.facet, "/consolidations": events.consolidations, "/emotions": emotions.page,
         "/job": now.job,
     }  # fmt: skip
     routes = [
@@ -55,7 +55,7 @@ def app(memory: Memory, *, read_only: bool = False, access: Access | None = None
     ]
     if not read_only:
         writes = {
-            "/process": now.process, "/confirm": now.confirm, "/consolidate": consolidations.run, "/undo": consolidations.undo,
+            "/process": now.process, "/confirm": now.confirm, "/consolidate": events.run, "/undo": events.undo,
             "/edit": revisions.edit, "/correct": revisions.correct, "/end": revisions.end, "/take-back": revisions.take_back,
             "/pin": revisions.pin, "/forget": revisions.forget, "/erase": revisions.erase,
             "/restore": revisions.restore, "/quarantine": revisions.quarantine, "/release": revisions.release,
@@ -91,7 +91,7 @@ def report(memory: Memory) -> str:
     shown = {**shown, "changes": [one for one in shown["changes"] if not is_forgotten(memory, one.id)]}
     return environment(zone).get_template("report.html").render(
         memory=memory, base="", static=True, read_only=True, csrf="", made=present(), zone=zone, most=MEMORIES,
-        memories=memory.list(order="importance", limit=MEMORIES), cycles=consolidations.cycles(memory), feeling=plane(felt),
+        memories=memory.list(order="importance", limit=MEMORIES), cycles=events.cycles(memory), feeling=plane(felt),
         events=[_shown(memory, event) for event in memory.admin.log(limit=EVENTS)], style=Markup(style),  # noqa: S704 - our own file
         style_hash=f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}",
         **shown, **timeline.history(memory, None),

@@ -255,6 +255,8 @@ class Explorer:
 
 
 FORMS = ("json", "csv")
+IN_FILE = 10_000
+"""Most rows of a file: as many hits as a search has."""
 
 
 def table(rows: Sequence[object], form: str) -> Response:

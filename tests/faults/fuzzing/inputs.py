@@ -7,8 +7,8 @@ import string
 from hypothesis import strategies as st
 from tests.faults.fuzzing import texts
 
-from mnemic.safety.secrets.patterns import ADJACENT_PATTERNS, CONTEXT_PATTERNS
-from mnemic.safety.secrets.tokens import TOKENS
+from mnemic.secrets.patterns import ADJACENT_PATTERNS, CONTEXT_PATTERNS
+from mnemic.secrets.tokens import TOKENS
 
 WILD = st.characters(codec=None)
 

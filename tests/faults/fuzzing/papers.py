@@ -15,10 +15,10 @@ from tests.internals import runtime_of
 
 from mnemic import InvalidInput, Memory, Project, project
 from mnemic.runtime.projects import front_matter
-from mnemic.runtime.scopes import scope
 from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.transfer import imports
 from mnemic.transfer.importers import files, users
+from mnemic.validation import scope
 
 TOKEN = "tok3n-of-ana"
 """Stands as user or password in addresses of repositories; no id may hold it."""

@@ -11,8 +11,8 @@ from tests.faults.fuzzing.oracle import told
 from tests.internals import store_of
 
 from mnemic import InvalidInput, Memory
-from mnemic.runtime.scopes import scope
 from mnemic.text.terms import index_terms, query_terms
+from mnemic.validation import scope
 
 CANARY = "zinnober quokka of somebody else"
 TEXTS = (

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -91,6 +92,19 @@ def test_the_budget_holds_by_the_tokenizer_of_the_framework(memory, budget, prof
     text = text_of(memory, Recall(max_tokens=budget, profile=profile), "Which towns did Ana visit?", count=len)
     assert len(text) <= budget + 2  # the empty line between profile and recall
     assert bool(text) == (budget >= 200)
+
+
+def test_the_profile_takes_nothing_from_the_evidence(memory):
+    for number in range(12):
+        memory.add(f"Note {number}: the harbour of town {number} was dredged.")
+    memory.add("The car of my neighbour has the plate 99-ZZ-11.")
+    memory.add("My own car has the plate 41-XK-90.")
+    question = "What is the plate of my own car?"
+    plain, both = (text_of(memory, Recall(max_tokens=500, profile=profile), question) for profile in (False, True))
+    evidence = both[both.rindex("<memory ") :]
+    assert "41-XK-90" in evidence
+    assert both.count("41-XK-90") == 1
+    assert re.search("Evidence: .*", evidence)[0] == re.search("Evidence: .*", plain)[0]
 
 
 def test_the_profile_is_not_repeated_by_the_recall(memory):

@@ -75,7 +75,7 @@ def test_a_prompt_is_resent_until_it_is_answered():
         user("Hi", "5"),
         assistant("Hello", "6"),
     ]
-    assert thread(*said, user("Hi", "7")).resent() == [1, 4]
+    assert thread(*said, user("Hi", "7")).resent({}) == [1, 4]
 
 
 def test_what_is_unanswered_is_recent_and_at_the_end():

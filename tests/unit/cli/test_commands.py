@@ -186,7 +186,8 @@ class TestSearch:
     @pytest.mark.parametrize(
         ("words", "ids"),
         [
-            (("--session", "s2"), {"m3"}),
+            (("--session", "s2"), {"m1", "m2", "m3"}),
+            (("--session", "s2", "--reach", "session"), {"m3"}),
             (("--since", "2026-04-01"), {"m3"}),
             (("--until", "2026-03-09T18:06:00Z"), {"m1"}),
             (("--since", "2026-03-09T19:06", "--until", "2026-04-01", "--timezone", "Europe/Berlin"), {"m2"}),
@@ -278,7 +279,7 @@ class TestContext:
         assert {hit["id"] for hit in answer["hits"]} == {"m1", "m2", "m3"}
 
     def test_filters(self, filled):
-        hits = filled("context", "Ana", "--session", "s2", "--json").json["hits"]
+        hits = filled("context", "Ana", "--session", "s2", "--reach", "session", "--json").json["hits"]
         assert [hit["id"] for hit in hits] == ["m3"]
 
     def test_nothing_found(self, filled):
@@ -471,3 +472,20 @@ class TestProcess:
         assert run.returncode == 0
         assert "Ol?, ??" in run.stdout
         assert json.loads(command(*words, "--json", env=ascii_only).stdout)["hits"][0]["text"] == "Olá, 東京"
+
+
+class TestPrefer:
+    @pytest.mark.parametrize("text", ["NaN", "Infinity", "1e999"])
+    def test_what_is_no_json_is_a_text(self, filled, text):
+        assert filled("prefer", " n ", text).code == 0
+        assert filled("prefer", "n").out == f"{text}\n"
+        assert filled("prefer", "n", "--remove").code == 0
+        assert filled("prefer", "n").code == 1
+
+
+@pytest.mark.parametrize("words", [("add",), ("remember",), ("keys", "set", "openai")])
+def test_a_closed_stdin_is_named(mnemic, monkeypatch, words):
+    monkeypatch.setattr("sys.stdin", None)
+    run = mnemic(*words)
+    assert run.code == 2
+    assert "stdin is closed" in run.err

@@ -578,3 +578,21 @@ def test_the_instructions_are_what_the_docs_show(mnemic):
     assert run.code == 0
     assert run.out.startswith("## Memory\n")
     assert run.out in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("session", ["s1", "a fork"])
+@pytest.mark.parametrize("gone", [["u1"], ["u2"], ["u1", "u2"]])
+def test_what_was_erased_is_not_stored_again(mnemic, say, folder, tmp_path, session, gone):
+    lines = [line("user", f"Secret {n}.", f"u{n}") for n in (1, 2)]
+    say({"session_id": "s1", "transcript_path": str(transcript(tmp_path / "t.jsonl", *lines))})
+    mnemic("hook", "pre-compact")
+    mnemic("forget", "--hard", *(word for id_ in gone for word in ("--id", id_)))
+    say(
+        {
+            "session_id": session,
+            "transcript_path": str(transcript(tmp_path / "t.jsonl", *lines, line("user", "More.", "u3"))),
+        }
+    )
+    mnemic("hook", "session-end")
+    texts = [text for _, text, _ in kept(folder)]
+    assert sorted(texts) == sorted({"Secret 1.", "Secret 2.", "More."} - {f"Secret {id_[1]}." for id_ in gone})

@@ -171,7 +171,10 @@ class TestMessages:
             ({"role": "user", "content": [5]}, r"\[1\]\.content\[0\] must be an object, not a number"),
             ({"role": "user", "content": [{"type": "text"}]}, r"\[1\]\.content\[0\]\.text is missing"),
             ({"role": "user", "content": "x", "sent_at": "yesterday"}, r"\[1\]\.sent_at is 'yesterday'"),
-            ({"role": "user", "content": "x", "sent_at": True}, r"\[1\]\.sent_at must be a string, not a truth value"),
+            (
+                {"role": "user", "content": "x", "sent_at": True},
+                r"\[1\]\.sent_at must be a datetime or a string, not a truth value",
+            ),
             ({"role": "user", "content": "x", "id": 5}, r"\[1\]\.id must be a string"),
             ({"role": "user", "content": "x", "metadata": ["a"]}, r"\[1\]\.metadata must be an object, not a list"),
             ({"role": "user", "content": "x", "timestamp": "now"}, r"\[1\]\.timestamp is not known"),
@@ -396,3 +399,34 @@ class TestParse:
     def test_a_bad_line_is_named(self):
         (damage,) = parse_lines('{"a": 1}\n{"a": 2}\n{"a": \n').damaged
         assert (damage.path, damage.reason[:20]) == ("line 3", "Line 3 is not JSON: ")
+
+
+class TestTurns:
+    @pytest.mark.parametrize(
+        ("user", "assistant"),
+        [("**User:** ", "**Assistant:** "), ("## User\n", "## Assistant\n"), ("User: ", "Assistant: ")],
+    )
+    def test_begin_with_lines_in_the_form_of_the_first(self, user, assistant):
+        other = "## System" if not user.startswith("#") else "System: note"
+        answer = f"Use this form:\n\nQuestion: What is my dog called?\nAnswer: Rex\n\n{other}\nKeep it simple.\n```\n{user}inside code\n```"
+        text = f"{user}How should I write it?\n\n{assistant}{answer}\n\n{user}Thanks, I live in Faro."
+        messages = read_messages(text, format="transcript")
+        assert [message.role for message in messages] == ["user", "assistant", "user"]
+        assert messages[1].content == answer
+
+    def test_questions_and_answers_are_turns_where_they_begin(self):
+        messages = read_messages("Question: What is it?\nAnswer: A dog.\nQuestion: Whose?", format="transcript")
+        assert [message.role for message in messages] == ["user", "assistant", "user"]
+
+
+class TestNumberedRows:
+    def test_of_two_tables_and_of_two_sessions_are_different_messages(self):
+        first, second = (
+            read_messages(f"id,role,content\n1,user,{text}\n2,assistant,ok", format="csv")
+            for text in ("My boat is X", "My cat is Y")
+        )
+        assert first[0].id != second[0].id
+        rows = read_messages("conversation_id,message_id,role,content\nA,1,user,hi\nB,1,user,hi", format="csv")
+        assert len({row.id for row in rows}) == 2
+        again = read_messages("id,role,content\n1,user,My boat is X\n2,assistant,ok", format="csv")
+        assert [row.id for row in again] == [row.id for row in first]

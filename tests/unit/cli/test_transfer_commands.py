@@ -16,7 +16,7 @@ from mnemic import HashingEmbedder, InvalidInput, Memory, Message, Processing
 from mnemic.errors import Conflict, StoreUnavailable
 from mnemic.runtime import factory
 from mnemic.runtime.indexer import unwrap_store
-from mnemic.safety.secrets.policy import policy_from
+from mnemic.secrets.policy import policy_from
 from mnemic.transfer import export
 from mnemic.types import Scope
 

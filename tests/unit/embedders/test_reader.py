@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from mnemic import paths
-from mnemic.embedders import reader
-from mnemic.embedders.reader import REQUESTS, UPDATES, PairReader
+from mnemic.embedders import readers
+from mnemic.embedders.readers import REQUESTS, UPDATES, PairReader
 
 MODEL = "all-MiniLM-L6-v2"
 PAIRS = [
@@ -44,18 +44,18 @@ def test_which_text_is_the_later_one_matters():
 def test_a_pair_is_read_once(monkeypatch):
     read = []
     own = PairReader("updates")
-    monkeypatch.setattr(reader, "_read", lambda _, *pair: float(read.append(pair) or len(read)))
+    monkeypatch.setattr(readers, "_read", lambda _, *pair: float(read.append(pair) or len(read)))
     assert own.log_odds(PAIRS, MODEL).tolist() == [1, 2, 3]
     assert own.log_odds([*PAIRS[::-1], *PAIRS], MODEL).tolist() == [3, 2, 1, 1, 2, 3]
     assert read == PAIRS
 
 
 def test_only_the_latest_pairs_are_kept_and_none_of_their_texts(monkeypatch):
-    monkeypatch.setattr(reader, "KEPT", 2)
+    monkeypatch.setattr(readers, "KEPT", 2)
     own = PairReader("updates")
     own.log_odds(PAIRS, MODEL)
     kept = own._kept.get()
-    assert [*kept] == [reader._key(*pair) for pair in PAIRS[1:]]
+    assert [*kept] == [readers._key(*pair) for pair in PAIRS[1:]]
     assert {len(key) for key in kept} == {16}
 
 

@@ -651,3 +651,27 @@ def test_erasing_by_description_leaves_no_sentence_in_a_message_unsaid(memory, h
     assert {record.id for record in memory.list()} == before - gone
     memory.restore(*gone)
     assert {record.id for record in memory.list()} == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "description"),
+    [
+        ("Ana lives in Oslo.", "Ana lives in Rome"), ("Ana drives a Volvo.", "that Ana drives a Fiat"),
+        ("My dentist is Dr. Weiss.", "my dentist is Dr. Klein"), ("My locker is 40.", "that my locker is 12"),
+        ("Ana's salary is 5000 euros.", "Ana's salary is 4000 euros"), ("My code is 555-1234.", "my code is 555-9999"),
+    ],
+)  # fmt: skip
+def test_what_has_another_name_or_number_is_kept(statement, description):
+    with Memory(":memory:", user="Ana") as memory:
+        memory.remember(statement)
+        memory.forget(description)
+        assert [record.content for record in memory.list()] == [statement]
+
+
+def test_the_path_of_a_file_is_no_other_matter():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember(
+            "/memories/ana.md\nAna is allergic to nuts.", metadata={"path": "/memories/ana.md"}, key="/memories/ana.md"
+        )
+        memory.forget("Ana is allergic to nuts")
+        assert not memory.list()

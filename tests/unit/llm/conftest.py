@@ -18,7 +18,7 @@ from mnemic.llm import (
     prediction,
     segmentation,
 )
-from mnemic.llm.task import Task
+from mnemic.llm.language_model import Task
 from mnemic.testing import memory_record
 from mnemic.types import Message
 

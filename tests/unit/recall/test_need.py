@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory, documents
-from mnemic.embedders.probe import pack
+from mnemic.embedders.readers import pack
 from mnemic.recall.evidence import NEED, need
 from mnemic.vectors import DEFAULT_MODELS
 

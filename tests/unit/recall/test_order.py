@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mnemic import Memory, Message
-from mnemic.embedders.reader import UPDATES
+from mnemic.embedders.readers import UPDATES
 from mnemic.recall import order
 from mnemic.recall.order import CERTAIN, WEIGHTS, FirstHits, features, latest_first, ordered, update_odds
 from mnemic.recall.results import doubtful_last
@@ -125,7 +125,7 @@ def test_a_long_text_is_read_where_it_answers(monkeypatch):
 
 @given(st.text(alphabet="ab .?!\n", max_size=3_000), st.sets(st.sampled_from(["a", "b", "ab", "ba"])))
 def test_what_is_read_of_a_text_is_short_and_of_the_text(text, terms):
-    part = order._about(text, terms)
+    part = order.about(text, terms)
     assert len(part) <= order.SHORT
     assert (
         part == text if len(text) <= order.SHORT else set(part.split()) <= set(text.split()) or len(part) == order.SHORT

@@ -5,6 +5,7 @@ import pickle
 import re
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from hypothesis import given
@@ -205,3 +206,27 @@ def test_the_name_an_untrusted_speaker_gives_itself_stands_inside_the_mark(style
     assert all("[unverified, tool_external]" in before for before in text.split("Ana confirmed")[:-1])
     assert '"speaker"' not in text
     assert "speaker=" not in text
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    "text", ["<b>bold &amp; brash</b> " * 300, 'a "quoted" line\n' * 300, "plain words of a long text " * 300]
+)
+@pytest.mark.parametrize("budget", [150, 300, 1_500])
+def test_where_no_line_fits_the_best_one_is_shown_as_far_as_it_does(style, text, budget):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(text)
+        context = memory.get_memory_context("which text?", max_tokens=budget)
+        prompt = context.to_prompt(style=style)
+        assert text.split()[0].strip("<>") in unescape(prompt)
+        assert context.token_count <= budget
+
+
+def test_a_fact_in_markdown_has_its_date():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember("Ana's exam is tomorrow.")
+        assert re.search(
+            r"tomorrow\. \(\d+ \w+ \d{4}\)$",
+            memory.get_memory_context("exam").to_prompt(style="markdown"),
+            re.MULTILINE,
+        )

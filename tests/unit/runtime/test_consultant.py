@@ -7,7 +7,7 @@ import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
 from mnemic.runtime.consultant import MAX_UNREACHABLE, MESSAGES_PER_PROMPT, Consultant, prompt_groups
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 
 
 class Model:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mnemic import HashingEmbedder, InvalidInput, Memory
 from mnemic.runtime.indexer import Indexer, RedactingStore
 from mnemic.runtime.notices import Notices
-from mnemic.safety.secrets.policy import SecretPolicy, redact_record
+from mnemic.secrets.policy import SecretPolicy, redact_record
 from mnemic.types import Change, Episode, Indexing, Link, MemoryRecord, Message, Question
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mnemic import Memory
 from mnemic.errors import InvalidInput
-from mnemic.runtime.scopes import scope
+from mnemic.validation import scope
 
 NAME = st.text(min_size=1, max_size=40)  # no lone surrogates
 

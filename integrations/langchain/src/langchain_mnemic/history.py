@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from itertools import dropwhile
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from langchain_mnemic.messages import entry, restored
 from mnemic import InvalidInput, Memory, Message, Scope
@@ -64,8 +65,9 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         return self.latest(self._limit)
 
     def latest(self, count: int | None) -> list[BaseMessage]:
-        """The last ``count`` messages, oldest first; all of them for None."""
-        return [restored(message) for message in self.records(count)]
+        """The last ``count`` messages, oldest first, without results of tools whose calls come before; all of them for None."""
+        messages = (restored(message) for message in self.records(count))
+        return [*dropwhile(lambda message: count is not None and isinstance(message, ToolMessage), messages)]
 
     def records(self, count: int | None) -> list[Message]:
         """The last ``count`` messages as they are stored, oldest first; all of them for None."""

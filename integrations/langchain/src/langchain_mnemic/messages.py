@@ -187,7 +187,7 @@ def _rebuilt(message: Message) -> BaseMessage | None:
         return None
     held = cast("Mapping[str, Any]", kept)
     try:
-        kind, data = held["type"], {"content": message.content, **held["data"]}
+        kind, data = held["type"], {"content": message.content, "name": message.name, **held["data"]}
         if _ROLES.get(kind, data.get("role")) != message.role:
             return None
         return messages_from_dict([{"type": kind, "data": data}])[0]

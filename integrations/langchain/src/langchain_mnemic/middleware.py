@@ -164,11 +164,13 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         with adapters.recall_failures_logged():
             # of a thread with marks, the ids say what it shows
             known = [] if marks is not None else self._known(memory, thread)
-            text = self._recalled(memory, thread, thread.shown_ids(marks, known))
+        handled = thread.first_marks(known, datetime.now(UTC) - adapters.AGAIN) if marks is None else marks
+        with adapters.recall_failures_logged():
+            shown = [*thread.shown_ids(marks, known), *self._taken_back(memory, thread, handled)]
+            text = self._recalled(memory, thread, shown)
+        marks = handled
         if self._idle:
             memory.idle.arm(memory.scope)
-        if marks is None:
-            marks = thread.first_marks(known, datetime.now(UTC) - adapters.AGAIN)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]
         return self._kept(state, mnemic_context=text, mnemic_mark=marks, mnemic_said=new)
 
@@ -177,6 +179,17 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         session = memory.scope.session
         last = memory.messages(session=session, limit=adapters.COMPARED + 2 * len(thread.messages))
         return [message for message in last if message.session == session]
+
+    def _taken_back(self, memory: Memory, thread: adapters.Thread, marks: adapters.Marks) -> list[str]:
+        """The ids of what the session holds after the last question, where its answer was taken back and it is asked again."""
+        last = thread.last_question()
+        if last is None or last in thread.unmarked(marks):
+            return []
+        if any(message.role == "assistant" and message.text.strip() for message in thread.messages[last:]):
+            return []
+        known = self._known(memory, thread)
+        asked = [n for n, record in enumerate(known) if adapters.words_of(record) == thread.words[last]]
+        return [str(record.id) for record in known[asked[-1] + 1 :]] if asked else []
 
     def _recalled(self, memory: Memory, thread: adapters.Thread, shown: Sequence[str]) -> str:
         question = thread.question()
@@ -237,7 +250,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         if unedited.union(thread.keys) - {*shown.keys}:
             with adapters.recall_failures_logged():
                 known = self._known(memory, shown)
-                return self._recalled(memory, thread, shown.shown_ids(marks, known))
+                turn = thread.records(range(thread.last_turn(), len(thread.messages)))
+                left_out = [*(str(record.id) for record in turn), *self._taken_back(memory, thread, marks)]
+                return self._recalled(memory, thread, [*shown.shown_ids(marks, known), *left_out])
         return self._own(state, "mnemic_context") or ""
 
     def _unanswered(self, thread: adapters.Thread, state: MnemicState) -> list[Message]:
@@ -248,7 +263,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             return []
         if lost := [key for key in said if key not in new]:
             logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
-        resent = thread.resent()
+        resent = thread.resent(self._marks(state) or {})
         return thread.records(at for at in new.values() if at not in resent)
 
     def _informed(self, request: ModelRequest[Any], context: str) -> ModelRequest[Any]:
@@ -270,7 +285,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _end(self, memory: Memory, state: MnemicState) -> dict[str, Any]:
         thread, marks = self._thread(state["messages"], memory.scope), self._marks(state) or {}
-        resent = thread.resent()
+        resent = thread.resent(marks)
         if new := thread.records(at for at in thread.unmarked(marks) if at not in resent):
             adapters.log_rejected(memory.add(new))
         if self._idle:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, Memory, Mood, Recipe, ScopeSource, quoted
-from mnemic.adapters import bound, checked_filters, checked_memory, hit_metadata
+from mnemic.adapters import COMPARED, bound, checked_filters, checked_memory, hit_metadata, open_questions
 
 
 def _document(hit: Hit) -> Document:
@@ -122,8 +122,14 @@ class MnemicRetriever(BaseRetriever):
         scope_config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        handle = bound(self.memory, self.scope, scope_config or ensure_config())
-        return [_document(hit) for hit in handle.search(query, **self._options(k, kwargs))]
+        config = scope_config or ensure_config()
+        handle, options = bound(self.memory, self.scope, config), self._options(k, kwargs)
+        if session := _thread(config):
+            options["exclude"] = [
+                *options.get("exclude", ()),
+                *open_questions(handle.messages(session=session, limit=COMPARED)),
+            ]
+        return [_document(hit) for hit in handle.search(query, **options)]
 
     async def _aget_relevant_documents(
         self,
@@ -134,5 +140,15 @@ class MnemicRetriever(BaseRetriever):
         scope_config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        handle = bound(self._face, self.scope, scope_config or ensure_config())
-        return [_document(hit) for hit in await handle.search(query, **self._options(k, kwargs))]
+        config = scope_config or ensure_config()
+        handle, options = bound(self._face, self.scope, config), self._options(k, kwargs)
+        if session := _thread(config):
+            said = await handle.messages(session=session, limit=COMPARED)
+            options["exclude"] = [*options.get("exclude", ()), *open_questions(said)]
+        return [_document(hit) for hit in await handle.search(query, **options)]
+
+
+def _thread(config: RunnableConfig) -> str | None:
+    """The thread of the agent whose tool the retriever is, if it is one: what the user asks there is no evidence."""
+    thread = config.get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)

@@ -198,7 +198,12 @@ class ListMemories(Filters):
     order: Literal["newest", "oldest", "importance"] = "newest"
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     offset: Annotated[int, Field(ge=0)] = 0
-    min_importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
+    min_importance: Annotated[
+        Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: (tenths - 0.5) / 10 if tenths > 1 else 0.0)]
+        | None,
+        Field(description="1 to 10."),
+    ] = None
+    """As an importance is shown: rounded to tenths, at least 1."""
 
 
 class Remember(Arguments):

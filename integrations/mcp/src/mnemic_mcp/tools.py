@@ -121,14 +121,15 @@ class Tools:
         values = given.given(without=("id", "links"))
         if given.content is not None:
             values["source"] = SOURCE
+        for target in given.links or {}:
+            await self.memory.get(target)  # nothing is written if one is unknown
+        done = _stored(await self.memory.update(given.id, **values)) if values or not given.links else None
         for target, type_ in (given.links or {}).items():
             if type_ is None:
                 await self.memory.links.remove(given.id, target)
             else:
                 _stored(await self.memory.links.add(given.id, target, type_))
-        if given.links and not values:
-            return {"id": given.id, "outcome": "stored"}
-        return _stored(await self.memory.update(given.id, **values))
+        return done or {"id": given.id, "outcome": "stored"}
 
     async def recall(self, given: args.Recall) -> Json:
         """What is found for a query, best first, with a grade; what is known of the user, where that is asked."""
@@ -161,7 +162,7 @@ class Tools:
 
     async def forget(self, given: args.Forget) -> Json:
         """Remove records from searches."""
-        receipts = await self.memory.forget(given.description, ids=given.ids or None, dry_run=given.dry_run)
+        receipts = await self.memory.forget(given.description or None, ids=given.ids or None, dry_run=given.dry_run)
         gone = [receipt for receipt in receipts if receipt.outcome != "rejected"]
         kept = [await self._reason(receipt) for receipt in receipts.rejected]
         more = {"kept": kept} if kept else {}

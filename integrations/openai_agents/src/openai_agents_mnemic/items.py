@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
@@ -109,7 +110,34 @@ def _redacted(item: Mapping[str, Any], clean: Clean) -> Item:
     words = [part for part in parts if isinstance(part.get("text"), str)]
     if len(words) > 1 and clean(text := text_of({**item, "content": words})) != text:
         held["content"] = [{**words[0], "text": clean(text)}, *(part for part in parts if part not in words)]
+    if isinstance(arguments := held.get("arguments"), str):
+        held["arguments"] = _redacted_json(arguments, clean)
     return held
+
+
+def _redacted_json(text: str, clean: Clean) -> str:
+    """A JSON text that stays one: a number that is a secret becomes a text."""
+    cleaned = clean(text)
+    if cleaned == text or not _is_json(text) or _is_json(cleaned):
+        return cleaned
+    return clean(json.dumps(_in_words(json.loads(text)), ensure_ascii=False))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _in_words(value: object) -> object:
+    """A JSON value with its numbers as texts."""
+    if isinstance(value, dict):
+        return {key: _in_words(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_in_words(item) for item in cast("list[object]", value)]
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
 def _place(item: Item) -> list[str | int] | None:
@@ -132,16 +160,16 @@ def _put(item: Item, place: Sequence[str | int], text: str | None) -> None:
 
 
 def whole(items: Sequence[Item]) -> list[Item]:
-    """The items that a model takes: a result whose call was erased is left out, and reasoning whose answer was."""
+    """The items that a model takes: a result whose call is missing is left out, and reasoning whose answer is."""
     calls = {item.get(name) for item in items if str(item.get("type")).endswith("_call") for name in ("call_id", "id")}
     found: list[Item] = []
-    for at, item in enumerate(items):
-        kind, following = str(item.get("type")), items[at + 1 : at + 2]
+    for item in reversed(items):
+        kind = str(item.get("type"))
         lost = kind.endswith("_call_output") and (item.get("call_id") or item.get("id")) not in calls
-        left = kind == "reasoning" and any(after.get("role") == "user" for after in following)
+        left = kind == "reasoning" and (not found or found[-1].get("role") == "user")
         if not lost and not left:
             found.append(item)
-    return found
+    return found[::-1]
 
 
 def with_data(items: Sequence[Item], context: str) -> list[Item]:

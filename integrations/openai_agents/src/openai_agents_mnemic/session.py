@@ -50,7 +50,7 @@ CLEARED = "cleared"
 _RESET = re.compile(r"#reset\d+$")
 """How the sessions of a conversation that was cleared end."""
 
-LAST_TURN = 50
+LAST_TURN, BEYOND = 50, 50
 """How far back the tool calls before an answer are looked for."""
 
 _WHY = "an item of a session that is not evidence"
@@ -127,7 +127,11 @@ class MnemicSession:
         self._found.clear()
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        found = whole([item for _, item in await self._stored(await self._here())])
+        here, most = await self._here(), None if limit is None else limit + BEYOND
+        stored = await self._stored(here, most)
+        found = whole([item for _, item in stored])
+        if limit is not None and len(found) < limit and len(stored) == most:
+            found = whole([item for _, item in await self._stored(here)])
         return cast("list[TResponseInputItem]", _last(found, limit))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:

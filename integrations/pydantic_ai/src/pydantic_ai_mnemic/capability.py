@@ -27,6 +27,7 @@ from mnemic.adapters import (
     run_of,
     store_new,
 )
+from mnemic.validation import MAX_WORDS
 from pydantic_ai_mnemic.messages import asked, text_of, thread_messages, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
@@ -130,13 +131,16 @@ class MnemicCapability(AbstractCapability[Any]):
         handle = self._here(ctx)
         thread = self._thread(handle, ctx.messages)
         question = text_of(ctx.prompt).strip() or thread.question()
-        # a history may come from another conversation, under whose name it was stored
-        sessions = {handle.scope.session, *(message.conversation_id for message in ctx.messages)}
         messages = [*ctx.messages, *self._messages.get(ctx.run_id or "", ())]
+        # a history may come from another conversation, under whose name it was stored
+        others: dict[str, list[ModelMessage]] = {}
+        for message in ctx.messages:
+            if message.conversation_id not in (None, handle.scope.session):
+                others.setdefault(message.conversation_id, []).append(message)
         with recall_failures_logged():
             known = await last_of_session(handle)
-            threads = [self._thread(handle, messages, session) for session in sessions]
-            shown = [id_ for one in threads for id_ in one.shown_ids(known=known)]
+            threads = [self._thread(handle, said, session) for session, said in ((None, messages), *others.items())]
+            shown = [*dict.fromkeys(id_ for one in threads for id_ in one.shown_ids(known=known))][:MAX_WORDS]
             return await self._recall.text(handle, question, exclude=shown, recent=thread.recent(question))
         return ""
 

@@ -16,7 +16,6 @@ from mnemic.recall.order import latest_statements, likeness
 from mnemic.recall.results import hit_from, with_successors
 from mnemic.recall.search import GRADES, allowed_rows, search
 from mnemic.runtime.runtime import Runtime, is_counted
-from mnemic.safety.trust import UNTRUSTED
 from mnemic.stores.sql.rows import importances
 from mnemic.text.english import bare_words, in_first_person
 from mnemic.text.terms import content_terms
@@ -35,7 +34,7 @@ from mnemic.types import (
     SearchResult,
     Stored,
 )
-from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
+from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY, UNTRUSTED
 
 T = TypeVar("T")
 
@@ -43,9 +42,10 @@ READ = 500
 """Most important memories that are looked through for statements about the user."""
 
 _QUESTION = re.compile(
-    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b"
-    r"(?:(?:about|know of) (?:me|myself)|i am|am i|my (?:profile|settings|preferences))\b|"
-    r"about (?:me|myself)|(?:my )?(?:profile|settings|preferences)|who am i)\W*$",
+    r"^\W*(?:(?:please|can you|could you|(?:tell|show|remind)(?: me)?|list|describe|summari[sz]e|what|which|who|are|is|do|did|"
+    r"have|has|you|we|everything|anything|something|all|that|and|knows?|learn(?:ed|t)?|remember(?:ed)?|said|stored?|now|already)"
+    r"\W+)*(?:about (?:me|myself)|of (?:me|myself)|i am|am i|me|(?:my )?(?:profile|settings|preferences))"
+    r"(?:\W+(?:so far|already|now|currently))?\W*$",
     re.IGNORECASE,
 )
 
@@ -83,7 +83,8 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
     candidates += most_important(runtime, scope, filters, max(READ, most))
     ranked = [(_rank(record, scope.user), -record.importance, record) for record in candidates]
     ranked.sort(key=lambda entry: entry[:2])
-    records = {record.id: record for *_, record in ranked if record.id not in filters.exclude}
+    left_out = {*filters.exclude, *_overridden(candidates, scope)}
+    records = {record.id: record for *_, record in ranked if record.id not in left_out}
     if not records:
         return SearchResult()
     about = any(rank <= _ABOUT for rank, _, record in ranked if record.id in records)
@@ -227,8 +228,7 @@ def _with_preferences(
     named, others = _preferences_for(query, current)
     texts = [packing.preference_text(record, frame) for record in others]
     preference_hits = memory_hits(_fitting(others, texts, frame, PREFERENCE_SHARE))
-    overridden = {record.id for record in stored if record.project is None and record not in current}
-    excluded = overridden | {hit.id for hit in preference_hits}
+    excluded = _overridden(stored, scope) | {hit.id for hit in preference_hits}
     hits = _distinct((*memory_hits(named), *result.hits), query.filters)
     return replace(result, hits=tuple(hit for hit in hits if hit.id not in excluded)), preference_hits
 
@@ -252,6 +252,12 @@ def _current(preferences: Iterable[MemoryRecord], project: str | None) -> list[M
     for record in sorted(in_scope, key=lambda record: (record.project is None, -record.created_at.timestamp())):
         by_key.setdefault(record.metadata[PREFERENCE], record)
     return [*by_key.values()]
+
+
+def _overridden(records: Iterable[MemoryRecord], scope: Scope) -> set[str]:
+    """The ids of the preferences that are not in force: the user's where the project has its own, and other projects'."""
+    stored = [record for record in records if PREFERENCE in record.metadata]
+    return {record.id for record in stored} - {record.id for record in _current(stored, scope.project)}
 
 
 def _fitting(items: Iterable[T], texts: Iterable[str], frame: Frame, share: float) -> list[T]:
@@ -313,8 +319,11 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
         first = {record.id: record for record in (*important[:most], *recent)}
         rest = [record for record in important if record.id not in first]
-        memories = memory_hits(preferences(runtime, scope, filters))
+        stored = preferences(runtime, scope, filters)
+        memories = memory_hits(stored)
         memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
+        overridden = _overridden(stored, scope)
+        memories = [hit for hit in memories if hit.id not in overridden]
     if "message" in filters.kinds:
         messages = _without_repetitions(_latest_messages(runtime, scope, filters, most))
     latest = [hit for hit in messages if hit.role != "assistant"] or messages

@@ -16,7 +16,6 @@ from itertools import chain, groupby, pairwise
 from textwrap import shorten
 
 from mnemic.protocols import TokenCounter
-from mnemic.safety.trust import is_trusted
 from mnemic.text.differences import CUT
 from mnemic.text.english import bare_words
 from mnemic.text.frames import handed_over_by
@@ -24,6 +23,7 @@ from mnemic.text.markup import harmless, speaker_label, unverified, visible
 from mnemic.text.sentences import READ, Span, sentences, spans
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Episode, Evidence, Hit, MemoryContext, MemoryRecord, MemorySummary, Procedure
+from mnemic.types.records import is_trusted
 
 PREFIX_CHARS = 16
 """Characters per token of a prefix that is always counted whole: several times those of plain words."""
@@ -559,7 +559,7 @@ def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
     """Cut long hits to the passages that say most of the query, unless all hits fit whole.
 
     What the least excerpts leave of the budget goes to the cut hits by their relevance, until it is used or they are whole.
-    Without a query, long hits are cut to their beginning.
+    Without a query, it is their beginning.
 
     Args:
         hits: best first.
@@ -589,7 +589,8 @@ def shortened(hits: Sequence[Hit], query: str, most: int) -> list[Hit]:
 def _weights(hits: Sequence[Hit], query: str) -> dict[str, float]:
     """The weights of the terms of a query: less for those that many of the hits have."""
     terms = query_terms(query)
-    counts = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
+    read = hits if terms else ()
+    counts = Counter(term for hit in read for term in {*content_terms(hit.text[:READ])}.intersection(terms))
     return {term: math.log(1 + len(hits) / (0.5 + counts[term])) for term in terms}
 
 
@@ -648,12 +649,14 @@ def excerpt(text: str, weights: Mapping[str, float], most: int, nearest: str = "
         most: characters of the excerpt.
         nearest: the passage of the text that is nearest to the query by meaning; it counts like most of the terms.
     """
-    parts = [*spans(text[:READ], max(1, min(most // PIECES, PIECE)))]
+    is_searched = bool(weights or nearest)
+    read = READ if is_searched else 2 * most
+    parts = [*spans(text[:read], max(1, min(most // PIECES, PIECE)))]
     if not parts:
         return text[:most]
     widths = [following[0] - span[0] for span, following in pairwise(parts)] + [parts[-1][1] - parts[-1][0]]
-    runs = _runs(widths, _worths(text, parts, weights, nearest), most)
-    return _spans_text(text, parts, _expand(widths, runs or [range(1)], most))
+    runs = _runs(widths, _worths(text, parts, weights, nearest), most) if is_searched else []
+    return _spans_text(text, parts, _expand(widths, runs or [range(1)], most), read)
 
 
 def _worths(text: str, parts: Sequence[Span], weights: Mapping[str, float], nearest: str) -> list[dict[str, float]]:
@@ -724,12 +727,12 @@ def _expand(widths: Sequence[int], passages: Sequence[range], most: int) -> list
     return sorted(shown)
 
 
-def _spans_text(text: str, parts: Sequence[Span], shown: Sequence[int]) -> str:
-    """The text of spans, with a mark for what is left out."""
+def _spans_text(text: str, parts: Sequence[Span], shown: Sequence[int], read: int) -> str:
+    """The text of spans of the first ``read`` characters, with a mark for what is left out."""
     pieces = [text[parts[shown[0]][0] : parts[shown[0]][1]]]
     for last, index in pairwise(shown):
         gap = text[parts[last][1] : parts[index][0]] if index == last + 1 else BETWEEN
         pieces += [gap, text[parts[index][0] : parts[index][1]]]
     before = f"{CUT} " if shown[0] > 0 else ""
-    after = f" {CUT}" if shown[-1] + 1 < len(parts) or len(text) > READ else ""
+    after = f" {CUT}" if shown[-1] + 1 < len(parts) or len(text) > read else ""
     return before + "".join(pieces).rstrip() + after

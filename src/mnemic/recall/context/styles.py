@@ -33,7 +33,7 @@ class StyledPrompt:
     frame: Frame
 
     def __call__(self, style: Style) -> str:
-        """The prompt; as many lines as fit, best first.
+        """The prompt; as many lines as fit, best first, or the beginning of the best one.
 
         Raises:
             InvalidInput: there is no such style.
@@ -41,27 +41,39 @@ class StyledPrompt:
         if style not in get_args(Style):
             raise InvalidInput(f"style must be one of {list(get_args(Style))} or None, not {shown(style)}.")
         sizes = range(0 if self.frame.standing else 1, len(self.lines) + 1)
-        fitting = bisect_left(sizes, x=True, key=lambda size: not self.frame.fits(self._text(style, size)))
-        return self._text(style, sizes[fitting - 1]) if fitting else ""
+        fitting = bisect_left(sizes, x=True, key=lambda size: not self.frame.fits(self._text(style, self.lines[:size])))
+        return self._text(style, self.lines[: sizes[fitting - 1]]) if fitting else self._beginning(style)
 
-    def _text(self, style: Style, most: int) -> str:
-        outline = _outline(self.lines[:most], self.background, self.frame)
+    def _beginning(self, style: Style) -> str:
+        """As much of the best line as fits, without the title of its episode."""
+        text = self.lines[0].shown if self.lines else ""
+
+        def cut(size: int) -> str:
+            line = replace(self.lines[0], shown=f"{text[:size]} ...")
+            return self._text(style, [line], Background())
+
+        size = bisect_left(range(1, len(text)), x=True, key=lambda size: not self.frame.fits(cut(size)))
+        return cut(size) if size else ""
+
+    def _text(self, style: Style, lines: Sequence[Line], background: Background | None = None) -> str:
+        outline = _outline(lines, background or self.background, self.frame)
         match style:
             case "markdown":
-                lines = _markdown(outline)
+                rows = _markdown(outline)
             case "xml":
-                lines = [*_element("context", outline)]
+                rows = [*_element("context", outline)]
             case "json":
-                lines = [json.dumps(outline, ensure_ascii=False)]
-        return replace(self.frame, preferences=(), procedures=()).render(lines)
+                rows = [json.dumps(outline, ensure_ascii=False)]
+        return replace(self.frame, preferences=(), procedures=()).render(rows)
 
 
 def without_repeated(context: MemoryContext, other: MemoryContext) -> MemoryContext:
-    """A context without the lines that those of another one contain, for a prompt that shows both."""
+    """A context without what another one shows, and the lines that those of it contain, for a prompt that shows both."""
     prompt, other_prompt = context.render, other.render
     if not isinstance(prompt, StyledPrompt) or not isinstance(other_prompt, StyledPrompt):  # nothing was found
         return context
-    lines, frame = packing.uncovered(prompt.lines, other_prompt.lines), prompt.frame
+    shown, frame = {id_ for hit in other.hits for id_ in (hit.id, *hit.via)}, prompt.frame
+    lines = [line for line in packing.uncovered(prompt.lines, other_prompt.lines) if line.hit.id not in shown]
     if len(lines) == len(prompt.lines):
         return context
     dropped = {line.hit.id for line in prompt.lines} - {line.hit.id for line in lines}
@@ -166,4 +178,5 @@ def _markdown(outline: Outline) -> list[str]:
 
 def _item(entry: Outline) -> str:
     speaker = f"{entry['speaker']}: " if "speaker" in entry else ""
-    return f"- {speaker}{entry['text']}{'' if entry.get('current', True) else ' [no longer current]'}"
+    date = f" ({entry['date']})" if "date" in entry else ""
+    return f"- {speaker}{entry['text']}{date}{'' if entry.get('current', True) else ' [no longer current]'}"

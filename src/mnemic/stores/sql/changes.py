@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mnemic import types
 from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
-from mnemic.safety.trust import is_trusted
 from mnemic.stores.schema import LIVE, NOT_ENDED, RECORDS
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Cursor
@@ -19,6 +18,7 @@ from mnemic.stores.sql.tombstones import last_erased, owner_of
 from mnemic.text.values import counted, from_micros, now, to_json, to_micros
 from mnemic.types import Receipt
 from mnemic.types.literals import TRANSITIONS, UNTRUSTED
+from mnemic.types.records import is_trusted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,9 @@ class StoredRecord(NamedTuple):
         """Whether it was forgotten, absorbed or quarantined."""
         return rows.public_status(self.status) == "archived"
 
+
+_ENDS = "(m.expired_at IS NOT NULL OR m.invalid_at IS NOT NULL)"
+"""Whether a memory has ended, or will."""
 
 _SELECT = f"""SELECT {", ".join(StoredRecord._fields[:-1])}, coalesce(valid_at, said_at, created_at) FROM records"""
 
@@ -455,9 +458,10 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         return _duplicate(record.id, "this version is already stored")
     same_expiry = (existing.expired_at is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
-    if version != record.version - 1 or existing.is_archived or not same_expiry or erased:
-        reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
-        return _rejection(record.id, reason)
+    if existing.is_archived:
+        return _rejection(record.id, "the memory is forgotten or was merged: restore() it, or remember() the statement")
+    if version != record.version - 1 or not same_expiry or erased:
+        return _rejection(record.id, "the memory was changed in the meantime; read it again and repeat the update")
     if conflict := _revision_conflict(t, existing, record):
         return _rejection(record.id, conflict)
     status = cast("types.Status", existing.status)  # it may have been promoted since the caller read it
@@ -519,7 +523,7 @@ def archive(t: Transaction, change: types.Archive) -> Receipt:
 def _superseded_note(t: Transaction, doc: int) -> str:
     """A note that names the memories a forgotten one had replaced: only the user can decide whether they are true again."""
     sql = f"""SELECT m.id FROM links l JOIN memories m ON m.doc = l.target WHERE l.source = ? AND l.type = 'supersedes'
-        AND m.{LIVE} AND m.expired_at IS NOT NULL ORDER BY m.doc"""
+        AND m.{LIVE} AND {_ENDS} ORDER BY m.doc"""
     predecessors = [row[0] for row in t.db.execute(sql, (doc,)).fetchall()]
     if not predecessors:
         return ""
@@ -569,15 +573,15 @@ def restore(t: Transaction, change: types.Restore) -> Receipt:
 def _live_receipt(t: Transaction, record: StoredRecord) -> Receipt:
     """The receipt of a record that needs no restoring; that of a message names what it says that has ended."""
     sql = f"""SELECT m.id FROM lineage l JOIN memories m ON m.doc = l.child WHERE l.parent = ? AND m.{LIVE}
-        AND m.expired_at IS NOT NULL ORDER BY m.doc"""
+        AND {_ENDS} ORDER BY m.doc"""
     ended = [row[0] for row in t.db.execute(sql, (record.doc,)).fetchall()] if record.kind == "message" else []
     reason = f"; of what it says, {', '.join(map(repr, ended))} ended: restore() makes that hold again" if ended else ""
     return _duplicate(record.id, f"not archived{reason}")
 
 
 def _reinstate(t: Transaction, id: str, record: StoredRecord) -> Receipt:
-    """Make an ended memory hold again, beside those that took its place; refused while another one has its key."""
-    if record.expired_at is None:
+    """Make a memory that has ended, or will, hold again beside what takes its place; refused while another one has its key."""
+    if record.expired_at is None and record.invalid_at is None:
         return _live_receipt(t, record)
     if reason := _conflict(t, record):
         return _rejection(id, reason)

@@ -532,13 +532,21 @@ class Knowledge(Reader[Database]):
             ]
 
     def with_outdated(self, user: str) -> list[Message]:
-        """Messages of which something has ended that a longer memory made of them, or an episode, still says."""
-        rest = f"""WHERE user_id = ?1 AND kind = 'message' AND {LIVE} AND doc IN (
+        """Messages that are forgotten, or of which something is or has ended, that a longer memory made of them, or an
+        episode, still says: another device made it.
+        """
+        gone = "SELECT doc FROM events WHERE user_id = ?1 AND operation = 'archive'"
+        rest = f"""WHERE user_id = ?1 AND kind = 'message' AND doc IN (
             SELECT a.parent FROM memories old JOIN lineage a ON a.child = old.doc JOIN lineage b ON b.parent = a.parent
-            JOIN records held ON held.doc = b.child WHERE old.user_id = ?1 AND old.expired_at IS NOT NULL
-            AND old.said_at IS NOT NULL AND held.expired_at IS NULL AND held.delete_after IS NULL AND held.{LIVE}
-            AND length(held.content) > length(old.content) AND replace(held.content, old.content, '') <> held.content)
-            ORDER BY doc"""
+            JOIN records held ON held.doc = b.child JOIN messages m ON m.doc = a.parent AND m.{LIVE}
+            WHERE old.user_id = ?1 AND old.said_at IS NOT NULL AND (old.expired_at IS NOT NULL OR old.status = 'archived')
+            AND old.doc IN (SELECT doc FROM events WHERE user_id = ?1 AND operation = 'supersede'
+                UNION {gone} AND detail LIKE '%"everywhere"%')
+            AND held.expired_at IS NULL AND held.delete_after IS NULL AND held.{LIVE}
+            AND length(held.content) > length(old.content) AND replace(held.content, old.content, '') <> held.content
+            UNION SELECT old.doc FROM messages old JOIN lineage l ON l.parent = old.doc JOIN records e ON e.doc = l.child
+            WHERE old.doc IN ({gone}) AND old.status = 'archived' AND e.kind = 'episode' AND e.{LIVE}
+            AND replace(e.content, substr(old.content, 1, {BEGINNING}), '') <> e.content) ORDER BY doc"""
         return self._select(user, RECORDS, rest)
 
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, TextVectors]:
@@ -681,10 +689,11 @@ def _related_texts(db: Connection, docs: Sequence[int]) -> Iterator[tuple[int, A
 
 _GONE = f"""SELECT p.id, r.doc, r.content, r.status, CASE WHEN r.status = 'archived' THEN
     (SELECT e.detail FROM events e WHERE e.doc = r.doc AND e.operation IN {TRANSITIONS} ORDER BY e.sequence DESC LIMIT 1) END,
-    r.expired_at <= ? AND (r.invalid_at IS NULL OR r.invalid_at <= ?)
+    CASE WHEN r.expired_at IS NULL THEN r.invalid_at <= ? AND r.updated_at <= ?
+    ELSE r.expired_at <= ? AND (r.invalid_at IS NULL OR r.invalid_at <= ?) END
     FROM records p JOIN lineage l ON l.parent = p.doc JOIN records r ON r.doc = l.child
     WHERE p.user_id = ? AND p.id IN {AMONG} AND p.kind = 'message' AND r.kind = 'memory'
-    AND r.said_at IS NOT NULL AND (r.status = 'archived' OR r.expired_at IS NOT NULL)"""
+    AND r.said_at IS NOT NULL AND (r.status = 'archived' OR r.expired_at IS NOT NULL OR r.invalid_at IS NOT NULL)"""
 _AFTER = f"""WITH RECURSIVE later(old, doc) AS (
     SELECT target, source FROM links WHERE target IN {AMONG} AND type = 'supersedes'
     UNION SELECT later.old, links.source FROM links JOIN later ON links.target = later.doc AND links.type = 'supersedes')
@@ -692,6 +701,8 @@ _AFTER = f"""WITH RECURSIVE later(old, doc) AS (
 
 
 _NOW = RecordFilter()
+BEGINNING = 12
+"""Characters of a message by which an episode is known to tell it still."""
 
 
 @dataclass(slots=True)
@@ -712,8 +723,9 @@ def omissions_of(
     db: Connection, user_id: int, messages: Sequence[Message], filters: RecordFilter = _NOW
 ) -> Mapping[str, Omissions]:
     """What is gone of messages, by id. A value that came back, in whatever words, holds."""
-    ends = [LATEST if moment is None else moment for moment in (filters.known_at, filters.at)]
-    selected = db.execute(_GONE, (*ends, user_id, [str(m.id) for m in messages])).fetchall() if messages else []
+    known_at, at = (LATEST if moment is None else moment for moment in (filters.known_at, filters.at))
+    times = (to_micros(now()) if filters.at is None else at, known_at, known_at, at)
+    selected = db.execute(_GONE, (*times, user_id, [str(m.id) for m in messages])).fetchall() if messages else []
     replacements = _replacements(db, [doc for _, doc, *_, ended in selected if ended], filters)
     by_id = {str(message.id): message for message in messages}
     omissions = defaultdict[str, Omissions](Omissions)

@@ -191,7 +191,7 @@ def memory_row(record: MemoryRecord, doc: int, user_id: int, indexing: Indexing)
     """The row of a memory."""
     e = record.emotion
     return {
-        **_shared_columns(record, "memory", doc, user_id, record.created_at, indexing),
+        **_shared_columns(record, "memory", doc, user_id, record.valid_at or record.said_at or record.created_at, indexing),
         **{name: getattr(record, name) for name in _PLAIN},
         **{name: _micros(getattr(record, name)) for name in _TIMES},
         **{name: to_json(getattr(record, name)) for name in _LISTS},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,7 +17,7 @@ from mnemic.stores.sql import changes, queries, rows, trails
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.queries import AMONG, Reader
-from mnemic.stores.sql.tombstones import Tombstones, digest, put_tombstones, tombstones
+from mnemic.stores.sql.tombstones import Tombstones, digest, last_erased, put_tombstones, tombstones
 from mnemic.stores.sql.trails import RecordState
 from mnemic.text.terms import analyse
 from mnemic.types import Indexing, TextVectors, searchable
@@ -107,6 +107,12 @@ class SyncedRows(Reader[Database]):
                 docs = queries.docs_of(db, user_id, ids[start : start + PAGE])
                 states |= _states(db, user_id, [*docs.values()])
         return states
+
+    def erased(self, user: str, ids: Iterable[str]) -> dict[str, int]:
+        """The time of the last erasure of each id that has one, alone or with its user (microseconds since 1970)."""
+        with self._snapshot(user) as (db, _):
+            times = {id_: last_erased(db, digest(user), id_) for id_ in ids}
+        return {id_: moment for id_, moment in times.items() if moment}
 
     def add_tombstones(self, user: str, new: Tombstones) -> None:
         """Add the tombstones of another device."""

@@ -8,26 +8,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.ingest import join_parts
 from mnemic.text.markup import is_blank
 from mnemic.text.terms import clean
-from mnemic.text.values import MAX_NAME, json_type, to_micros
+from mnemic.text.values import MAX_NAME, json_type, written_time
 from mnemic.types import MemoryType
 from mnemic.validation import MAX_CONTENT, json_object
 
 LEFT_OUT = "left_out"
 """Metadata key that lists the parts of a message that could not be imported."""
 
-_MILLISECONDS = 100_000_000_000
-"""Larger numbers are milliseconds since 1970, smaller ones seconds."""
-_EPOCH = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
-"""Seconds or milliseconds in a text; other numbers of digits are dates without separators."""
-_DAY = timedelta(days=1)
-_UTC = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
 
 ACCOUNT, CHAT_STORE_KEY = "account_uuid", "chat_store_key"
 """What names the users of exports of Claude, and may name those of a chat store of LlamaIndex."""
@@ -94,22 +88,9 @@ class Fields:
     def moment(self, field: str) -> datetime | None:
         """A time in ISO 8601, or in seconds or milliseconds since 1970; None if it is missing."""
         value = self.values.get(field)
-        numbered = isinstance(value, (int, float)) and not isinstance(value, bool)
-        text = str(value) if numbered else self.text(field, needed=False)
-        if text is None:
-            return None
-        try:
-            if numbered or _EPOCH.fullmatch(text.strip()):
-                seconds = float(text)
-                moment = datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
-            else:
-                moment = datetime.fromisoformat(_UTC.sub("+00:00", text.strip()))
-            _ = to_micros(moment - _DAY), to_micros(moment + _DAY)  # no record can hold others in every zone
-        except (ValueError, OverflowError, OSError, InvalidInput) as error:
-            raise self.fault(
-                field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00, or seconds since 1970"
-            ) from error
-        return moment
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            value = self.text(field, needed=False)
+        return None if value is None else written_time(value, f"{self.path}.{field}")
 
     def inside(self, field: str) -> Fields:
         """The object in a field."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
 from mnemic.ingest import NOT_TEXT, message_fields, role_of
 from mnemic.text.english import MONTHS
@@ -38,8 +39,8 @@ def _plain_message(item: Fields, session: str | None) -> Message:
     values, left_out = message_fields(unnamed, item.path)
     if claims := [name for name in ("source", "trust") if name in values]:
         raise item.fault(claims[0], "is not read from a file: its role says where a message comes from")
+    sent_at = cast("datetime | None", values.pop("sent_at"))
     fields = Fields({**values, **names_in(item.values)}, item.path)
-    sent_at = fields.moment("sent_at") or item.moment("created_at") or item.moment("created")
     session = fields.text("session", needed=False) or session
     message = _message(fields, fields.word("role"), fields.text("content") or "", sent_at, left_out, session)
     return replace(message, metadata={**fields.maybe("metadata").values, **message.metadata})

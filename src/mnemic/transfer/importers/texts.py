@@ -5,13 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import pairwise
 
 from mnemic.errors import InvalidInput
-from mnemic.transfer.importers.fields import USER_FIELDS, Damage, Fields, noted, read_each, snake_case
+from mnemic.transfer.importers.fields import (
+    USER_FIELDS,
+    Damage,
+    Fields,
+    derived_id,
+    noted,
+    read_each,
+    snake_case,
+)
 from mnemic.types import Message
 
 
@@ -191,15 +200,15 @@ def _moment(match: re.Match[str], order: str) -> datetime | None:
 
 # Transcripts
 
+_PARTS = ("question", "prompt", "answer", "response")
+"""Words that begin a turn only where the first turn begins with one: answers have lines with them."""
 _ROLES: Mapping[str, str] = {
-    **dict.fromkeys(("user", "human", "you", "me", "question", "prompt"), "user"),
-    **dict.fromkeys(
-        ("assistant", "ai", "bot", "chatgpt", "claude", "gemini", "copilot", "answer", "response"), "assistant"
-    ),
+    **dict.fromkeys(("user", "human", "you", "me", *_PARTS[:2]), "user"),
+    **dict.fromkeys(("assistant", "ai", "bot", "chatgpt", "claude", "gemini", "copilot", *_PARTS[2:]), "assistant"),
     "system": "system",
 }
 _TURN = re.compile(
-    rf"""^(?:[#]{{1,4}}[ ]*|[*_]{{2}})?
+    rf"""^(?P<mark>[#]{{1,4}}[ ]*|[*_]{{2}})?
     (?P<role>{"|".join(_ROLES)})(?:[ ]said)?(?:[*_]{{2}}:?|:[*_]{{2}}|:|(?=[ ]*$))[ \t]*(?P<text>.*)$""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
@@ -213,7 +222,7 @@ def transcript(data: object, session: str | None) -> Iterable[Message]:
         InvalidInput: no line begins a turn.
     """
     text = str(data)
-    turns = [*_TURN.finditer(text)]
+    turns = _turns(text)
     if not turns:
         raise InvalidInput("No line begins a turn: User: ..., **Assistant:** ... or ## Human.")
     ends = [turn.start() for turn in turns[1:]] + [len(text)]
@@ -222,6 +231,16 @@ def transcript(data: object, session: str | None) -> Iterable[Message]:
         if content:
             yield Message(role=_ROLES[turn["role"].lower()], content=content, session=session)
 
+
+def _turns(text: str) -> list[re.Match[str]]:
+    """The beginnings of turns: lines in the form of the first one, outside of code."""
+    fences = [match.start() for match in _FENCE.finditer(text)]
+    lines = [match for match in _TURN.finditer(text) if bisect_left(fences, match.start()) % 2 == 0]
+    forms = [((match["mark"] or "")[:1], match["role"].lower() in _PARTS) for match in lines]
+    return [match for match, form in zip(lines, forms, strict=True) if form == forms[0]]
+
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # CSV
 
@@ -307,11 +326,13 @@ def table(data: object, session: str | None) -> Iterator[Message | Damage]:
 
     def read(item: Fields) -> Iterator[Message]:
         line = Fields(item.values, f"line {item.values['line']}")
-        role = line.text("role", needed=False) or "user"
+        role, content = line.text("role", needed=False) or "user", line.text("content", needed=False) or ""
+        here, id_ = line.text("session", needed=False) or session, line.text("id", needed=False)
+        if id_ and id_.isdecimal():  # of another table, or another session of this one, too
+            id_ = derived_id("csv", here or "", id_, content)
         yield Message(
-            role=_ROLES.get(role.lower(), role), content=line.text("content", needed=False) or "",
-            sent_at=line.moment("sent_at"), name=line.text("name", needed=False), id=line.text("id", needed=False),
-            session=line.text("session", needed=False) or session, metadata=line.inside("metadata").values,
+            role=_ROLES.get(role.lower(), role), content=content, sent_at=line.moment("sent_at"), id=id_, session=here,
+            name=line.text("name", needed=False), metadata=line.inside("metadata").values,
         )  # fmt: skip
 
     return read_each(data, read)

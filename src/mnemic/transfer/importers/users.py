@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import NamedTuple
 
+from mnemic import validation
 from mnemic.errors import InvalidInput
-from mnemic.runtime import scopes
 from mnemic.transfer.importers.fields import CHAT_STORE_KEY, USER_FIELDS, Damage, ParsedMemory, names_in, snake_case
 from mnemic.types import Message
 
@@ -163,7 +163,7 @@ def _distinguishing_field(records: Sequence[_NamedRecord]) -> str:
 
 def _user_error(user: str) -> str | None:
     try:
-        scopes.scope(user)
+        validation.scope(user)
     except InvalidInput as error:
         return str(error)
     return None

@@ -15,11 +15,11 @@ from starlette.responses import Response
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.protocols import Progress
-from mnemic.safety.trust import is_trusted
 from mnemic.text.values import counted
 from mnemic.text.values import now as present
-from mnemic.types import MemoryRecord, Message
+from mnemic.types import Event, Link, MemoryRecord, Message
 from mnemic.types.literals import Status
+from mnemic.types.records import is_trusted
 from mnemic.web.explorer import Explorer, Form
 
 SHOWN, READ = 8, 60
@@ -83,12 +83,22 @@ def changes(memory: Memory) -> list[Change]:
             by = str(event.detail.get("by") or "")
             word, text = ("replaced", texts.get(by) or _content(memory, by)) if by else ("ended", "")
             change = Change(event.at, word, by or event.id, text, event.content or "")
-        elif event.id in replaced:
+        elif event.id in replaced or (event.operation == "update" and not _rewords(memory, event)):
             continue
         else:
             change = Change(event.at, _WORDS[event.operation], event.id, event.content or "")
         by_id.setdefault(event.id, change)
     return sorted(by_id.values(), key=lambda change: change.word == "new")[:SHOWN]
+
+
+def _rewords(memory: Memory, event: Event) -> bool:
+    """Whether an update has another text than the version before: a statement that was said again is updated too."""
+    with suppress(NotFound):
+        before = [
+            e.content for e in memory.history(event.id) if e.version is not None and e.version < (event.version or 0)
+        ]
+        return bool(before) and before[-1] != event.content
+    return False
 
 
 def _content(memory: Memory, id_: str) -> str:
@@ -103,7 +113,7 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
     opposed = {event.id for event in links if event.detail.get("type") == "contradicts"}
 
     def reason(record: MemoryRecord) -> str:
-        if record.id in opposed:
+        if record.id in opposed and _contradictions(memory, record.id):
             return "contradicts another"
         if not is_trusted(record.trust):
             return "from an untrusted source"
@@ -113,6 +123,13 @@ def doubtful(memory: Memory, memories: Iterable[MemoryRecord]) -> list[tuple[Mem
 
     reasons = ((record, why) for record in memories if not record.pinned and (why := reason(record)))
     return [*islice(reasons, SHOWN)]
+
+
+def _contradictions(memory: Memory, id_: str) -> list[Link]:
+    """The links of a memory to those that contradict it and still hold."""
+    graph = memory.links.graph(id_, depth=1)
+    live = {record.id for record in graph.memories if record.expired_at is None and record.status != "archived"}
+    return [link for link in graph.links if link.type == "contradicts" and live >= {link.source, link.target}]
 
 
 def page(ui: Explorer, request: Request) -> Response:
@@ -136,6 +153,8 @@ def confirm(ui: Explorer, _: Request, form: Form) -> str:
     receipt = ui.memory.correct(record.id, record.content)[0]
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
+    for link in _contradictions(ui.memory, receipt.id):
+        ui.memory.links.remove(link.source, link.target, link.type)
     return "/"
 
 

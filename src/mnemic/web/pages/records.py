@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from itertools import accumulate
 from typing import Any, cast, get_args
 
@@ -16,7 +16,7 @@ from mnemic.text.values import later
 from mnemic.types import Episode, Event, Kind, MemoryRecord, MemoryType, Message, Record, Status, kind_of
 from mnemic.types.literals import TRANSITIONS
 from mnemic.web.drawings import neighbourhood
-from mnemic.web.explorer import Explorer, day_of, href, next_day, number, whole
+from mnemic.web.explorer import IN_FILE, Explorer, day_of, href, next_day, number, whole
 from mnemic.web.pages.answers import contexts_of
 
 PAGE = 50
@@ -30,7 +30,7 @@ FACETS = {
 """The fields whose values are counted, by kind."""
 VALUES = 8
 """Values of a field that are shown."""
-_PAGING = ("by", "offset", "before", "except")
+_PAGING = ("by", "offset", "before", "skip")
 """What an address says besides filters."""
 
 
@@ -39,13 +39,14 @@ def page(ui: Explorer, request: Request) -> Response:
     query = request.query_params
     kind, memory, filters = _selected(ui, query)
     words = query.get("q", "").strip()
+    most = IN_FILE if request.state.form else PAGE
     records: Sequence[Any]
     if words:
-        records, following, total = memory.search(words, k=PAGE, kinds=[kind], **filters), None, None
+        records, following, total = memory.search(words, k=most, kinds=[kind], **filters), None, None
     else:
         first = not query.get("offset") and not query.get("before")
         total = sum(memory.admin.counts("status", kind=kind, **filters).values()) if first else None
-        records, following = _record_page(memory, ui.zone, kind, query, filters)
+        records, following = _record_page(memory, ui.zone, kind, query, filters, most)
     return ui.listing(
         request, "records.html", records, title="Records", kind=kind, kinds=KINDS, records=records, following=following,
         words=words, types=get_args(MemoryType), statuses=get_args(Status), facets=() if words else FACETS[kind], total=total,
@@ -104,29 +105,30 @@ def _selected(ui: Explorer, query: Mapping[str, str]) -> tuple[Kind, Memory, dic
 
 
 def _record_page(
-    memory: Memory, zone: tzinfo, kind: Kind, query: Mapping[str, str], filters: dict[str, Any]
+    memory: Memory, zone: tzinfo, kind: Kind, query: Mapping[str, str], filters: dict[str, Any], most: int
 ) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
-    """A page of records, and what the link to the next one adds to the query."""
+    """A page of at most so many records, and what the link to the next one adds to the query."""
     if kind == "memory":
         offset = whole(query, "offset", 0, 0, 10**9)
         order = query.get("order") or "newest"
-        records = memory.list(order=order, limit=PAGE + 1, offset=offset, **filters)  # pyright: ignore[reportArgumentType] - checked there
-        return records[:PAGE], {"offset": offset + PAGE} if len(records) > PAGE else None
-    before = day_of(query.get("before"), zone)
+        records = memory.list(order=order, limit=most + 1, offset=offset, **filters)  # pyright: ignore[reportArgumentType] - checked there
+        return records[:most], {"offset": offset + most} if len(records) > most else None
+    before, skip = day_of(query.get("before"), zone), whole(query, "skip", 0, 0, 10**9)
     if before is not None:
         filters["until"] = later(before, timedelta(microseconds=1))
-        filters["exclude"] = query.get("except", "").split(" ")
+    reach, times = most + skip + 1, list[datetime | None]()
     if kind == "message":
-        messages = memory.messages(limit=PAGE + 1, **filters)
-        records = memory.admin.without_forgotten(messages[-PAGE:][::-1])
-        more, last = len(messages) > PAGE, records[-1].sent_at if records else None
-        ids = [str(message.id) for message in records if message.sent_at == last]
+        found = memory.messages(limit=reach, **filters)
+        records = memory.admin.without_forgotten(found[::-1][skip : skip + most])
+        times += [message.sent_at for message in records]
     else:
-        episodes = memory.episodes(limit=PAGE + 1, **filters)
-        records = episodes[-PAGE:][::-1]
-        more, last = len(episodes) > PAGE, records[-1].started_at if records else None
-        ids = [episode.id for episode in records if episode.started_at == last]
-    return records, {"before": last.isoformat(), "except": " ".join(ids)} if more and last else None
+        found = memory.episodes(limit=reach, **filters)
+        records = found[::-1][skip : skip + most]
+        times += [episode.started_at for episode in records]
+    if len(found) < reach or not times or times[-1] is None:
+        return records, None
+    again = skip if times[0] == times[-1] == before else 0  # those of one time fill more than a page
+    return records, {"before": times[-1].isoformat(), "skip": again + times.count(times[-1])}
 
 
 def detail(ui: Explorer, request: Request) -> Response:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mnemic.errors import Conflict, InvalidInput
+from mnemic.errors import Conflict, InvalidInput, StoreError
 from mnemic.memory import Memory
 from mnemic.text.values import now as present
 from mnemic.types import Filters, MemoryRecord, Record
@@ -106,7 +106,9 @@ def changed(ui: Explorer, request: Request) -> Response:
 def take_back(ui: Explorer, _: Request, form: Form) -> str:
     """Forget a correction, so that what it replaced holds again; or let a memory that was ended hold again."""
     id_ = form.get("id", "")
-    if replaced := _replaced(ui.memory, id_):
+    record = ui.memory.get(id_)
+    was_ended = isinstance(record, MemoryRecord) and record.invalid_at is not None and record.expired_at is None
+    if not was_ended and (replaced := _replaced(ui.memory, id_)):
         ui.memory.forget(ids=[id_], reason="the correction was taken back")
         receipts = ui.memory.restore(*replaced)
         if receipts.rejected:
@@ -191,13 +193,17 @@ def erase(ui: Explorer, _: Request, form: Form) -> str:
     id_ = form.get("id", "")
     if not id_ or form.get("word", "").strip() != id_[-6:]:
         raise InvalidInput("Type the last six characters of the id to erase it for good. Nothing was erased.")
-    ui.memory.forget(ids=[id_], hard=True)
+    erasure = ui.memory.forget(ids=[id_], hard=True)
+    if not erasure.clean:
+        raise StoreError(f"It is erased from the record, but bytes of it may still be on disk: {erasure.purge.pending}")
     return "/audit?operation=erase"
 
 
 def restore(ui: Explorer, _: Request, form: Form) -> str:
     """Restore a forgotten record."""
-    ui.memory.restore(form.get("id", ""))
+    receipts = ui.memory.restore(form.get("id", ""))
+    if receipts.rejected:
+        raise Conflict(receipts.rejected[0].reason)
     return _record_path(form.get("id", ""))
 
 

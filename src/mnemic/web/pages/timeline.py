@@ -14,6 +14,7 @@ from mnemic.errors import NotFound
 from mnemic.memory import Memory
 from mnemic.text.markup import speaker_label
 from mnemic.text.values import local
+from mnemic.text.values import now as present
 from mnemic.types import MemoryRecord
 from mnemic.web.drawings import Bar, Column, Lane, Tick, timeline
 from mnemic.web.explorer import DAY, Explorer, day_of, href, next_day, spoken
@@ -64,7 +65,8 @@ def history(
     begin = (since or local(min(moments), zone)).replace(hour=0, minute=0, second=0, microsecond=0)
     end = next_day(until or local(max(moments), zone))
     days = max((end - begin).days, 1)
-    day = _day(at, begin, days, max(begin, end - DAY))
+    today = local(present(), zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    day = _day(at, begin, days, max(begin, min(today, end - DAY)))
     day_known = None if known == str(days) else _day(known, begin, days, None)  # the right end: whenever
     then = memory.list(
         order="importance", limit=LISTED, at=next_day(day), known_at=next_day(day_known) if day_known else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -84,7 +84,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
         (['user', 'user'], True)
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", hide_input_in_errors=True)
 
     memory: Place = None
     scope: SkipValidation[Scope | dict[str, str] | None] = None
@@ -92,7 +92,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
     max_tokens: int = Field(default=2_000, ge=0)
     inject: Literal["user", "system"] = "user"
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict, repr=False)
     idle: bool = True
     buffer: list[ChatMessage] | None = None
     record: str | None = Field(default=None, repr=False)
@@ -179,12 +179,13 @@ class MnemicChatMemory(BaseMemory, RecallFields):
         """
         self._arm()
         with self._lock:
-            query = text_of(input) or self._asked()
+            coming = self._is_coming(input)
+            query = text_of(input) if coming else self._asked()
             budget = self.token_limit - initial_token_count
             reserve = self._reserve(budget) if query else 0
             window = fit(self._messages, budget - reserve, self._count)
             text = self._recalled(query, window, reserve) if reserve else ""
-            return self._with_recall([copied(m) for m in window], text, coming=self._is_coming(input))
+            return self._with_recall([copied(m) for m in window], text, coming=coming)
 
     def get_all(self) -> list[ChatMessage]:
         """The buffer, without recall."""
@@ -253,6 +254,10 @@ class MnemicChatMemory(BaseMemory, RecallFields):
     @field_serializer("recipe", "mood")
     def _dump_ranking(self, value: object, info: FieldSerializationInfo) -> str | None:
         return value if isinstance(value, str) else type(self).model_fields[info.field_name].default
+
+    @field_serializer("options")
+    def _dump_options(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: option for name, option in value.items() if name != "key"}
 
     @field_serializer("memory")
     def _dump_memory(self, value: Memory | str | Path | None) -> str:
@@ -336,10 +341,15 @@ class MnemicChatMemory(BaseMemory, RecallFields):
                 self._handle.add(again)
         return repeated
 
-    def _asked(self) -> str:
+    def _last_asked(self) -> ChatMessage | None:
         """The last message of the user."""
-        found = (thread_message(message) for message in reversed(self._messages))
-        return next((message.text.strip() for message in found if message.stored and message.role == "user"), "")
+        read = ((message, thread_message(message)) for message in reversed(self._messages))
+        return next((message for message, thread in read if thread.stored and thread.role == "user"), None)
+
+    def _asked(self) -> str:
+        """The text of the last message of the user, media by reference."""
+        last = self._last_asked()
+        return "" if last is None else thread_message(last).text.strip()
 
     def _is_coming(self, input: str | ChatMessage | None) -> bool:
         """Whether the message to be answered is still to be put: chat engines with context ask before they put."""
@@ -347,7 +357,7 @@ class MnemicChatMemory(BaseMemory, RecallFields):
         if not text:
             return False
         last = thread_message(self._messages[-1]) if self._messages else None
-        return text != self._asked() or (last is not None and last.stored and last.role == "assistant")
+        return text != text_of(self._last_asked()) or (last is not None and last.stored and last.role == "assistant")
 
     def _reserve(self, budget: int) -> int:
         """Tokens kept free for recall: at most half of what the last turn leaves, the rest is for the turns before."""

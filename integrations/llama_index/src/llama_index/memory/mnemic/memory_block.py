@@ -64,7 +64,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str], RecallFields):
         StoreError: the record cannot be opened.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", hide_input_in_errors=True)
 
     name: str = "long_term_memory"
     description: str | None = "Messages and memories of earlier conversations."
@@ -74,7 +74,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str], RecallFields):
     max_tokens: int = Field(default=2_000, ge=0)
     recipe: SkipValidation[str | Recipe] = Field(default="conversation", exclude=True)
     mood: SkipValidation[Mood] = Field(default=None, exclude=True)
-    options: dict[str, Any] = Field(default_factory=dict, exclude=True)
+    options: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
     idle: bool = True
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mnemic.embedders.probe import phrases
+from mnemic.embedders.readers import phrases
 from mnemic.knowledge.selection import WORTH
 
 

@@ -3,7 +3,7 @@
 import random
 import string
 
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 
 NOTES = 1_000
 SHARE = 0.005

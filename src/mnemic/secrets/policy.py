@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from mnemic.errors import ConfigurationError, InvalidInput
-from mnemic.safety.secrets.patterns import (
+from mnemic.secrets.patterns import (
     ADJACENT_PATTERNS,
     ANYWHERE,
     CONTEXT_PATTERNS,
@@ -25,7 +25,7 @@ from mnemic.safety.secrets.patterns import (
     is_one_word,
     spans_of,
 )
-from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
+from mnemic.secrets.tokens import NUMBERS, TOKENS
 from mnemic.text.values import shown
 from mnemic.types import Change, Link, Record, Scope
 
@@ -205,6 +205,8 @@ _MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
 """The mark of a redacted secret."""
 _LONGEST_MARK = 53
 
+_MEDIA = re.compile(r"data:(?:image|audio|video)/[\w.+-]{1,60};base64,[\w+/=-]*", re.ASCII)
+"""Inline media: by chance some of its characters look like a secret."""
 _DIGITS = re.compile(r"\d(?:[ .\n-]{0,3}\d){8}")
 
 
@@ -237,6 +239,8 @@ class _Finder:
         A text is searched once: it is read when it comes in, before it is embedded and before it is written, and a
         framework shows it again at every turn of its thread. Known are its digest and where the secrets are, no text.
         """
+        if _MEDIA.fullmatch(text):
+            return text, ()
         digest = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
         passes = self._known_texts.get(digest)
         if passes is None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import HashingEmbedder, Memory, Message, SecretPolicy
-from mnemic.safety.secrets import policy
+from mnemic.secrets import policy
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 
 SECRETS = [
     "My pin is 4821 and my postal code is 8010.",

@@ -1,4 +1,4 @@
-"""Consolidations: what each did, the preview of the next, and undo."""
+"""What happened: every event of the record; and consolidations, what each did, the preview of the next, and undo."""
 
 from __future__ import annotations
 
@@ -11,14 +11,33 @@ from starlette.responses import Response
 from mnemic.memory import Memory
 from mnemic.protocols import Progress
 from mnemic.text.values import counted
-from mnemic.web.explorer import Explorer, Form
+from mnemic.web.explorer import IN_FILE, Explorer, Form, whole
 
-EVENTS, PLANNED = 400, 12
-"""Most events read for the list, and promotions of a preview that are shown."""
+LISTED, EVENTS, PLANNED = 100, 400, 12
+"""Events of a page, most events read for the list of consolidations, and promotions of a preview that are shown."""
 
 
-def page(ui: Explorer, request: Request) -> Response:
-    """The list, newest first."""
+def audit(ui: Explorer, request: Request) -> Response:
+    """A page of events, of all operations or one."""
+    query = request.query_params
+    before = whole(query, "before", 0, 0, 2**53) or None
+    operation = query.get("operation", "")
+    most = IN_FILE if request.state.form else LISTED
+    events = ui.memory.admin.log(operations=[operation] if operation else None, before=before, limit=most + 1)
+    following = events[most - 1].sequence if len(events) > most else None
+    return ui.listing(
+        request,
+        "audit.html",
+        events[:most],
+        title="Audit",
+        events=events[:most],
+        following=following,
+        operation=operation,
+    )
+
+
+def consolidations(ui: Explorer, request: Request) -> Response:
+    """The consolidations, newest first."""
     if not request.query_params.get("preview"):
         return ui.render(
             request, "consolidations.html", title="Consolidations", cycles=cycles(ui.memory), preview=None,

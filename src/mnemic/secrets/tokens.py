@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 
-from mnemic.safety.secrets.patterns import UUID, Match, Pattern, is_mixed, is_placeholder, is_random
+from mnemic.secrets.patterns import UUID, Match, Pattern, is_mixed, is_placeholder, is_random
 
 # ruff: noqa: E501 - expressions are easier to check on one line; none of them is a password in use
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.battery import count
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.patterns import is_random, named_secret
-from mnemic.safety.secrets.policy import SecretPolicy, pieces
+from mnemic.secrets.patterns import is_random, named_secret
+from mnemic.secrets.policy import SecretPolicy, pieces
 
 sys.path.insert(0, str(Path(__file__).parent))
 from secret_samples import CONTEXTS, COPIED, LOOK_ALIKES, TOKENS, WITH_WORDS
@@ -227,7 +227,7 @@ def test_many_letters_and_a_digit_are_read_at_once():
     """An expression that could cut letters in any way took for ever for these; it runs in a process that can be ended."""
     letters = string.ascii_letters
     values = [f"{letters}0{letters}", f"{letters}1x", f"{letters}-{letters}-{letters}.0key"]
-    script = f"from mnemic.safety.secrets.patterns import is_random; print([is_random(v) for v in {values}])"
+    script = f"from mnemic.secrets.patterns import is_random; print([is_random(v) for v in {values}])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "[True, True, True]\n"
 
@@ -317,7 +317,7 @@ import sys
 from time import process_time
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
-from mnemic.safety.secrets.policy import SecretPolicy
+from mnemic.secrets.policy import SecretPolicy
 policy = SecretPolicy()
 policy.redacted("The first text compiles the expressions.")
 
@@ -363,3 +363,11 @@ def test_no_secret_and_no_mark_lies_over_a_cut(secret):
         assert all(0 < len(part) <= 150 for part in parts)
         assert sum(part.count("[redacted: ") for part in parts) == sum(part.count("]") for part in parts) == 1
     assert pieces(secret, str.upper, len(secret)) == [secret]
+
+
+def test_inline_media_is_no_text():
+    policy = SecretPolicy()
+    token = "AKCp8" + "a" * 68
+    for kind in ("image/png", "audio/wav", "video/mp4"):
+        assert policy.redacted(f"data:{kind};base64,{token}") == (f"data:{kind};base64,{token}", ())
+    assert policy.redacted(f"data:text/plain;base64,{token}")[1] or policy.redacted(token)[1] == ()

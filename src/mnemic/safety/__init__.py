@@ -1,1 +1,0 @@
-"""Safety: secrets, trust and fences."""
