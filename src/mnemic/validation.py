@@ -103,7 +103,7 @@ def identifier(value: object) -> str:
     return name("An id", value)
 
 
-def _as_it_is(what: str, value: str) -> str:
+def _unaltered(what: str, value: str) -> str:
     """The checked name, unchanged: names that differ in one code point are different names."""
     if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
@@ -126,9 +126,9 @@ def scope(user: str, project: str | None = None, session: str | None = None) -> 
         InvalidInput: a name is not a string, is empty, too long or cannot be encoded.
     """
     return Scope(
-        user=_as_it_is("user", user),
-        project=None if project is None else _as_it_is("project", project),
-        session=None if session is None else _as_it_is("session", session),
+        user=_unaltered("user", user),
+        project=None if project is None else _unaltered("project", project),
+        session=None if session is None else _unaltered("session", session),
     )
 
 

@@ -22,6 +22,7 @@ from mnemic.recall.recipes import Recipe
 from mnemic.types import Evidence, Hit, Link, MemoryContext, MemoryRecord, Mood
 from mnemic.types.literals import UNTRUSTED
 from mnemic.types.records import is_trusted
+from mnemic.validation import MAX_WORDS
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +134,7 @@ class Recall:
         """
         budget = self.max_tokens if max_tokens is None else max_tokens
         profile, context = _NOTHING, _NOTHING
-        options: dict[str, Any] = {"exclude": [*dict.fromkeys(exclude)]}
+        options: dict[str, Any] = {"exclude": [*dict.fromkeys(exclude)][-MAX_WORDS:]}
         if self._profile and question is not None:
             profile = await self._fitting(memory, None, budget // 2, count, **options)
             budget -= _tokens(profile, count)

@@ -221,3 +221,10 @@ async def test_the_recall_tool_leaves_out_the_turn_that_it_answers(memory):
     assert "dentist" in str(await search(AsyncMemory.over(memory), "user's dentist", 5))
     dentist = memory.messages()[1].id
     assert "dentist" not in str(await search(AsyncMemory.over(memory), "user's dentist", 5, exclude=dentist))
+
+
+def test_a_history_longer_than_a_search_leaves_out_is_recalled_beside(memory):
+    memory.add("I moved to Lisbon.", id="said")
+    shown = [f"m{number}" for number in range(12_000)]
+    assert "I moved to Lisbon." in text_of(memory, Recall(max_tokens=500), "Where did I move?", exclude=shown)
+    assert not text_of(memory, Recall(max_tokens=500), "Where did I move?", exclude=[*shown, "said"])

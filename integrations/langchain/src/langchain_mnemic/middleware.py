@@ -159,16 +159,15 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return await adapters.in_worker(self._begin, self._here(runtime), state)
 
     def _begin(self, memory: Memory, state: MnemicState) -> dict[str, Any]:
-        thread, marks = self._thread(state["messages"], memory.scope), self._marks(state)
+        thread, before = self._thread(state["messages"], memory.scope), self._marks(state)
         text, known = "", list[Message]()
         with adapters.recall_failures_logged():
             # of a thread with marks, the ids say what it shows
-            known = [] if marks is not None else self._known(memory, thread)
-        handled = thread.first_marks(known, datetime.now(UTC) - adapters.AGAIN) if marks is None else marks
+            known = [] if before is not None else self._known(memory, thread)
+        marks = thread.first_marks(known, datetime.now(UTC) - adapters.AGAIN) if before is None else before
         with adapters.recall_failures_logged():
-            shown = [*thread.shown_ids(marks, known), *self._taken_back(memory, thread, handled)]
+            shown = [*thread.shown_ids(before, known), *self._taken_back(memory, thread, marks)]
             text = self._recalled(memory, thread, shown)
-        marks = handled
         if self._idle:
             memory.idle.arm(memory.scope)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]

@@ -84,6 +84,10 @@ Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
 Importance: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; default: computed.")]
 Tenths: TypeAlias = Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: tenths / 10)]
 """1 to 10, read as 0 to 1."""
+LeastTenths: TypeAlias = Annotated[
+    int, Field(ge=1, le=10), AfterValidator(lambda tenths: (tenths - 0.5) / 10 if tenths > 1 else 0.0)
+]
+"""1 to 10, read as the least importance that is shown as that: rounded to tenths, and at least 1."""
 Threshold: TypeAlias = Annotated[float | None, Field(ge=0, le=1)]
 Content: TypeAlias = Annotated[
     str, Field(description="One statement that stands by itself: names instead of pronouns, dates instead of today.")
@@ -198,12 +202,7 @@ class ListMemories(Filters):
     order: Literal["newest", "oldest", "importance"] = "newest"
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     offset: Annotated[int, Field(ge=0)] = 0
-    min_importance: Annotated[
-        Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: (tenths - 0.5) / 10 if tenths > 1 else 0.0)]
-        | None,
-        Field(description="1 to 10."),
-    ] = None
-    """As an importance is shown: rounded to tenths, at least 1."""
+    min_importance: Annotated[LeastTenths | None, Field(description="1 to 10.")] = None
 
 
 class Remember(Arguments):

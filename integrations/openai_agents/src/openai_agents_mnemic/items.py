@@ -120,7 +120,7 @@ def _redacted_json(text: str, clean: Clean) -> str:
     cleaned = clean(text)
     if cleaned == text or not _is_json(text) or _is_json(cleaned):
         return cleaned
-    return clean(json.dumps(_in_words(json.loads(text)), ensure_ascii=False))
+    return clean(json.dumps(_with_texts(json.loads(text)), ensure_ascii=False))
 
 
 def _is_json(text: str) -> bool:
@@ -131,12 +131,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _in_words(value: object) -> object:
+def _with_texts(value: object) -> object:
     """A JSON value with its numbers as texts."""
     if isinstance(value, dict):
-        return {key: _in_words(item) for key, item in cast("dict[str, object]", value).items()}
+        return {key: _with_texts(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [_in_words(item) for item in cast("list[object]", value)]
+        return [_with_texts(item) for item in cast("list[object]", value)]
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 

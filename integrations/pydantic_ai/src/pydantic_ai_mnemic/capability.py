@@ -27,7 +27,6 @@ from mnemic.adapters import (
     run_of,
     store_new,
 )
-from mnemic.validation import MAX_WORDS
 from pydantic_ai_mnemic.messages import asked, text_of, thread_messages, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
@@ -140,7 +139,7 @@ class MnemicCapability(AbstractCapability[Any]):
         with recall_failures_logged():
             known = await last_of_session(handle)
             threads = [self._thread(handle, said, session) for session, said in ((None, messages), *others.items())]
-            shown = [*dict.fromkeys(id_ for one in threads for id_ in one.shown_ids(known=known))][:MAX_WORDS]
+            shown = [id_ for one in threads for id_ in one.shown_ids(known=known)]
             return await self._recall.text(handle, question, exclude=shown, recent=thread.recent(question))
         return ""
 
