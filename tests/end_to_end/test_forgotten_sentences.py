@@ -1,5 +1,6 @@
 """A sentence that was forgotten is left out of recall, whatever carries it; what else was said stays."""
 
+import io
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -97,6 +98,26 @@ def test_what_is_forgotten_stays_so_in_another_record(tmp_path):
     with Memory(":memory:", user="ana", embedder="hashing") as copy:
         copy.admin.import_from(tmp_path / "ana.jsonl")
         assert [fact for fact in FACTS[:3] if fact in recalled(copy)] == [FACTS[1]]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(FACTS), min_size=1, max_size=3, unique=True), min_size=1, max_size=4), st.data())
+def test_what_is_restored_in_another_record_brings_back_the_same(parts, data):
+    with told(*map(" ".join, parts)) as memory, Memory(":memory:", user="ana", embedder="hashing") as copy:
+        ids = [record.id for record in memory.list(limit=None)]
+        gone = data.draw(st.lists(st.sampled_from([*ids, "m0"]), min_size=1, max_size=3, unique=True))
+        memory.forget(ids=gone)
+        file = io.StringIO()
+        memory.admin.export(file)
+        file.seek(0)
+        copy.admin.import_from(file)
+        live = []
+        for record in (memory, copy):
+            record.restore(*gone)
+            memories = Counter(memory.content for memory in record.list(limit=None))
+            messages = record.search("my", k=50, kinds=["message"])
+            live.append((memories, {(message.id, message.text) for message in messages}, [episode.content for episode in record.episodes()]))
+        assert live[0] == live[1]
 
 
 def test_retention_and_consolidation_take_nothing_out_of_a_message():

@@ -210,19 +210,10 @@ def store(
 
     ``with_successors``: what has taken the place of those since ends too.
     """
-    embedder = runtime.indexer.embedder
-    (index,) = runtime.indexer.indexing([record], embedder)
-    if not record.pinned:
-        weight = salience(worth(record.content), record.type)
-        record = replace(record, salience=weight, importance=weight)
-    if record.category is None:
-        record = replace(record, category=category_of(record.content))
-    if record.emotion is None:
-        record = with_emotion(record, index.vector, embedder.id)
-    changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True, settle=True)]
+    changes: list[Change] = [*_additions(runtime, [record])]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
         changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
-    receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
+    receipt, *others = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
         for change, done in zip(changes[1:], others, strict=True)
@@ -232,6 +223,30 @@ def store(
         return _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
     reason = "; ".join(filter(None, (receipt.reason if receipt.changed else "", replacing(ended))))
     return replace(receipt, outcome="superseded", reason=reason)
+
+
+def store_all(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord]) -> list[Receipt]:
+    """Store memories that replace none by their caller's word, in one transaction; they are described later."""
+    receipts = runtime.store.apply(scope.user, _additions(runtime, records), model=runtime.indexer.embedder.id)
+    return [
+        _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
+        for record, receipt in zip(records, receipts, strict=True)
+    ]
+
+
+def _additions(runtime: Runtime, records: Sequence[MemoryRecord]) -> list[AddMemory]:
+    """The changes that store memories, with what they lack of salience, category and emotion."""
+    embedder, additions = runtime.indexer.embedder, list[AddMemory]()
+    for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True):
+        if not record.pinned:
+            weight = salience(worth(record.content), record.type)
+            record = replace(record, salience=weight, importance=weight)
+        if record.category is None:
+            record = replace(record, category=category_of(record.content))
+        if record.emotion is None:
+            record = with_emotion(record, index.vector, embedder.id)
+        additions.append(AddMemory(record=record, indexing=index, enrich=True, settle=True))
+    return additions
 
 
 def _replacing(

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 """The version of the format."""
+EXPORTED = "archived when it was exported"
+"""Why a record is archived whose line does not say it."""
 ATTEMPTS = 10
 """Attempts to read a record that is being written to."""
 BATCH = 256
@@ -57,7 +59,9 @@ BATCH = 256
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
-_COMMON = {"quarantine": str | None, "forgotten": bool, "vector": str | None, "passages": str | None}
+_COMMON = {
+    "reason": str | None, "quarantine": str | None, "forgotten": bool, "vector": str | None, "passages": str | None,
+}  # fmt: skip
 _EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "message": {
         "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
@@ -67,8 +71,8 @@ _EXTRA_FIELDS: Mapping[str, Mapping[str, Any]] = {
     "memory": {"earlier": tuple[str, ...], "enrich": bool, "everywhere": bool, **_COMMON},
     "link": {},
 }  # fmt: skip
-"""Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before;
-``everywhere``: forgotten in its messages as well."""
+"""Fields of a line besides those of its record. ``reason``: why it is archived; ``quarantine``: the reason of that;
+``forgotten``: archived before it; ``everywhere``: forgotten in its messages as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +215,23 @@ class _LineBuilder:
                 )
                 extra = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
                 extra["access_count"] = value.access_count or None
-                extra["everywhere"] = self._forgotten_everywhere(value)
-        extra |= self._quarantine(str(value.id))
+        extra |= self._archival(str(value.id)) if stored.status == "archived" else {}
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
         line = {"kind": stored.kind, **as_object(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item not in (None, (), []) and item is not False}
 
-    def _forgotten_everywhere(self, value: MemoryRecord) -> bool:
-        if value.status != "archived" or not value.source_ids:
-            return False
-        events = self._runtime.store.history(self._user, value.id)
-        return [event.detail for event in events if event.operation in TRANSITIONS][-1].get("everywhere", False)
-
-    def _quarantine(self, id: str) -> dict[str, object]:
-        """The reason of a quarantine, and whether the record was archived before."""
-        if id not in self._quarantined:
-            return {}
-        detail = [e.detail for e in self._runtime.store.history(self._user, id) if "quarantine" in e.detail][-1]
-        return {"quarantine": detail.get("reason", ""), "forgotten": detail["before"] is not None}
+    def _archival(self, id: str) -> dict[str, object]:
+        """Why a record is archived, and the reason of its quarantine if it is in one."""
+        events = self._runtime.store.history(self._user, id)
+        last = next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
+        detail = last.detail if last is not None and last.operation == "archive" else {}
+        extra: dict[str, object] = {name: detail.get(name) for name in ("reason", "everywhere")}
+        if id in self._quarantined:
+            detail = [event.detail for event in events if "quarantine" in event.detail][-1]
+            extra |= {"quarantine": detail.get("reason", ""), "forgotten": detail["before"] is not None}
+        return extra
 
     def _earlier(self, value: Episode | MemoryRecord) -> tuple[str, ...]:
         """The texts of earlier versions, oldest first."""
@@ -475,7 +476,7 @@ def _restoring_changes(lines: Sequence[Line], indexing: Mapping[str, changes.Ind
             continue
         first += _version_changes(line, value, indexing[str(value.id)])
         archived = changes.Archive(
-            id=str(value.id), reason="archived when it was exported", everywhere=line.extra.get("everywhere") or False
+            id=str(value.id), reason=line.extra["reason"] or EXPORTED, everywhere=line.extra.get("everywhere") or False
         )
         if (reason := line.extra["quarantine"]) is not None:
             # A memory is archived at once, because others may have the same text; other records after their descendants.

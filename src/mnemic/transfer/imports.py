@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic import ingest, validation
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.ingest import check_record, role_of, with_redactions
+from mnemic.ingest import CheckedRecord, check_record, role_of, with_redactions
 from mnemic.knowledge import remember
 from mnemic.lifecycle import edits, maintenance
 from mnemic.paths import path_of
@@ -47,7 +47,7 @@ IMPORTERS = "mnemic.importers"
 """The entry points of other packages: each is a function from the path of a file to its messages."""
 
 BATCH = 64
-"""Messages of one transaction, and of one step of the progress."""
+"""Records of one transaction, and of one step of the progress."""
 
 NOTHING = "Nothing was imported; correct the file or the arguments."
 
@@ -356,23 +356,45 @@ def store_memories(
     What was changed since an earlier import becomes the next version of its memory. A dry run gives the expected receipts,
     without storing anything.
     """
-    stored = _Stored(runtime, scope)
+    stored, waiting = _Stored(runtime, scope), list[CheckedRecord]()
     for memory in memories:
         checked = check_record(runtime.secrets, runtime.fence, _record(memory, scope, zone))
         record: MemoryRecord = checked.record
+        if len(waiting) == BATCH or any(_are_related(record, other.record) for other in waiting):
+            yield from _written(runtime, scope, stored, waiting)
         old = stored.get(record.id)
         changes = {} if old is None else _new_values(stored, old, record, dated=memory.changed is not None)
         receipt = _outcome(stored, old, record, changes) if old else stored.duplicate_of(record)
         receipt = ingest.unstored(checked) if checked.refusal else receipt
+        if receipt is None and old is None and not dry_run:
+            waiting.append(checked)
+            continue
+        yield from _written(runtime, scope, stored, waiting)
         if receipt is None:
             receipt = (
                 Receipt(id=record.id, outcome="stored")
                 if dry_run
-                else with_redactions(_write(runtime, scope, record, changes, zone), checked.kinds)
+                else with_redactions(_revise(runtime, scope, record, changes, zone), checked.kinds)
             )
         if receipt.changed:
             stored.add(record)
         yield receipt
+    yield from _written(runtime, scope, stored, waiting)
+
+
+def _are_related(record: MemoryRecord, other: MemoryRecord) -> bool:
+    """Whether what becomes of a memory depends on whether another one is stored."""
+    return record.id == other.id or record.content.strip() == other.content.strip()
+
+
+def _written(runtime: Runtime, scope: Scope, stored: _Stored, waiting: list[CheckedRecord]) -> Iterator[Receipt]:
+    """Store the memories that wait, which are none then, in one transaction."""
+    batch, waiting[:] = list(waiting), []
+    receipts = remember.store_all(runtime, scope, [checked.record for checked in batch]) if batch else []
+    for checked, receipt in zip(batch, receipts, strict=True):
+        if receipt.changed:
+            stored.add(checked.record)
+        yield with_redactions(receipt, checked.kinds)
 
 
 def _new_values(stored: _Stored, existing: MemoryRecord, record: MemoryRecord, *, dated: bool) -> dict[str, Any]:
@@ -402,9 +424,7 @@ def _outcome(stored: _Stored, old: MemoryRecord, record: MemoryRecord, changes: 
     return None
 
 
-def _write(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
-    if not changes:
-        return remember.store(runtime, scope, record)
+def _revise(runtime: Runtime, scope: Scope, record: MemoryRecord, changes: dict[str, Any], zone: tzinfo) -> Receipt:
     existing = runtime.store.get(scope.user, record.id).value
     assert isinstance(existing, MemoryRecord)
     return edits.revise(runtime, scope, existing, changes, zone)

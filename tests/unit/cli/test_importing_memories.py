@@ -9,6 +9,7 @@ import pytest
 
 from mnemic import InvalidInput, Memory
 from mnemic.knowledge import remember
+from mnemic.transfer import imports
 
 KAYAK = {
     "id": "a1", "memory": "Ana owns a red kayak.", "hash": "h1", "user_id": "ana", "agent_id": "guide", "run_id": None,
@@ -513,8 +514,8 @@ class TestCommand:
         assert "No record of the file has a field 'name' that names its user; its records name none." in run.err
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
-        path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])
-        real, calls = remember.store, []
+        path = write([{"id": str(n), "memory": f"Drawer {n} is empty."} for n in range(150)])
+        real, calls = remember.store_all, []
 
         def failing(*given):
             calls.append(given)
@@ -523,13 +524,28 @@ class TestCommand:
             return real(*given)
 
         with monkeypatch.context() as patched:
-            patched.setattr(remember, "store", failing)
+            patched.setattr(remember, "store_all", failing)
             run = mnemic("import", path)
         assert run.code == 130
         assert "stopped early" in run.err
-        assert "2 stored" in run.err
+        assert "128 stored" in run.err
         answer = mnemic("import", path, "--json").json
-        assert (answer["stored"], answer["duplicate"]) == (3, 2)
+        assert (answer["stored"], answer["duplicate"]) == (22, 128)
+
+    def test_what_becomes_of_each_does_not_depend_on_how_many_are_written_at_once(self, write, tmp_path, monkeypatch):
+        """Texts and ids come again, before and after their time."""
+        rows = [
+            {"id": str(n % 7), "memory": f"Ana lives on floor {n % 3}.", "updated_at": f"2026-01-{1 + n % 5:02d}T10:00:00Z"}
+            for n in range(40)
+        ]
+        outcomes = []
+        for size in (1, 2, 64):
+            monkeypatch.setattr(imports, "BATCH", size)
+            with Memory(tmp_path / str(size), user="ana", embedder="hashing") as memory:
+                report = memory.admin.import_file(write(rows), format="mem0")
+                listed = {(m.id, m.content, m.said_at, m.valid_at, m.invalid_at) for m in memory.list(limit=None)}
+                outcomes.append((report.stored, report.duplicate, [r.reason for r in report.rejected], listed))
+        assert outcomes[0] == outcomes[1] == outcomes[2]
 
     def test_many_damaged_are_cut_short(self, mnemic, write):
         run = mnemic("import", write([{"id": str(n), "memory": None} for n in range(30)]), "--format", "mem0")
