@@ -73,6 +73,17 @@ def test_a_long_message_is_cut_rather_than_left_out(memory):
     assert texts(found, "memory")
 
 
+@pytest.mark.parametrize("budget", [500, 1_000, 2_000])
+def test_a_long_message_is_shown_as_far_as_there_is_room(memory, budget):
+    steps = " ".join(f"Step {n}: check valve {n} and write its pressure down." for n in range(200))
+    memory.remember("The boiler is a Vaillant.")
+    memory.add_exchange("How is the boiler serviced?", steps)
+    memory.add("The cellar is cold.")
+    found = memory.get_memory_context(max_tokens=budget)
+    assert 0.75 * budget <= found.token_count <= budget
+    assert [text for text in ("The cellar is cold.", "Step 1:", "a Vaillant.") if text not in found.text] == []
+
+
 def test_a_long_memory_is_whole_where_it_fits(memory):
     long = "The move is on Friday. " + "The flat has a small kitchen and a view of the park. " * 20
     memory.remember(long, importance=0.9)

@@ -194,7 +194,7 @@ def build_context(
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
-    hits = _cut(result.hits, query, frame)
+    hits = packing.with_excerpts(result.hits, "" if query is None else query.text, frame)
     packed = packing.pack(hits, frame)
     draft = packed.context
     count, more = len(result.hits) + len(preference_hits), hits_for(max_tokens, SHORT_TOKENS)
@@ -327,7 +327,8 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
     if "message" in filters.kinds:
         messages = _without_repetitions(_latest_messages(runtime, scope, filters, most))
     latest = [hit for hit in messages if hit.role != "assistant"] or messages
-    lines = [packing.line_of(hit, frame.fence) for hit in _cut(latest, None, frame)]
+    share = replace(frame, max_tokens=max(1, int(frame.max_tokens * LATEST_SHARE)))
+    lines = [packing.line_of(hit, frame.fence) for hit in packing.with_excerpts(latest, "", share)]
     return _distinct((*_fitting(latest, lines, frame, LATEST_SHARE), *memories, *messages), filters)
 
 
@@ -337,15 +338,6 @@ def _without_repetitions(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         by_text.setdefault((hit.speaker, " ".join(hit.text.casefold().split())), hit)
     return [*by_text.values()]
-
-
-def _cut(hits: Sequence[Hit], query: Query | None, frame: Frame) -> list[Hit]:
-    """Hits with long ones cut to what bears on the query; without one only messages, without a summary, to their beginning."""
-    if query is not None:
-        return packing.with_excerpts(hits, query.text, frame)
-    cut = packing.with_excerpts([hit for hit in hits if hit.kind == "message"], "", frame)
-    beginnings = {hit.id: hit for hit in cut}
-    return [beginnings.get(hit.id, hit) for hit in hits]
 
 
 def _latest_first(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord], most: int) -> list[MemoryRecord]:

@@ -556,23 +556,25 @@ REPEATED = 0.5
 
 
 def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
-    """Cut long hits to the passages that say most of the query, unless all hits fit whole.
+    """Cut long hits to the passages that say most of the query, unless all of them fit whole.
 
     What the least excerpts leave of the budget goes to the cut hits by their relevance, until it is used or they are whole.
-    Without a query, it is their beginning.
+    Without a query only messages are cut, to their beginning.
 
     Args:
         hits: best first.
         query: the query.
         frame: the prompt.
     """
-    if _fit(hits, frame):
+    divisible = [hit for hit in hits if query or hit.kind == "message"]
+    if _fit(divisible, frame):
         return list(hits)
     weights = _weights(hits, query)
     most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
-    least = [len(hit.text) if len(hit.text) <= SLIGHTLY * most else most for hit in hits]
+    long = {hit.id for hit in divisible if len(hit.text) > SLIGHTLY * most}
+    least = [most if hit.id in long else len(hit.text) for hit in hits]
     cut = _cut(hits, weights, least)
-    for share in CAUTION if weights and _fit(cut, frame) else ():
+    for share in CAUTION if _fit(cut, frame) else ():
         more = _cut(hits, weights, _sizes(hits, least, share, frame))
         if _fit(more, frame):
             return more
