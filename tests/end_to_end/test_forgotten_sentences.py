@@ -101,7 +101,9 @@ def test_what_is_forgotten_stays_so_in_another_record(tmp_path):
 
 
 @settings(max_examples=10, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(FACTS), min_size=1, max_size=3, unique=True), min_size=1, max_size=4), st.data())
+@given(
+    st.lists(st.lists(st.sampled_from(FACTS), min_size=1, max_size=3, unique=True), min_size=1, max_size=4), st.data()
+)
 def test_what_is_restored_in_another_record_brings_back_the_same(parts, data):
     with told(*map(" ".join, parts)) as memory, Memory(":memory:", user="ana", embedder="hashing") as copy:
         ids = [record.id for record in memory.list(limit=None)]
@@ -116,7 +118,13 @@ def test_what_is_restored_in_another_record_brings_back_the_same(parts, data):
             record.restore(*gone)
             memories = Counter(memory.content for memory in record.list(limit=None))
             messages = record.search("my", k=50, kinds=["message"])
-            live.append((memories, {(message.id, message.text) for message in messages}, [episode.content for episode in record.episodes()]))
+            live.append(
+                (
+                    memories,
+                    {(message.id, message.text) for message in messages},
+                    [episode.content for episode in record.episodes()],
+                )
+            )
         assert live[0] == live[1]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mnemic import validation
 from mnemic.emotion.estimate import with_emotion
@@ -25,6 +25,10 @@ from mnemic.text.values import now, shown
 from mnemic.types import AddMemory, Change, MemoryRecord, Message, Receipt, Scope, Source, Stored, Supersede
 from mnemic.types.literals import AGENT
 from mnemic.types.records import TRUST_OF_SOURCE, is_trusted, least_trust
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REPLACED = "the caller says so"
 UNCHANGED_FIELDS = tuple("tags metadata category summary context keywords related_files related_entities".split())
@@ -235,18 +239,22 @@ def store_all(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord]) -
 
 
 def _additions(runtime: Runtime, records: Sequence[MemoryRecord]) -> list[AddMemory]:
-    """The changes that store memories, with what they lack of salience, category and emotion."""
-    embedder, additions = runtime.indexer.embedder, list[AddMemory]()
-    for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True):
-        if not record.pinned:
-            weight = salience(worth(record.content), record.type)
-            record = replace(record, salience=weight, importance=weight)
-        if record.category is None:
-            record = replace(record, category=category_of(record.content))
-        if record.emotion is None:
-            record = with_emotion(record, index.vector, embedder.id)
-        additions.append(AddMemory(record=record, indexing=index, enrich=True, settle=True))
-    return additions
+    """The changes that store memories."""
+    embedder = runtime.indexer.embedder
+    return [
+        AddMemory(record=_judged(record, index.vector, embedder.id), indexing=index, enrich=True, settle=True)
+        for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True)
+    ]
+
+
+def _judged(record: MemoryRecord, vector: NDArray[np.float32] | None, model: str) -> MemoryRecord:
+    """A memory with a salience, a category and an emotion, if its caller gave none."""
+    if not record.pinned:
+        weight = salience(worth(record.content), record.type)
+        record = replace(record, salience=weight, importance=weight)
+    if record.category is None:
+        record = replace(record, category=category_of(record.content))
+    return record if record.emotion is not None else with_emotion(record, vector, model)
 
 
 def _replacing(

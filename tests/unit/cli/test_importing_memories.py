@@ -535,7 +535,11 @@ class TestCommand:
     def test_what_becomes_of_each_does_not_depend_on_how_many_are_written_at_once(self, write, tmp_path, monkeypatch):
         """Texts and ids come again, before and after their time."""
         rows = [
-            {"id": str(n % 7), "memory": f"Ana lives on floor {n % 3}.", "updated_at": f"2026-01-{1 + n % 5:02d}T10:00:00Z"}
+            {
+                "id": str(n % 7),
+                "memory": f"Ana lives on floor {n % 3}.",
+                "updated_at": f"2026-01-{1 + n % 5:02d}T10:00:00Z",
+            }
             for n in range(40)
         ]
         outcomes = []
