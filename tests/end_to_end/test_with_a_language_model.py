@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.battery import long
 
-from mnemic import Memory, Message
+from mnemic import Consolidator, Memory, Message
 from mnemic.llm import LanguageModel
 from mnemic.runtime.settings import Processing
 from mnemic.testing.language_models import FAULTS, FaultyModel, ScriptedModel, UndeclaredCall
@@ -601,3 +601,151 @@ def test_a_correction_of_what_the_model_made_of_a_message_reaches_its_sentence(o
     assert (hit.text, hit.current) == ("[...] My cat is called Miso.", True)
     memory.restore(wrong)
     assert memory.search("Who is my dentist?", kinds=["message"])[0].text == memory.get("m0").content
+
+
+def answers(*facts):
+    """A script in which the model states each fact of the message that has its word, and tells a story of them."""
+
+    def extract(request):
+        said = re.findall(r"^\[(\d+)\] (.*)$", request.prompt.split("<conversation")[1], re.MULTILINE)
+        known = {
+            text.split(": ", 1)[-1]: int(n)
+            for n, text in re.findall(r"^\[(1\d\d)\] (.*)$", request.prompt, re.MULTILINE)
+        }
+        return {
+            "statements": [
+                {"statement": fact, "messages": [int(n)], "keywords": [word]}
+                | ({"change": "update", "known": known[before]} if before in known else {})
+                for n, text in said
+                for word, fact, before in facts
+                if word in text
+            ]
+        }
+
+    def narrate(request):
+        stories = [fact for word, fact, _ in facts if word in request.prompt.split("<conversation")[-1]]
+        told = {"title": "Ana speaks of herself", "story": "Ana told of herself. " + " ".join(stories)}
+        return {"episodes": [{"episode": n, **told} for n in range(1, 13)]}
+
+    return {**SCRIPT, "narrate": narrate, "extract": extract}
+
+
+DENTIST = ("Costa", "Ana's dentist is Dr. Costa.", "")
+ALLERGY = ("penicillin", "Ana is allergic to penicillin.", "")
+SAID = [("user", "My dentist is Dr. Costa."), ("user", "I am allergic to penicillin.")]
+
+
+def contents(memory):
+    return {record.content for record in memory.list()}
+
+
+@pytest.mark.parametrize("act", ["forget", "correct"])
+def test_what_is_taken_back_while_the_model_thinks_does_not_come_back(opened, act):
+    acts = {
+        "forget": lambda: memory.forget(ids=["m0"]),
+        "correct": lambda: memory.correct("m0", "My dentist is Dr. Bianchi."),
+    }
+    script = answers(DENTIST, ALLERGY)
+
+    def extract(request):
+        if "Costa" in request.prompt and act in acts:
+            acts.pop(act)()
+        return script["extract"](request)
+
+    memory = opened(ScriptedModel({**script, "extract": extract}))
+    talk(memory, SAID)
+    assert memory.process().waiting > 0
+    memory.process()
+    assert ALLERGY[1] in contents(memory)
+    assert not any("Costa" in text for text in contents(memory))
+    assert not any("Costa" in episode.content for episode in memory.episodes())
+
+
+def test_a_correction_reaches_the_story_of_the_model(opened):
+    memory = opened(ScriptedModel(answers(DENTIST, ALLERGY)))
+    talk(memory, SAID)
+    memory.process()
+    assert "Costa" in memory.episodes()[0].content
+    memory.correct("m0", "My dentist is Dr. Bianchi.")
+    assert "Costa" not in memory.episodes()[0].content
+    assert "penicillin" in memory.episodes()[0].content
+
+
+def test_an_episode_of_which_nothing_holds_waits_to_be_refined_and_stops_nothing(opened):
+    model = FaultyModel("refusal", answers(DENTIST, ALLERGY), times=None, stages={"narrate"})
+    memory = opened(model)
+    talk(memory, SAID[:1])
+    memory.process()
+    (fact,) = (record.id for record in memory.list() if record.content == DENTIST[1])
+    memory.update(fact, invalid_at=DAY + timedelta(days=1))
+    model.recover()
+    talk(memory, SAID[1:], DAY + timedelta(days=2), "n")
+    memory.process()
+    assert ALLERGY[1] in contents(memory)
+    memory.update(fact, invalid_at=None)
+    memory.process()
+    assert "refine" not in memory.stats().pending
+
+
+def test_what_the_model_states_after_an_outage_stands_in_place_of_what_the_rules_kept(opened):
+    whole = opened(ScriptedModel(answers(DENTIST, ALLERGY)))
+    model = FaultyModel("timeout", answers(DENTIST, ALLERGY), times=None)
+    late = opened(model)
+    for memory in (whole, late):
+        talk(memory, SAID)
+        memory.process()
+    model.recover()
+    late.process()
+    assert contents(late) == contents(whole) == {DENTIST[1], ALLERGY[1]}
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_of_two_values_the_one_that_was_said_later_holds(opened, later):
+    rome, oslo = (
+        ("Rome", "Ana lives in Rome.", "Ana lives in Oslo."),
+        ("Oslo", "Ana lives in Oslo.", "Ana lives in Rome."),
+    )
+    memory = opened(ScriptedModel(answers(rome, oslo)))
+    talk(memory, [("user", "I live in Oslo now.")])
+    memory.process()
+    talk(memory, [("user", "I live in Rome now.")], DAY + timedelta(days=100 if later else -100), "n")
+    assert memory.process().updated == 1
+    assert contents(memory) == {rome[1] if later else oslo[1]}
+
+
+def test_no_reading_of_the_model_ends_a_setting(opened):
+    memory = opened(
+        ScriptedModel(answers(("detailed", "Ana wants detailed answers.", "Preference answer_style: brief")))
+    )
+    memory.preferences["answer_style"] = "brief"
+    talk(memory, [("user", "I want detailed answers from now on.")], datetime.now(UTC))
+    assert memory.process().contradictions == 1
+    assert dict(memory.preferences) == {"answer_style": "brief"}
+
+
+TENNIS = "Ana plays tennis with friends.", "Ana plays tennis with friends on clay courts."
+
+
+def test_two_memories_are_merged_into_the_text_of_the_less_important_one(opened):
+    merge = {"decision": "merge", "into": 2, "content": TENNIS[1]}
+    memory = opened(
+        ScriptedModel({"decide": merge}), consolidator=Consolidator(min_age_hours=0, similarity_threshold=0.3)
+    )
+    for text, importance in zip(TENNIS, (0.9, 0.8), strict=True):
+        memory.remember(text, importance=importance)
+    report = memory.consolidate()
+    assert (report.memories_archived, contents(memory)) == (1, {TENNIS[1]})
+    memory.undo(report.id)
+    assert contents(memory) == {*TENNIS}
+    assert memory.admin.verify().ok
+
+
+def test_no_earlier_memory_takes_the_place_of_a_later_one(opened):
+    earlier = {"decision": "supersede", "kept": 1}
+    memory = opened(
+        ScriptedModel({"decide": earlier}), consolidator=Consolidator(min_age_hours=0, similarity_threshold=0.3)
+    )
+    for text, importance, year in zip(TENNIS, (0.9, 0.8), (2024, 2026), strict=True):
+        memory.remember(text, importance=importance, valid_at=datetime(year, 1, 1, tzinfo=UTC))
+    memory.consolidate()
+    assert contents(memory) == {*TENNIS}

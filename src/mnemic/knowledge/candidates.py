@@ -235,7 +235,7 @@ def candidates(
     from_model: list[Candidate] = []
     if consultant.available:
         from_model, unrefined = _model_candidates(runtime, consultant, episodes, snapshot)
-        selected = [c for c in selected if not any(_covers(other.record, c.record) for other in from_model)]
+        selected = [c for c in selected if not any(covers(other.record, c.record) for other in from_model)]
     distinct: dict[tuple[str, datetime | None], Candidate] = {}
     for candidate in (*from_model, *selected):
         distinct.setdefault((candidate.record.spoken, candidate.record.said_at), candidate)
@@ -255,7 +255,7 @@ def _with_agent(candidate: Candidate, agents: Mapping[str, object]) -> Candidate
     return replace(candidate, record=replace(record, metadata={**record.metadata, AGENT: owners.pop()}))
 
 
-def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
+def covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
     """Whether a statement of the model covers a sentence: its names, its numbers and some of its words."""
     if not set(selected.source_ids) & set(from_model.source_ids):
         return False

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from mnemic.emotion.estimate import emotions_of
 from mnemic.errors import Conflict, NotFound
 from mnemic.knowledge import episodes, segmentation
-from mnemic.knowledge.candidates import Neighbours, Snapshot, candidates, ruled_fields, with_description
+from mnemic.knowledge.candidates import (
+    Neighbours,
+    Snapshot,
+    candidates,
+    covers,
+    is_made,
+    ruled_fields,
+    with_description,
+)
 from mnemic.knowledge.reconciliation import (
     ProposedLink,
     link_changes,
@@ -28,6 +36,7 @@ from mnemic.protocols import Progress
 from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.telemetry import traced
+from mnemic.text.differences import says
 from mnemic.text.values import now
 from mnemic.types import (
     AddEpisode,
@@ -38,6 +47,7 @@ from mnemic.types import (
     Level,
     MarkProcessed,
     MemoryRecord,
+    Message,
     ProcessReport,
     Revise,
     Scope,
@@ -62,6 +72,7 @@ MOST_REFINED = 200
 """Most episodes refined in one call."""
 RECENT = 5
 """Recent episodes that a new one may be merged with."""
+RESTATED = "the language model states it in other words"
 BATCH = 60
 """Memories enriched in one transaction."""
 NEAREST = 10
@@ -161,7 +172,7 @@ def _steps(run: _Run, halted: Callable[[], bool]) -> None:
 
 def _step(run: _Run, level: Level, size: int) -> bool | None:
     """Process the next messages of a conversation; whether there may be more, None if none could be processed."""
-    knowledge = run.runtime.store.knowledge
+    knowledge, since = run.runtime.store.knowledge, _last_event(run)
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return None
@@ -176,11 +187,18 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
         records[0] = None  # it continues an episode, which is rewritten as a whole
     last = max((w.doc for group in taken for w in group), default=-1)
     try:
-        _store(run, level, taken, records, previous if opening else None, _silent(batch, spoken, taken, last))
-    except (Conflict, NotFound):  # another process took or erased them
+        silent = _silent(batch, spoken, taken, last)
+        _store(run, level, taken, records, previous if opening else None, silent, since)
+    except (Conflict, NotFound):  # another process took them, or they were forgotten or corrected meanwhile
         run.snapshots.clear()
         return None
     return len(batch) == size
+
+
+def _last_event(run: _Run) -> int:
+    """The newest event of the user; what is read after it and stored must not have been forgotten in between."""
+    user_id = run.runtime.store.user(run.scope.user)
+    return 0 if user_id is None else run.runtime.store.last_event(user_id)
 
 
 def _silent(
@@ -227,8 +245,9 @@ def _store(
     records: Sequence[Narrative | None],
     previous: Episode | None,
     silent: Sequence[str],
+    since: int,
 ) -> None:
-    """Derive episodes and memories from groups of messages and store them, all or nothing."""
+    """Derive episodes and memories from groups of messages, read at an event, and store them, all or nothing."""
     runtime, user, project = run.runtime, run.scope.user, level[0]
     messages = [[w.message for w in group] for group in groups]
     continued = runtime.store.knowledge.messages_of(user, previous) if previous and messages else []
@@ -247,7 +266,8 @@ def _store(
     merged_ids = {draft.episode.id for draft in drafts}  # continued episodes differ from their stored versions
     for position, (draft, index) in enumerate(zip(drafts, indexing, strict=True)):
         refine = draft.unrefined or position in batch.unrefined
-        changes += _merge_changes(run, AddEpisode(record=draft.episode, indexing=index, refine=refine), merged_ids)
+        added = AddEpisode(record=draft.episode, indexing=index, refine=refine, since=since)
+        changes += _merge_changes(run, added, merged_ids)
     changes += result.changes
     spoken = [w for group in groups for w in group]
     moods = emotions_of([w.message.content for w in spoken], [w.vector for w in spoken], embedder.id)
@@ -291,7 +311,9 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
     knowledge, user = run.runtime.store.knowledge, run.scope.user
     current = {episode.id: episode for episode in knowledge.unrefined(user, MOST_REFINED)} if unrefined else {}
     for episode in (current[before.id] for before in unrefined if before.id in current):
-        messages = knowledge.messages_of(user, episode)
+        since, messages = _last_event(run), knowledge.messages_of(user, episode)
+        if not messages:  # all that they say has ended, until it is restored
+            continue
         level = (episode.project, episode.session)
         (draft,) = episodes.draft_episodes(run.consultant, [messages], level, against=run.background)
         draft = replace(draft, episode=_next_version(episode, draft.episode))
@@ -302,14 +324,35 @@ def _refine(run: _Run, unrefined: Sequence[Episode]) -> None:
             continue
         result = reconcile_batch(run.runtime, batch, snapshot)
         run.described_ids |= {new.record.id for new in batch.new if new.has_description}
-        changes = [AddEpisode(record=draft.episode, indexing=index), *result.changes]
+        restated = [
+            Archive(id=id_, reason=RESTATED) for id_ in _restated(run, messages, [new.record for new in batch.new])
+        ]
+        changes = [AddEpisode(record=draft.episode, indexing=index, since=since), *result.changes, *restated]
         try:
             run.runtime.store.apply(user, changes, model=embedder.id)
-        except (Conflict, NotFound):  # changed or erased meanwhile; if it exists, the next run refines it
+        except (Conflict, NotFound):  # changed, forgotten or erased meanwhile; if it exists, the next run refines it
             snapshot.reload()
             continue
         snapshot.commit()
         run.counts.update(result.counts)
+
+
+def _restated(run: _Run, messages: Sequence[Message], stated: Sequence[MemoryRecord]) -> list[str]:
+    """Ids of the sentences kept as memories by the rules that statements of the language model cover."""
+    knowledge, relations = run.runtime.store.knowledge, run.runtime.store.relations
+    by_message = relations.memories_of(run.scope.user, [str(message.id) for message in messages])
+    records = knowledge.records(run.scope.user, sorted({id_ for ids in by_message.values() for id_ in ids})).values()
+    said = "\n\n".join(message.content for message in messages)
+    by_model = [record for record in stated if not says(said, record.content)]
+    return [
+        record.id
+        for record in records
+        if isinstance(record, MemoryRecord)
+        and record.status != "archived"
+        and is_made(record)
+        and says(said, record.content)
+        and any(covers(other, record) for other in by_model)
+    ]
 
 
 def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[Change]:

@@ -192,7 +192,7 @@ def _decide(
         result.changes.append(change)
         result.counts["updated" if isinstance(change, Supersede) else "contradictions"] += 1
         if isinstance(change, Supersede):
-            snapshot.mark_ended(judged.id, now())
+            snapshot.mark_ended(change.id, now())
     proposed = [link for link in propose_links(record, nearest) if link.target != judged_id]
     result.changes += link_changes(record, proposed, by_id)
 
@@ -227,21 +227,23 @@ def _confirm(
 
 
 def _verdict_change(record: MemoryRecord, other: MemoryRecord, outcome: str) -> Supersede | PutLink:
-    """The change of a language model's verdict: a memory ends when its successor became true, or was said again.
+    """The change of a language model's verdict: the one of the two that was said first ends when the other became true.
 
-    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting.
+    Or when it was said again, if that was later. A less trusted memory never supersedes a more trusted one, and no verdict one
+    with a key: the two are linked as contradicting.
     """
     reason = "the language model reads it so"
-    if outcome == "update" and record.trust >= other.trust:
-        end = since(record) if since(record) > since(other) else time_said(record)
-        return Supersede(id=other.id, by=record.id, at=end, reason=reason)
+    old, new = (record, other) if time_said(record) < time_said(other) else (other, record)
+    if outcome == "update" and new.trust >= old.trust and old.key is None:
+        end = since(new) if since(new) > since(old) else time_said(new)
+        return Supersede(id=old.id, by=new.id, at=end, reason=reason)
     return PutLink(link=Link(source=record.id, target=other.id, type="contradicts", reason=reason))
 
 
 def link_changes(
     record: MemoryRecord, proposed: Sequence[ProposedLink], by_id: Mapping[str, MemoryRecord]
 ) -> list[Change]:
-    """Proposed links as changes: ``supersedes`` ends the target, unless it was said later or is trusted more.
+    """Proposed links as changes: ``supersedes`` ends the target, unless it was said later, is trusted more or has a key.
 
     Only a language model proposes ``supersedes``; by rule, ``reconcile`` decides it.
     """
@@ -249,7 +251,7 @@ def link_changes(
     for link in proposed:
         other = by_id[link.target]
         if link.type == "supersedes":
-            if record.trust >= other.trust and time_said(record) >= time_said(other):
+            if record.trust >= other.trust and time_said(record) >= time_said(other) and other.key is None:
                 changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=link.reason))
             continue
         edge = Link(source=record.id, target=other.id, type=link.type, strength=link.strength, reason=link.reason)

@@ -51,9 +51,15 @@ def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzi
         Conflict: other writers kept changing the same episodes, which were not rewritten.
     """
     sources, receipts = _update_messages(runtime, scope, ids)
-    _rewrite(runtime, scope, [*ids, *sources], zone)
+    _rewrite(runtime, scope, [*ids, *sources, *_cited(runtime, scope, ids)], zone)
     _rejoin(runtime, scope, ids)
     return receipts
+
+
+def _cited(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> set[str]:
+    """What some memories were made of: a language model may have told them in other words, in episodes as well."""
+    records = runtime.store.knowledge.records(scope.user, [*ids]).values()
+    return {id_ for record in records if isinstance(record, MemoryRecord) for id_ in record.source_ids}
 
 
 def archive_omission(runtime: Runtime, scope: Scope, id: str) -> None:

@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
-from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_days_near
+from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_known_dates
 from mnemic.text.english import NUMBERS, WEEKDAYS, names
 from mnemic.text.markup import speaker_label, unmarked, visible
 from mnemic.text.sentences import sentences
@@ -160,24 +160,25 @@ _DAY_WORDS = re.compile(
     r"night)\b"
 )
 """Words from which a day can be derived."""
-_SPELLED = {
-    "30": "thirty", "40": "forty", "50": "fifty", "60": "sixty", "70": "seventy", "80": "eighty", "90": "ninety",
-    "100": "hundred", "1000": "thousand", "1000000": "million",
-}  # fmt: skip
+_VALUES = NUMBERS | {
+    word: 10 * ten for ten, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), start=3)
+}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+_SPELLED = re.compile(r"\b(?:{0})(?:(?:[ -]| and )(?:{0}))*\b".format("|".join((*_VALUES, *_SCALES))))
+_ADDED_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+"""How ``sources_of`` writes days, of which the figures are no numbers that somebody said."""
 
 
 def numbers_supported(text: str, sources: Iterable[str]) -> bool:
-    """Whether every number of a text occurs in its sources, in figures or in words.
+    """Whether every number of a text, in figures or in English words, occurs in its sources.
 
-    Only dates may be derived: within 15 days of a source that starts with its date, as from ``sources_of``, and
-    mentions a day (on Friday, last week).
+    A date may be one of the sources, which may begin with theirs as from ``sources_of``, or less precise. It may be derived
+    within 15 days of one that mentions a day (on Friday, last week).
     """
     lowered = [source.lower() for source in sources]
     joined = " ".join(lowered)
-    source_numbers = {*_numbers(joined), *(str(NUMBERS[word]) for word in _WORDS.findall(joined) if word in NUMBERS)}
-    days = [day for source in lowered if _DAY_WORDS.search(source) and (day := _day_of(source))]
-    rest = without_days_near(text, days)
-    return all(number in source_numbers or _SPELLED.get(number, "\n") in joined for number in _numbers(rest))
+    near = [day for source in lowered if _DAY_WORDS.search(source) and (day := _day_of(source))]
+    return {*_numbers(_ADDED_DAY.sub(" ", joined))}.issuperset(_numbers(without_known_dates(text, joined, near)))
 
 
 def _day_of(source: str) -> int | None:
@@ -204,8 +205,19 @@ def supported(text: str, sources: Sequence[str]) -> bool:
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers without thousands separators: 5,000 equals 5000."""
-    return [_plain_number(numeral) for numeral in _NUMERAL.findall(text)]
+    """Numbers without thousands separators: 5,000 equals 5000 and five thousand; "one" may be a pronoun."""
+    words = [match[0] for match in _SPELLED.finditer(text.lower()) if match[0] != "one"]
+    return [*map(_plain_number, _NUMERAL.findall(text)), *map(_value, words)]
+
+
+def _value(words: str) -> str:
+    """The value of a number in words."""
+    total = part = 0
+    for word in re.findall("[a-z]+", words):
+        part += _VALUES.get(word, 0)
+        if scale := _SCALES.get(word):
+            total, part = (total, max(part, 1) * scale) if scale == 100 else (total + max(part, 1) * scale, 0)
+    return str(total + part)
 
 
 def _plain_number(written: str) -> str:

@@ -25,6 +25,7 @@ from mnemic.llm.answers import (
     distinct,
     episode_ranges,
     fenced,
+    moment,
     numbered_list,
     numbers_supported,
     sources_of,
@@ -36,6 +37,7 @@ from mnemic.llm.enrichment import MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.language_model import Task
 from mnemic.llm.narration import check_sizes
 from mnemic.llm.prediction import titled
+from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, MemoryType, Message
 from mnemic.types.literals import CATEGORIES
 
@@ -75,14 +77,13 @@ PREDICTING = _instructions(
 PREDICTED = _instructions("leave it empty. What was expected of each episode before it was read stands in the data.")
 
 _CONFIRMS = re.compile(
-    r"\s*(?:(?:oh|ah|well|hm+|ok(?:ay)?)[,.!]* )?(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|absolutely|"
-    r"definitely|of course|"
-    r"that'?s (?:right|correct|true|it|me)|i (?:am|do|have|did|was)\b(?! not)|you'?re right|"
-    r"sure(?: am| do)?\b|agreed|deal|let'?s do (?:it|that)|"
-    r"do (?:it|that)|go ahead|sounds good|perfect)\b",
+    r"\s*(?:(?:oh|ah|well|hm+|ok(?:ay)?)[,.!]* )?(?:(?:yes|yeah|yep|yup)\b(?! and no\b)|(?:right|exactly|correct|true|indeed|"
+    r"absolutely|definitely|of course|that['\u2019]?s (?:right|correct|true|it|me)|i (?:am|do|have|did|was)|"
+    r"you['\u2019]?re right|sure(?: am| do)?|agreed|deal|let['\u2019]?s do (?:it|that)|do (?:it|that)|go ahead|sounds good|"
+    r"perfect)(?:,? please)?\s*(?:[^\w\s'\u2019]|\Z))",
     re.IGNORECASE,
 )
-"""How a person confirms what an assistant said."""
+"""How a person confirms what an assistant said: "definitely", but not "definitely not" or "correct me if I'm wrong"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +158,11 @@ def task(
         InvalidInput: too many episodes, messages or known statements, or an episode without messages.
     """
     message_groups, known_texts = [messages for _, messages in episodes], [record.content for record in known]
+    dated = [f"{moment(record.said_at or record.valid_at or record.created_at)}: {record.content}" for record in known]
     check_sizes(message_groups)
     if len(known) > MOST_KNOWN:
         raise InvalidInput(f"{len(known)} known statements do not fit one prompt; give at most {MOST_KNOWN}.")
-    prompt = _prompt(episodes, known_texts, predictions)
+    prompt = _prompt(episodes, dated, predictions)
     instructions = PREDICTED if any(predictions) else PREDICTING
     return Task("extract", instructions, prompt, Findings, lambda answer: _read(answer, message_groups, known_texts))
 
@@ -240,8 +242,9 @@ def _supporting_messages(text: str, cited: tuple[int, ...], messages: Sequence[M
     if any(_CONFIRMS.match(messages[i].content) for i in people):
         return cited
     if people:
-        contents = [messages[i].content for i in people]
-        return cited if topic_supported(text, [*contents, *(messages[i].name or "" for i in people)], share=0.1) else ()
+        speakers = {*content_terms(" ".join(messages[i].name or "" for i in people))}
+        about = " ".join(term for term in content_terms(text) if term not in speakers) or text
+        return cited if topic_supported(about, [messages[i].content for i in people], share=0.1) else ()
     for i in cited:
         reply = next((n for n in range(i + 1, len(messages)) if not _is_agent(messages[n])), None)
         if reply is not None and _CONFIRMS.match(messages[reply].content):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
@@ -13,11 +14,12 @@ from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelU
 from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.services import connections
 from mnemic.services.connections import Connection, Connections, ErrorTexts, Failure, RetryPolicy, retry, service_name
+from mnemic.text.values import shown
 from mnemic.types import LanguageModelStats, StageUsage
 from mnemic.validation import number, option, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterator
 
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
@@ -140,6 +142,10 @@ class LanguageModel:
     ) -> None:
         if paths.wheel_folder("pydantic_ai") is None:
             raise MissingExtra("LanguageModel", "llm")
+        if settings is not None and not isinstance(settings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"settings must be a mapping of pydantic-ai model settings, not {shown(settings)}."
+            )
         service = service_name(model, "model", method="request")
         request_settings = _RequestSettings(
             service=service,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.emotion import estimate
-from mnemic.errors import EmbedderUnavailable, StoreError
+from mnemic.errors import EmbedderError, EmbedderUnavailable, MnemicError, StoreError
 from mnemic.indexes.catalog import STATUSES
 from mnemic.indexes.vector.exact import Cosines, compared
 from mnemic.protocols import Reranker
@@ -552,6 +552,28 @@ def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: Vi
     return allowed
 
 
+def _scores(reranker: Reranker, query: str, texts: Sequence[str]) -> Floats:
+    """The scores of a reranker, (n,), checked.
+
+    Raises:
+        EmbedderError: it fails, or answers with anything else than a finite number for each text.
+    """
+    try:
+        scores = np.asarray(reranker.scores(query, texts), np.float32)
+    except MnemicError:
+        raise
+    except Exception as error:  # it may be somebody else's
+        raise EmbedderError(
+            f"The reranker failed: {type(error).__name__}: {error}. Search without it, or mend it."
+        ) from error
+    if scores.shape != (len(texts),) or not np.isfinite(scores).all():
+        raise EmbedderError(
+            f"The reranker must give one finite number for each of the {len(texts)} texts, an array of shape ({len(texts)},), "
+            f"and gave shape {scores.shape}{'' if np.isfinite(scores).all() else ' with numbers that are not finite'}."
+        )
+    return scores
+
+
 def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _Ranked:
     """Reorder the first hits by the reranker; the others follow unchanged."""
     order = ranked.order
@@ -559,7 +581,7 @@ def _rerank(reranker: Reranker, read: _Reader, text: str, ranked: _Ranked) -> _R
     docs = [ranked.doc(rank) for rank in range(len(first))]
     stored = read(docs)
     texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
-    scores = reranker.scores(text, texts)
+    scores = _scores(reranker, text, texts)
     values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
     reranked = first[np.argsort(-scores, kind="stable")]

@@ -290,13 +290,25 @@ NEAR = 15
 """Days within which a date may be worked out from the day of a message: "last Friday", "the week before"."""
 
 
-def without_days_near(text: str, days: Collection[int]) -> str:
-    """A text in lower case without the dates of days that are at most 15 days from one of ``days`` (ordinals)."""
-    text = text.lower()
-    years = {date.fromordinal(day).year for day in days}
+_OF_A_YEAR = re.compile(
+    r"\b(?:in|since|until|till|by|from|of|during|before|after|for|early|late|mid|spring|summer|autumn|winter)[ -]\Z"
+)
+"""What stands before a year, which else is some number."""
+
+
+def without_known_dates(text: str, source: str, near: Collection[int]) -> str:
+    """A text in lower case without the dates of a source, or less precise, and those at most 15 days from days ``near``."""
+    text, known = text.lower(), _extract_dates(source)[0]
+    years = {date.fromordinal(day).year for day in near} | {year for *_, year, _, _ in known if year} or {
+        2000
+    }  # a leap year
+    spans = [span for *_, year, month, day in known for span in _periods(year, month, day, years)]
     for start, end, year, month, day in _extract_dates(text)[0]:
-        single_days = [first for first, last in _periods(year, month, day, years) if first == last]
-        if any(abs(first - near) <= NEAR for first in single_days for near in days):
+        if not month and not _OF_A_YEAR.search(text[:start]):
+            continue
+        meant = _periods(year, month, day, years)
+        is_known = any(first <= begin and until <= last for first, last in meant for begin, until in spans)
+        if is_known or any(first == last and abs(first - other) <= NEAR for first, last in meant for other in near):
             text = text[:start] + " " * (end - start) + text[end:]
     return text
 

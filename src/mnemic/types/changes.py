@@ -43,13 +43,14 @@ class AddMessage:
 class AddEpisode:
     """Store an episode or its next version, and assign its messages to it.
 
-    Rejected as a whole if a message belongs to an episode that is not among ``record.source_ids``. ``refine`` adds the
-    pending task for the language model.
+    Rejected as a whole if a message belongs to an episode that is not among ``record.source_ids``, or if one was forgotten
+    after the event ``since``, or something that it says ended. ``refine`` adds the pending task for the language model.
     """
 
     record: Episode
     indexing: Indexing
     refine: bool = False
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

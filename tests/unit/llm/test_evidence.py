@@ -46,7 +46,22 @@ def test_what_the_user_confirms_rests_on_both(reply):
     assert statement.messages == (0, 1)
 
 
-@pytest.mark.parametrize("reply", ["No, to walnuts.", "I am not sure.", "What are almonds?"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "No, to walnuts.",
+        "I am not sure.",
+        "What are almonds?",
+        "Absolutely not!",
+        "Of course not, I hate them.",
+        "Definitely not.",
+        "I have a meeting now.",
+        "Right now I can't talk.",
+        "Yes and no... no.",
+        "Correct me if I'm wrong, but I never said that.",
+        "True friends don't ask that.",
+    ],
+)
 def test_what_the_user_does_not_confirm_rests_on_nothing(reply):
     assert found([("assistant", None, "So you are allergic to almonds?"), ("user", None, reply)], [1]) == ()
 
@@ -57,6 +72,13 @@ def test_what_people_said_stays_whatever_their_role():
     assert statement.messages == (1,)
     (own,) = found([("user", None, "I am allergic to almonds."), ("assistant", None, "Noted.")], [1, 2])
     assert own.messages == (0, 1)
+
+
+def test_the_name_of_the_speaker_is_no_subject():
+    turns = [("user", "Ana", "My dentist is Dr. Costa."), ("user", "Ana", "I am allergic to penicillin.")]
+    assert found(turns, [1], "Ana is allergic to penicillin.") == ()
+    assert found(turns, [2], "Ana is allergic to penicillin.") != ()
+    assert found(turns, [1], "Ana loves skydiving.") == ()
 
 
 def test_a_number_that_nobody_said_is_refused():

@@ -257,7 +257,9 @@ def test_too_many_messages_or_statements(talk):
 
 def test_known_statements_and_messages_have_numbers_of_their_own(talk):
     text = extraction.task([("A move", talk())], KNOWN).prompt
-    assert "[101] Ana lives in Porto.\n[102] Ana works at Acme." in text
+    lines = [line for line in text.split("\n") if line.startswith(("[101] ", "[102] "))]
+    assert [line.split(": ", 1)[1] for line in lines] == ["Ana lives in Porto.", "Ana works at Acme."]
+    assert all(re.match(r"\[10.\] \w+day \d{4}-\d\d-\d\d \d\d:\d\d: ", line) for line in lines)
     assert "Monday 2024-05-06\n[1] 14:01 Ana: I moved to Lisbon yesterday" in text
 
 
@@ -308,7 +310,7 @@ def enriched(**fields):
 @pytest.mark.parametrize(
     ("field", "given", "made"),
     [
-        ("summary", "One Ana. Two Ana. Three Ana.", "One Ana. Two Ana."),
+        ("summary", "Oh Ana. Ah Ana. Hm Ana.", "Oh Ana. Ah Ana."),
         ("summary", "The flat costs 9250 euros.", None),
         ("context", "For the move of Ana to Lisbon.", "For the move of Ana to Lisbon."),
         ("context", "For a sum of 9250 euros in Lisbon.", None),

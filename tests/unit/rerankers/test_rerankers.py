@@ -36,6 +36,35 @@ def opened(tmp_path):
     return make
 
 
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (lambda texts: 1 / 0, "failed: ZeroDivisionError"),
+        (
+            lambda texts: [1.0],
+            r"one finite number for each of the 3 texts, an array of shape \(3,\), and gave shape \(1,\)",
+        ),
+        (lambda texts: [float("nan")] * len(texts), "not finite"),
+    ],
+)
+def test_a_reranker_that_fails_is_an_error_of_ours(opened, answer, problem):
+    class Faulty:
+        def scores(self, query, texts):
+            return answer(texts)
+
+    with opened(Faulty()) as memory, pytest.raises(EmbedderError, match=problem):
+        memory.search("tea with milk")
+
+
+def test_scores_may_be_a_list(opened):
+    class Listing:
+        def scores(self, query, texts):
+            return [float(len(text)) for text in texts]
+
+    with opened(Listing()) as memory:
+        assert memory.search("tea with milk", k=1)[0].text == "tea with milk and a great deal of sugar"
+
+
 def test_the_reranker_has_the_last_word_on_the_order(opened):
     with opened(Shortest()) as memory:
         hits = memory.search("tea with milk and sugar")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.dates import NEAR, may_name_a_date, mentioned_periods, named_periods, of_one_time, without_days_near
+from mnemic.text.dates import NEAR, may_name_a_date, mentioned_periods, named_periods, of_one_time, without_known_dates
 
 LAST = date.max.toordinal()
 RUN = settings(max_examples=200, deadline=None)
@@ -281,10 +281,10 @@ def test_two_days_share_the_month_that_stands_at_one_of_them(first, length, with
 @given(st.dates(date(1990, 1, 1), date(2090, 1, 1)), st.integers(-2 * NEAR, 2 * NEAR))
 def test_days_that_are_near_are_taken_out(form, said, apart):
     text = f"On {said + timedelta(days=apart):{form}} she swam 12 lengths."
-    rest = without_days_near(text, [said.toordinal()])
+    rest = without_known_dates(text, "", [said.toordinal()])
     taken = "on she swam 12 lengths." if "the" not in form else "on the she swam 12 lengths."
     assert " ".join(rest.split()) == (taken if abs(apart) <= NEAR else text.lower())
-    assert without_days_near(text, []) == text.lower()
+    assert without_known_dates(text, "", []) == text.lower()
 
 
 def test_the_turn_of_the_year():

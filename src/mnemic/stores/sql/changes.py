@@ -625,6 +625,17 @@ def _key_holder(t: Transaction, record: StoredRecord) -> str | None:
     return row[0] if row else None
 
 
+_LOST = f"""SELECT 1 FROM events e JOIN records r ON r.doc = e.doc AND r.kind != 'episode' WHERE e.user_id = ?
+    AND e.sequence > ? AND e.operation IN ('archive', 'supersede')
+    AND (e.doc IN {AMONG} OR e.doc IN (SELECT child FROM lineage WHERE parent IN {AMONG})) LIMIT 1"""
+
+
+def _has_lost(t: Transaction, ids: Sequence[str], since: int) -> bool:
+    """Whether since an event one of some messages was forgotten, or something that it says ended."""
+    docs = [*queries.docs_of(t.db, t.user_id, ids).values()]
+    return bool(t.db.execute(_LOST, (t.user_id, since, docs, docs)).fetchall())
+
+
 def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
     """Store an episode or its next version, and assign its messages to it."""
     record = change.record
@@ -635,6 +646,11 @@ def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
         )
     if existing and existing.version == record.version:
         return _duplicate(record.id, "this episode is stored")
+    if change.since is not None and _has_lost(t, record.message_ids, change.since):
+        raise Conflict(
+            f"A message of the episode {record.id!r} was forgotten or corrected in the meantime. Nothing was stored; process() "
+            "again."
+        )
     doc = existing.doc if existing else t.db.dialect.next_docs(t.db)
     row = rows.episode_row(change, doc, t.user_id)
     if existing:

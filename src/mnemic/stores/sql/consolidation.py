@@ -165,12 +165,13 @@ def _promote(
     head = _get_live_memory(t, promotion.id, start)
     absorbed = [_get_live_memory(t, id_, start) for id_ in promotion.absorbed]
     doc, version = head.doc, head.version
-    if promotion.revised is not None:
+    for member in absorbed:
+        t.update(member.doc, tier_before=_tier(member.status), status="archived")
+    if promotion.revised is not None:  # perhaps to the text of one that is absorbed
         if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
         version = promotion.revised.record.version
     for member in absorbed:
-        t.update(member.doc, tier_before=_tier(member.status), status="archived")
         t.event("absorb", member.doc, member.id, member.version, into=promotion.id, consolidation=consolidation)
         if _has_absorbed(t, member.doc, doc):
             t.drop_parent(member.doc, doc)
