@@ -411,7 +411,7 @@ def _decide(
             case decision.PairDecision(action="supersede", kept=index):
                 new, old = (result.best, member) if index == 0 else (member, result.best)
                 result.absorbed.remove(member.id)
-                if time_said(new) < time_said(old):  # no earlier statement ends a later one
+                if time_said(new).date() < time_said(old).date():  # no earlier statement ends a later one
                     result.apart.append(member)
                     continue
                 result.superseded_links.append(Link(source=new.id, target=old.id, type="supersedes", reason=BY_MODEL))

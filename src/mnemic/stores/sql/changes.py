@@ -544,9 +544,10 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
     return operation == "absorb" and detail.get("consolidation") == consolidation
 
 
-def has_conflict(t: Transaction, doc: int) -> bool:
-    """Whether another live memory of the same level has the text or the key of a memory."""
-    return bool(_conflict(t, t.by_doc(doc)))
+def has_conflict(t: Transaction, doc: int, *, beside: str | None = None) -> bool:
+    """Whether a live memory of the same level, but for one ``beside``, has the text or the key of a memory."""
+    record = t.by_doc(doc)
+    return _key_holder(t, record) is not None or bool(_text_conflict(t, record, beside=beside))
 
 
 def bring_back(t: Transaction, record: StoredRecord, operation: str, **detail: object) -> None:
@@ -607,13 +608,14 @@ def _conflict(t: Transaction, record: StoredRecord) -> str:
     return _text_conflict(t, record)
 
 
-def _text_conflict(t: Transaction, record: StoredRecord) -> str:
+def _text_conflict(t: Transaction, record: StoredRecord, *, beside: str | None = None) -> str:
     """Why a memory cannot hold: another one that holds now has its text and level, and no other key."""
     if record.kind != "memory" or record.since > t.now:
         return ""
     level = (record.project, record.session)
     statements = queries.same_statements(t.db, t.user_id, level, record.hash, t.now, today=t.now)
-    others = (s.id for s in statements if s.id != record.id and (s.key == record.key or None in (s.key, record.key)))
+    apart = [s for s in statements if s.id not in (record.id, beside)]
+    others = (s.id for s in apart if s.key == record.key or None in (s.key, record.key))
     return next((f"the memory {id_!r} already says this" for id_ in others), "")
 
 

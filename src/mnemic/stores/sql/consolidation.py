@@ -305,7 +305,8 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     if restore_text or not revised or (head.version == revised and not gone):
         # Else its text still derives from the members: the lineage stays, so that it is erased with them.
         _detach_members(t, promotion)
-    unchanged = release_members(t, promotion.members, consolidation, gone=gone)
+    returning = head.id if head.version == revised else None
+    unchanged = release_members(t, promotion.members, consolidation, gone=gone, returning=returning)
     if gone:
         return 1 + unchanged
     drop_copies(t, promotion)
@@ -324,16 +325,19 @@ def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
             _add_lineage(t, member, promotion.doc)
 
 
-def release_members(t: Transaction, docs: Iterable[int], consolidation: str, *, gone: bool) -> int:
+def release_members(
+    t: Transaction, docs: Iterable[int], consolidation: str, *, gone: bool, returning: str | None = None
+) -> int:
     """Restore members that were not changed since; returns how many stay as they are.
 
-    They stay archived if their representative is ``gone``, or another memory has their text or key.
+    They stay archived if their representative is ``gone``, or another memory has their text or key, but for the one that is
+    ``returning`` to its own text.
     """
     unchanged = 0
     for member in map(t.by_doc, docs):
         if not changes.is_absorbed(t, member.doc, consolidation):
             unchanged += 1
-        elif gone or changes.has_conflict(t, member.doc):
+        elif gone or changes.has_conflict(t, member.doc, beside=returning):
             reason = "its representative was forgotten" if gone else "another memory has its text or its key"
             t.event("archive", member.doc, member.id, member.version, reason=reason)
             unchanged += 1
