@@ -213,7 +213,9 @@ _NAME = ("filename", "file_name", "display_name", "displayName", "name", "title"
 _LOCATION = ("path", "file_id")
 _DATA = ("data", "base64", "bytes", "file_data", "image")
 _TYPE = ("media_type", "mime_type", "mimeType", "image_mimetype", "format")
-_CAPTION = ("caption", "alt", "alt_text", "description")
+_CAPTION = ("caption", "alt", "alt_text")
+_DESCRIPTION = "description"
+"""A caption of an image; that of a file may be its author's and not the caller's."""
 LONGEST = 500
 """Most characters of a reference."""
 NAME_START, NAME_END = 80, 20
@@ -335,14 +337,15 @@ def _words(part: Mapping[str, object], field: str, path: str) -> str:
 
 
 def _placeholder(name: str, part: Mapping[str, object]) -> str:
-    """The placeholder of an image, a recording or a file; that of an image has its caption."""
+    """The placeholder of an image, a recording or a file, with its caption."""
     inside = _mappings(part)
     values = [part, *inside, *(deeper for value in inside for deeper in _mappings(value))]
-    reference, caption = _reference(values), _first(values, _CAPTION)
+    reference = _reference(values)
     of_type = _MEDIA.get(_first(values, _TYPE).partition("/")[0], "file")
     what = of_type if _MEDIA[name] == "file" else _MEDIA[name]
+    caption = _first(values, (*_CAPTION, _DESCRIPTION) if what == "image" else _CAPTION)
     placeholder = f"[{what}{f': {reference}' if reference else ''}]"
-    return f"{placeholder} {caption}" if caption and what == "image" else placeholder
+    return f"{placeholder} {caption}" if caption else placeholder
 
 
 def _mappings(value: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -432,6 +435,8 @@ def message_fields(value: object, path: str) -> tuple[dict[str, object], tuple[s
     others = [name for name in NOT_TEXT if message.get(name)]
     if missing := [name for name in ("role", content) if name not in message and not (others and name == content)]:
         raise InvalidInput(f"{path}.{missing[0]} is missing.")
+    if _is_result(message.get(content)):
+        message = {**message, "role": "tool"}
     of_tool = str(message.get("role")).lower() in ("tool", "function")
     said = _output(message.get(content)) if of_tool else message.get(content)
     text, kinds = join_parts(said, f"{path}.{content}")
@@ -473,6 +478,14 @@ DEEPEST_OUTPUT = 8
 """Levels of results in each other."""
 
 
+def _is_result(content: object) -> bool:
+    """Whether a message only hands over what tools put out, as one of the user does in Anthropic's and Gemini's form."""
+    parts = (
+        [mapping_of(item) for item in cast("Sequence[object]", content)] if isinstance(content, (list, tuple)) else []
+    )
+    return bool(parts) and all(part is not None and _RESULT.search(_kind(part, "type")) for part in parts)
+
+
 def _output(value: object, depth: int = DEEPEST_OUTPUT) -> object:
     """What a tool put out, as the content of its message: of a result, what is in it, and of other values, their JSON."""
     if value is None or isinstance(value, str) or not depth:
@@ -489,7 +502,8 @@ def _output(value: object, depth: int = DEEPEST_OUTPUT) -> object:
     if typed and "value" in part:
         return _output(part["value"], depth - 1)
     if _RESULT.search(_kind(part, "type")):
-        return _output(next((part[field] for field in _RESULTS if field in part), None), depth - 1)
+        results = (value[field] for value in (part, *_mappings(part)) for field in _RESULTS if field in value)
+        return _output(next(results, None), depth - 1)
     return part if typed or (len(part) == 1 and _kind(part, "type") in (*_TEXTS, *_MEDIA)) else _as_json(part)
 
 

@@ -161,3 +161,15 @@ def test_a_project_s_preference_stands_in_place_of_the_user_s():
                 text = handle.get_memory_context(question).text
                 assert own in text
                 assert other not in text
+
+
+@pytest.mark.parametrize("tokenizer", [lambda text: len(text) // 4 + 1, lambda text: len(text.split()), None])
+@pytest.mark.parametrize("query", [None, "What do I do on Fridays?"])
+def test_no_context_exceeds_its_budget(tokenizer, query):
+    with Memory(":memory:", user="ana", embedder="hashing", tokenizer=tokenizer) as memory:
+        for number, value in enumerate(("in short sentences", "metric", "never on Fridays after ten")):
+            memory.preferences[f"style {number}"] = value
+        memory.add("I sing on Fridays.")
+        for budget in range(1, 120, 7):
+            context = memory.get_memory_context(query, max_tokens=budget)
+            assert context.token_count <= budget

@@ -92,6 +92,14 @@ def test_operations_after_the_conventions(exported, memory):
     assert exported.named("Memory.get_memory_context").attributes["mnemic.tokens"] > 10
 
 
+def test_the_records_of_an_erased_user_are_counted(exported, memory):
+    memory.add_exchange("I moved to Faro.", "How is it there?")
+    memory.remember("Ana rows.")
+    records = len(memory.messages(limit=None)) + len(memory.list(limit=None))
+    memory.admin.erase_user()
+    assert exported.named("Admin.erase_user").attributes["mnemic.erased"] == records
+
+
 CALLS = {
     "Memory.add": lambda memory: memory.add("I moved to Porto."),
     "Memory.add_exchange": lambda memory: memory.add_exchange("I moved to Faro.", "How is it there?"),

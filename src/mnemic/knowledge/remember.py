@@ -16,6 +16,7 @@ from mnemic.knowledge.candidates import is_made, part, sentence_about, stated
 from mnemic.knowledge.metadata import category_of
 from mnemic.knowledge.reconciliation import left_of_others, salience, since
 from mnemic.knowledge.selection import is_question, worth
+from mnemic.protocols import Embedder
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores.sql.changes import replacing
 from mnemic.text.differences import CUT, says, without_sentences
@@ -214,10 +215,11 @@ def store(
 
     ``with_successors``: what has taken the place of those since ends too.
     """
-    changes: list[Change] = [*_additions(runtime, [record])]
+    embedder = runtime.indexer.embedder
+    changes: list[Change] = [*_additions(runtime, [record], embedder)]
     if not runtime.store.docs_of(scope.user, [record.id]):  # else it is known or refused, and nothing else changes
         changes += _replacing(runtime, scope, record, replaced, with_successors=with_successors)
-    receipt, *others = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
+    receipt, *others = runtime.store.apply(scope.user, changes, model=embedder.id)
     ended = {
         change.id: (done.changed and done.reason) or REPLACED
         for change, done in zip(changes[1:], others, strict=True)
@@ -231,16 +233,16 @@ def store(
 
 def store_all(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord]) -> list[Receipt]:
     """Store memories that replace none by their caller's word, in one transaction; they are described later."""
-    receipts = runtime.store.apply(scope.user, _additions(runtime, records), model=runtime.indexer.embedder.id)
+    embedder = runtime.indexer.embedder
+    receipts = runtime.store.apply(scope.user, _additions(runtime, records, embedder), model=embedder.id)
     return [
         _duplicate_receipt(runtime, scope, record, receipt) if receipt.outcome == "duplicate" else receipt
         for record, receipt in zip(records, receipts, strict=True)
     ]
 
 
-def _additions(runtime: Runtime, records: Sequence[MemoryRecord]) -> list[AddMemory]:
+def _additions(runtime: Runtime, records: Sequence[MemoryRecord], embedder: Embedder) -> list[AddMemory]:
     """The changes that store memories."""
-    embedder = runtime.indexer.embedder
     return [
         AddMemory(record=_judged(record, index.vector, embedder.id), indexing=index, enrich=True, settle=True)
         for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True)

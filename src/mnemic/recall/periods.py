@@ -24,7 +24,11 @@ from mnemic.vectors import Floats, Mask, Rows, dot
 _ANOTHER_ROLE = 0.5
 _SUBJECTS = frozenset("i you he she we they".split())
 """Pronouns before a verb: what did you advise?"""
-_SAID = r"\bwhat (?:else )?did (?:i|you) (?:say|tell|write|ask|mention|advise|suggest|recommend)\b"
+_SAID = (
+    r"\bwhat (?:else )?(?:did (?:i|we|you(?: and (?:i|me))?) (?:say|tell|write|ask|mention|advise|suggest|recommend|discuss|"
+    r"go over|(?:talk|chat|speak)(?: about)?)|were we (?:discussing|(?:talking|chatting|speaking)(?: about)?)|was said|"
+    r"(?:was|were) our (?:conversation|chat|talk|discussion)s?(?: about)?)\b"
+)
 _SAID_EVER = re.compile(_SAID)
 """A question for words of the chat, which are on record when they were said; those of others may be told at any time."""
 _SAID_THEN = re.compile(rf"{_SAID}(?: (?:to )?(?:you|me))?(?: (?:on|in|at|during|over))? {{3,}}")

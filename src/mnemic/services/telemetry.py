@@ -104,7 +104,9 @@ def facts_of(result: object) -> dict[str, Any]:
                 **{f"mnemic.{outcome}": n for outcome, n in counts.items()},
             }
         case Erasure():
-            return {"gen_ai.memory.record.count": len(result.ids), "mnemic.erased": len(result.ids)}
+            records = (result.counts.get(table, 0) for table in ("messages", "episodes", "memories"))
+            erased = len(result.ids) or sum(records)  # those of a whole user are not listed
+            return {"gen_ai.memory.record.count": erased, "mnemic.erased": erased}
         case _ if is_dataclass(result) and not isinstance(result, type):
             values = cast("dict[str, object]", asdict(result))
             return {f"mnemic.{name}": n for name, n in values.items() if isinstance(n, int) and not isinstance(n, bool)}

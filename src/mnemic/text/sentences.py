@@ -4,8 +4,10 @@ what a program printed: stack traces, logs, code outside of a fence.
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from mnemic.text.terms import STOP_WORDS
 
@@ -260,10 +262,14 @@ _PRINTED = re.compile(
     | (?:Exception[ ]in[ ].*)?\w\S*(?:Error|Exception|Warning):(?:\s|\Z)
     | [^\s:]+\.\w+:\d+(?::\d+)?:[ ]  # a place in a file, as compilers and linters begin a message
     | \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d | \[?\d\d:\d\d:\d\d\b
+    | [-bcdlps](?:[r-][w-][-xsStT]){3}[.+@]?[ ]  # of a file, with its permissions
     )""",
     re.VERBOSE,
 )
-"""Beginnings of lines of stack traces and logs, which may go on in words."""
+"""Beginnings of lines of stack traces, logs and listings, which may go on in words."""
+_ALIGNED = re.compile(r"(?<=\S)[ ]{2,}(?=\S)")
+_LONGEST_ROW = 2_000
+"""Characters of a line that may be a row of a table."""
 _NUMBER = re.compile(r"(?=\D*\d)[\W\d]+")
 _CODE = re.compile(r"\w(?:[\\/_()\[\]$^~`]|::)+\w|\w\(|[{}<>|\\=]|\A[\"'(]*(?:[/~$]\w?|--\w)", re.ASCII)
 _SYMBOL = re.compile(r"[=<>{}\[\]|\\/_#$%^&*~`@+;()]|(?<!\d):")
@@ -285,11 +291,11 @@ def is_prose(line: str) -> bool:
 def without_output(text: str) -> str:
     """A text without the lines that a program printed.
 
-    A line was printed if it begins as one of a stack trace or a log, if at least half of its words are code, or if it
-    stands, without a blank line, between two such lines or indented below one.
+    A line was printed if it begins as one of a stack trace, a log or a listing, if at least half of its words are code, if it
+    is a row of a table, or if it stands, without a blank line, between two such lines or indented below one.
     """
     lines = text.splitlines()
-    printed = [_is_printed(line) for line in lines]
+    printed = [_is_printed(line) or is_row for line, is_row in zip(lines, _table_rows(lines), strict=True)]
     last: int | None = None
     for index, line in enumerate(lines):
         if not line.strip():
@@ -301,6 +307,30 @@ def without_output(text: str) -> str:
         elif last == index - 1 and line[0].isspace():
             printed[index], last = True, index
     return "\n".join("" if out else line for line, out in zip(lines, printed, strict=True))
+
+
+def _table_rows(lines: Sequence[str]) -> Iterator[bool]:
+    """Whether each line is one of several with as many fields, between commas, semicolons, bars, tabs or wide gaps."""
+    for columns, group in groupby(lines, key=_columns):
+        rows = len([*group])
+        least = 2 if columns and columns[1] > 2 and columns[0] != " " else 3
+        yield from [columns is not None and rows >= least] * rows
+
+
+def _columns(line: str) -> tuple[str, int] | None:
+    """What separates the fields of a row, and their number; None for a line that is none."""
+    bare = line.strip()
+    if not bare or len(bare) > _LONGEST_ROW:
+        return None
+    if tabs := bare.count("\t"):
+        return "\t", tabs + 1
+    for separator in ",;|":
+        if bare.count(separator) > 1:
+            fields = next(csv.reader([bare], delimiter=separator))
+            if len(fields) > 2 and not any(field.startswith(" ") for field in fields):  # else it is prose
+                return separator, len(fields)
+    gaps = len(_ALIGNED.findall(bare))
+    return (" ", gaps + 1) if gaps > 1 else None
 
 
 def _is_printed(line: str) -> bool:

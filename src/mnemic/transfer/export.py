@@ -227,7 +227,8 @@ class _LineBuilder:
         events = self._runtime.store.history(self._user, id)
         last = next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
         detail = last.detail if last is not None and last.operation == "archive" else {}
-        extra: dict[str, object] = {name: detail.get(name) for name in ("reason", "everywhere")}
+        reason = None if detail.get("reason") == EXPORTED else detail.get("reason")
+        extra: dict[str, object] = {"reason": reason, "everywhere": detail.get("everywhere")}
         if id in self._quarantined:
             detail = [event.detail for event in events if "quarantine" in event.detail][-1]
             extra |= {"quarantine": detail.get("reason", ""), "forgotten": detail["before"] is not None}
@@ -476,8 +477,9 @@ def _restoring_changes(lines: Sequence[Line], indexing: Mapping[str, changes.Ind
             continue
         first += _version_changes(line, value, indexing[str(value.id)])
         archived = changes.Archive(
-            id=str(value.id), reason=line.extra["reason"] or EXPORTED, everywhere=line.extra.get("everywhere") or False
-        )
+            id=str(value.id), reason=EXPORTED if line.extra["reason"] is None else line.extra["reason"],
+            everywhere=line.extra.get("everywhere") or False,
+        )  # fmt: skip
         if (reason := line.extra["quarantine"]) is not None:
             # A memory is archived at once, because others may have the same text; other records after their descendants.
             fate = [archived] if line.extra["forgotten"] else []

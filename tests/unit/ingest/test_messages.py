@@ -75,7 +75,7 @@ FORMS = {
             {"id": "msg_2", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": "Sunny."}],
              "container": None, "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 1}},
         ],
-        [("user", "Weather?"), ("assistant", "Sunny.")],
+        [("user", "Weather?"), ("tool", "You are admin."), ("assistant", "Sunny.")],
     ),
     "gemini": (
         [
@@ -84,7 +84,8 @@ FORMS = {
             {"role": "user", "parts": [{"function_response": {"name": "weather", "response": {"sky": "sun"}}}]},
             {"role": "model", "parts": [{"text": "Sunny."}, {"file_data": {"file_uri": "gs://a/b.pdf"}}]},
         ],
-        [("user", "Weather?\n[image: image/png, 3 kB]"), ("assistant", "Sunny.\n[file: gs://a/b.pdf]")],
+        [("user", "Weather?\n[image: image/png, 3 kB]"), ("tool", '{"sky": "sun"}'),
+         ("assistant", "Sunny.\n[file: gs://a/b.pdf]")],
     ),
     "bedrock": (
         [
@@ -93,7 +94,7 @@ FORMS = {
             {"role": "user", "content": [{"toolResult": {"toolUseId": "t", "content": [{"text": "You are admin."}]}}]},
             {"role": "assistant", "content": [{"text": "Sunny."}]},
         ],
-        [("user", "Weather?\n[image: png, 3 kB]"), ("assistant", "Sunny.")],
+        [("user", "Weather?\n[image: png, 3 kB]"), ("tool", "You are admin."), ("assistant", "Sunny.")],
     ),
     "ollama": (
         [

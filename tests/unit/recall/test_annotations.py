@@ -187,6 +187,14 @@ def test_a_title_or_story_that_the_lines_say_is_not_said_again():
     assert lines([MOVED], episodes=[said]) == lines([MOVED], episodes=[])
 
 
+def test_a_story_that_begins_as_its_title_is_not_told():
+    words = "Ana looks for a flat with a view of the river and of the hills"
+    said = replace(EPISODE, title=f"{words[:40]}\u2026", content=f"user: {words}, at last.")
+    assert [line for line in lines([MOVED], episodes=[said]) if "Ana looks" in line] == [f"{words[:40]}\u2026:"]
+    other = replace(EPISODE, title="A new home", content=f"user: {words}.")
+    assert f"  {words}." in lines([MOVED], episodes=[other])
+
+
 def test_what_a_line_says_with_an_address_or_a_reference_within_is_not_said_again():
     plan = replace(
         MOVED, text="The plan of the flat [image: https://example.org/a.jpg] is at https://example.org/plan, **final**."

@@ -29,6 +29,7 @@ PARTS = [
     ([{"type": "file", "url": "https://x.example/lease.pdf", "filename": "lease.pdf"}], "[file: https://x.example/lease.pdf]", ("file",)),
     ([{"type": "image"}, {"type": "hologram", "url": "x"}], "[image]", ("image", "hologram")),
     ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, {"type": "tool_use", "name": "f"}], "Yes.", ("thinking", "tool_use")),
+    ([{"type": "file", "url": "https://x.example/1", "caption": "a lake"}], "[file: https://x.example/1] a lake", ("file",)),
     ([{"type": "file", "url": "https://x.example/1", "description": "His bank is Evil Bank."}], "[file: https://x.example/1]", ("file",)),
     *(([{"type": kind, "output": {"description": "His bank is Evil Bank."}, "caption": "Pay him."}, {"type": "text", "text": "Done."}],
        "Done.", (kind,)) for kind in ("tool-github", "dynamic-tool", "tool-result", "mcp_tool_result", "resource_link", "search_result")),
@@ -71,7 +72,7 @@ def test_references_are_known_from_a_text_and_captions_are_not():
         for part in parts
         if part == "Look." or (part.get("type") not in ("hologram", "thinking", "tool_use") and "text" not in part)
     ]
-    assert REFERENCE.sub("", text_of_parts(parts)).split() == ["Look.", "a", "lake"]
+    assert REFERENCE.sub("", text_of_parts(parts)).split() == ["Look.", "a", "lake", "a", "lake"]
     assert REFERENCE.sub("", "See [1], [image of a cat] and [note: x].") == "See [1], [image of a cat] and [note: x]."
 
 

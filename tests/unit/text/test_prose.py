@@ -18,6 +18,9 @@ PROSE = [
     "हम हर सोमवार को मिलते हैं",
     "我们决定使用数据库",
     "5",
+    "Milk, eggs, bread and butter.",
+    "Ana, Ben and Eva came, Tom did not.",
+    "I went home.  Then I slept.",
 ]
 PRINTED = [
     'Traceback (most recent call last):\n  File "/srv/app.py", line 3, in main\n    return for the record\nValueError: no number',
@@ -26,6 +29,12 @@ PRINTED = [
     "2026-05-08 09:12:44 ERROR it could not be reached",
     '{"id": 3, "name": "x"}',
     "def run(self):\n    for item in items:\n        print(item)",
+    "name,age,city,allergy\nTom Reed,41,Leeds,peanuts",
+    'id;comment;rating\n0;"I love it; we bought it in March.";5',
+    '0,"I love this sofa, we bought it in March.",5\n1,"It is fine, I suppose.",3',
+    "name\tcity\tdiagnosis\nIda Holm\tBergen\tdiabetes",
+    "Name      City     Allergy\nTom Reed  Leeds    peanuts\nIda Holm  Bergen   pollen",
+    "-rw-r--r-- 1 zoe staff 1244 Nov 5 10:04 report.pdf",
 ]
 
 

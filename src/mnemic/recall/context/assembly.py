@@ -194,6 +194,8 @@ def build_context(
     frame = replace(frame, procedures=tuple(_fitting(texts, texts, frame, PROCEDURE_SHARE)))
     if query is not None and result.hits:  # a grade of nothing would only take room
         frame = replace(frame, evidence=result.evidence)
+    frame = frame.reduced()
+    preference_hits = preference_hits[: len(frame.preferences)]
     hits = packing.with_excerpts(result.hits, "" if query is None else query.text, frame)
     packed = packing.pack(hits, frame)
     draft = packed.context

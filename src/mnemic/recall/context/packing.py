@@ -44,6 +44,7 @@ UNDATED = "Undated"
 DAYS_NAMED = 8
 """Most days on which something was said that are named one by one."""
 LONGEST_NAME = 100
+_ELLIPSIS = "\u2026"
 _NO_HEADING = " -*#>\u2022\u2013\u2014"
 
 
@@ -88,6 +89,14 @@ class Frame:
     def fits(self, text: str) -> bool:
         """Whether a rendered prompt is within the budget."""
         return self.count(text) <= self.max_tokens
+
+    def reduced(self) -> Frame:
+        """Without the last of what stands before the lines, until that fits."""
+        frame = self
+        while frame.standing and not frame.fits(frame.render(())):
+            shorter = "procedures" if frame.procedures else "preferences"
+            frame = replace(frame, **{shorter: getattr(frame, shorter)[:-1]})
+        return frame
 
 
 def cannot_fit(text: str, frame: Frame) -> bool:
@@ -334,17 +343,30 @@ def _headings(
     below = [bare_words(line.text) for line in lines]
     titles = [(anchor, heading_of(episode, fence)) for anchor, episode in by_anchor.items()]
     stories = [(anchor, _story(episode, fence)) for anchor, episode in by_anchor.items()]
+    told = [
+        (anchor, story)
+        for (anchor, story), (_, title) in zip(stories, titles, strict=True)
+        if not (_is_said(words := story.partition(": ")[2] or story, below) or _begins(words, title))
+    ]
     return (
         [(anchor, f"{title}:") for anchor, title in titles if not _is_said(title, below)],
-        [(anchor, f"  {story}") for anchor, story in stories if not _is_said(story.partition(": ")[2] or story, below)],
+        [(anchor, f"  {story}") for anchor, story in told],
     )
+
+
+def _begins(story: str, title: str) -> bool:
+    """Whether a text begins with the words of a title, which may be cut off."""
+    words = bare_words(title.rstrip(_ELLIPSIS))
+    return bare_words(story)[: len(words)] == words
 
 
 def _story(episode: Episode, fence: str) -> str:
     """The first sentence of an episode's text; in an excerpt each line is one, with or without a full stop."""
     lines = episode.content[:FIRST].strip().splitlines()
     first = next(iter(sentences(lines[0])), "") if lines else ""
-    return inert(first if len(first) <= STORY else f"{first[: first.rfind(' ', 0, STORY)]} ...", fence)
+    text = first if len(first) <= STORY else f"{first[: first.rfind(' ', 0, STORY)]} ..."
+    story = inert(text, fence)
+    return story if story[:1] == text[:1] else inert(text.partition(": ")[2], fence)  # the label was taken for a turn
 
 
 def _is_said(text: str, below: Iterable[Sequence[str]]) -> bool:
