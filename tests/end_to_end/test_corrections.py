@@ -316,6 +316,44 @@ def test_a_reply_that_repeats_what_is_wrong_is_corrected_with_it(reply, repeated
         assert memory.admin.verify().ok
 
 
+@pytest.mark.parametrize("processed", [False, True])
+@pytest.mark.parametrize(
+    ("said", "reply", "wrong", "right"),
+    [
+        (
+            "I earn 2,640 after tax.",
+            "That's a solid salary for Bristol.",
+            "my salary",
+            "I earn 3,050 pounds after tax.",
+        ),
+        ("I was born on 4 May 1992.", "Your birthday is in spring.", "my birthday", "I was born on 5 May 1992."),
+        (
+            "I go to Dr. Lowe for my teeth.",
+            "A good dentist is worth gold.",
+            "my dentist",
+            "I go to Dr. Silva for my teeth.",
+        ),
+        ("I drive a red Fiesta.", "A small car is handy in Bath.", "my car", "I drive a blue Polo."),
+    ],
+)
+def test_a_reply_on_the_matter_does_not_stand_for_what_the_user_said(said, reply, wrong, right, processed):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add_exchange(said, reply, session="s")
+        memory.add_exchange("I bake bread on Sundays.", "Sourdough?", session="t")
+        if processed:
+            memory.process()
+        assert memory.correct(wrong, right)[0].outcome == "superseded"
+        assert [hit.current for hit in memory.search(said, k=20) if hit.text == said] in ([False], [])
+
+
+@pytest.mark.parametrize("reply", ["Noted: 4471.", "4471, got it.", "Understood, 4471!"])
+def test_an_acknowledgement_of_what_is_wrong_ends_with_it(reply):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add_exchange("My locker number is 4471.", reply)
+        memory.correct("my locker number", "My locker number is 4482.")
+        assert [hit.current for hit in memory.search("locker 4471", k=20) if hit.text == reply] == [False]
+
+
 PORTS = st.integers(9000, 9009)
 STEPS = st.one_of(
     st.tuples(st.sampled_from(["say", "remember", "key", "replace", "correct", "restore", "forget"]), PORTS),

@@ -169,6 +169,11 @@ class _Statements:
             id_ for record, id_ in said if repeats(record.content, self.of_record(id_).content, self.new)
         )
 
+    def answered(self, replies: Iterable[MemoryRecord]) -> dict[str, MemoryRecord]:
+        """What a user had said with another value than the new statement, where an assistant's reply to it is on the matter."""
+        said = self._counterparts(replies, "user")
+        return self.all_current(id_ for _, id_ in said if has_other_value(self.of_record(id_).content, self.new))
+
     def _counterparts(self, records: Iterable[MemoryRecord], role: str) -> Iterator[tuple[MemoryRecord, str]]:
         """Records with the id of the message of a role that replies to theirs, or that theirs replies to."""
         for record in records:
@@ -197,7 +202,7 @@ def _described(statements: _Statements, description: Description) -> Correction:
     wrong = {name: record for name, record in about.items() if name not in right}
     if right and values(new):  # what is right has a value, and so has what is wrong
         wrong = {name: record for name, record in wrong.items() if values(statements.in_first_person(record.content))}
-    wrong = _of_one_matter(statements, wrong, text)
+    wrong = _of_one_matter(statements, wrong | statements.answered(wrong.values()), text)
     wrong |= statements.echoed(wrong.values())
     matter, new_values = {*content_terms(f"{text}\n{new}")}, values(new) - {*content_terms(text)}
     frames = [
@@ -283,7 +288,7 @@ def _of_one_matter(statements: _Statements, wrong: Mapping[str, MemoryRecord], t
         chain(
             (content for content in alike if has_exchanged(content, new)),
             sorted(valued, key=lambda content: (content in own, _nearness(content, matter, new_values)), reverse=True),
-            (content for content in alike if _is_on_matter(content, about, new)),
+            (content for content in alike if content in own and _is_on_matter(content, about, new)),
         ),
         None,
     )

@@ -7,7 +7,8 @@ what is kept can still be forgotten.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -27,6 +28,8 @@ GENERIC = ACTIONS | frozenset(
     )
 )
 """Words of a request for the action, and empty ones."""
+_THINGS = frozenset("savings notes records".split())
+"""Nouns with the stem of such a word."""
 _ABOUT = frozenset(("sobre", "sur"))
 """Words that say nothing right after an empty one: "tout sur Léa", not "ce que j'ai dit sur Léa"."""
 _BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
@@ -189,7 +192,7 @@ class Request:
         topic: from the first word that says what is meant: "salary".
         english: whether it is English, as far as can be told.
         terms: of the words that say what is meant.
-        names: the terms of the names among them.
+        names: the terms of the names among them; ``written``: their words, as ``written_words`` has them.
         of_speaker: whether it is the speaker's own.
         broad: whether all that bears on it is meant.
         bare: whether it is a word alone, as a name is.
@@ -207,6 +210,29 @@ class Request:
     bare: bool
     speaker: str
     asked: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+    def names_in(self, text: str) -> frozenset[str]:
+        """Those of its names that a text has: Ann is not Anne, and who asks for Mark does not mean a good mark."""
+        return self.written & written_words(text) if self.written else frozenset()
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether a text has all of its names."""
+        return len(self.names_in(text)) == len(self.written)
+
+
+_WRITTEN = re.compile(r"\w+")
+
+
+def written_words(text: str) -> frozenset[str]:
+    """The words of a text that may be names, without accents: small letters count only where a text begins with one."""
+    words = _WRITTEN.findall(text)
+    casual = words[:1] and words[0][0].islower()
+    return frozenset(_without_accents(word) for word in words if casual or not word.islower())
+
+
+def _without_accents(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
 
 
 def requested(description: str, speaker: str = "") -> Request:
@@ -226,12 +252,15 @@ def requested(description: str, speaker: str = "") -> Request:
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
     capitalised = names(sentence) if language != "de" else ()  # in German a capital is no sign of a name
+    named = frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms)
+    name_words = (word for name in capitalised for word in _WRITTEN.findall(name))
     return Request(
         text=text if english else topic,
         topic=topic,
         english=english,
         terms=terms,
-        names=frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms),
+        names=named,
+        written=frozenset(_without_accents(word) for word in name_words if not named.isdisjoint(content_terms(word))),
         of_speaker=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
         bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),
@@ -247,7 +276,7 @@ def _runs(sentence: str) -> list[list[str]]:
         begins = len(runs) > 1 and not runs[-1]
         if word == "." and runs[-1] and runs[-1][-1].lower() in TITLES:  # Dr. Klein
             continue
-        if not word[0].isalnum() or (terms and GENERIC.issuperset(terms)) or (begins and word.lower() in _ABOUT):
+        if not word[0].isalnum() or (terms and _is_generic(word, terms)) or (begins and word.lower() in _ABOUT):
             runs.append([])
         else:
             runs[-1].append(word)
@@ -255,7 +284,11 @@ def _runs(sentence: str) -> list[list[str]]:
 
 
 def _names_topic(word: str) -> bool:
-    return not _is_first(word) and not GENERIC.issuperset(content_terms(word))
+    return not _is_first(word) and not _is_generic(word, content_terms(word))
+
+
+def _is_generic(word: str, terms: Sequence[str]) -> bool:
+    return GENERIC.issuperset(terms) and word.lower() not in _THINGS
 
 
 def _is_first(word: str) -> bool:

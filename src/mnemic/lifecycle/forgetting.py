@@ -170,8 +170,7 @@ def _candidates(
     compared_texts = _Compared(runtime, view, rows, records, is_near, reread, [_terms_of(record) for record in records])
     cosines = compared_texts.cosines(vector, cosines)
     close, share = compared_texts.close(cosines), compared_texts.share(weights)
-    terms_of_records = compared_texts.terms
-    named = np.array([request.names <= terms for terms in terms_of_records], np.bool_)
+    named = np.array([request.is_named_in(record.value.content) for record in records], np.bool_)
     if numbers := _numbers(request.text):
         named &= np.array([not (said := _numbers(r.value.content)) or bool(numbers & said) for r in records], np.bool_)
     if request.bare and vector is not None:
@@ -800,8 +799,7 @@ def _sentences(text: str, request: Request) -> tuple[list[str], list[str]]:
     groups: tuple[list[str], list[str]] = [], []
     continues = False
     for sentence in sentences(text.replace(CUT, "\n\n")):
-        terms = {*content_terms(sentence)}
-        bears = not request.names.isdisjoint(terms) if request.names else terms.issuperset(request.terms)
+        bears = bool(request.names_in(sentence)) if request.written else {*request.terms} <= {*content_terms(sentence)}
         continues = bears or (continues and _goes_on(sentence))
         groups[0 if continues else 1].append(sentence)
     return groups

@@ -14,7 +14,17 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Literal
 
-from mnemic.text.english import BEFORE_A_VERB, MONTHS, NUMBERS, TITLES, WEEKDAYS, is_small_talk, is_verb, may_be_a_verb
+from mnemic.text.english import (
+    BEFORE_A_VERB,
+    MONTHS,
+    NUMBERS,
+    TITLES,
+    WEEKDAYS,
+    bare_words,
+    is_small_talk,
+    is_verb,
+    may_be_a_verb,
+)
 from mnemic.text.english import names as names_in
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
@@ -332,17 +342,19 @@ def repeats(text: str, statement: str, other: str) -> bool:
     If it names another thing, or none, it has no value that the first statement has not, and more of its words than others.
     "Room 12 has a beamer" repeats nothing of "The talk is in room 12", nor does a number of something else.
     """
-    if text.rstrip().endswith("?") or not has_other_value(text, other) or is_denied(text) != is_denied(statement):
-        return False
     terms, statement_terms = {*content_terms(text)}, {*content_terms(statement)}
-    wanted = values(statement) - values(other)
+    first, second = _values(statement), _values(other)
+    wanted = frozenset[str]().union(*(first[kind] - second[kind] for kind in first if second[kind] - first[kind]))
+    has_value = not wanted.isdisjoint(terms | values(text))
+    if not has_value or text.rstrip().endswith("?") or is_denied(text) != is_denied(statement):
+        return False
     (things, label, unit), (_, *labels, statement_unit) = _words_beside(text, wanted), _words_beside(statement, wanted)
     if unit and statement_unit and unit not in statement_terms and statement_unit not in terms:
         return False
     of_value = {label}.intersection(labels)
     if next((term for term in things if term not in of_value), None) in statement_terms:
         return True
-    added = {term for term in terms - statement_terms if not is_small_talk(term)}
+    added = {*content_terms(" ".join(word for word in bare_words(text) if not is_small_talk(word)))} - statement_terms
     shared = terms.intersection(statement_terms | values(statement)) - of_value
     return values(text) <= values(statement) and len(added) < len(shared)
 

@@ -143,7 +143,9 @@ def qualified(text: str) -> frozenset[tuple[str, str]]:
 SMALL_TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
 """Greetings and assent."""
 _COURTESIES = (
-    SMALL_TALK | STOP_WORDS | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot".split())
+    SMALL_TALK
+    | STOP_WORDS
+    | frozenset("thank thx cheers great cool wow bye welcome please sorry right lot noted understood".split())
 )
 
 

@@ -675,3 +675,52 @@ def test_the_path_of_a_file_is_no_other_matter():
         )
         memory.forget("Ana is allergic to nuts")
         assert not memory.list()
+
+
+LIKE_NAMES = [
+    ("Elli", "Ellie"),
+    ("Ann", "Anne"),
+    ("Mary", "Marie"),
+    ("Gabriel", "Gabriele"),
+    ("Toni", "Tony"),
+    ("Carol", "Carole"),
+]
+
+
+@pytest.mark.parametrize(("name", "other"), [*LIKE_NAMES, *(pair[::-1] for pair in LIKE_NAMES)])
+def test_a_name_is_not_a_like_one(name, other):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add(f"{name} is my colleague from Helsinki.", id="a")
+        memory.add(f"My sister {other} lives in Cardiff, {other} is allergic to nuts.", id="b")
+        memory.remember(f"{name}'s birthday is 3 May.", id="c")
+        memory.remember(f"{other}'s birthday is 9 June.", id="d")
+        memory.correct(f"{name}'s birthday", f"{name}'s birthday is 4 May.")
+        assert (memory.get("c").expired_at is None, memory.get("d").expired_at) == (False, None)
+        gone = {receipt.id for receipt in memory.forget(f"everything about {name}") if receipt.outcome == "forgotten"}
+        assert "a" in gone
+        assert not {"b", "d"} & gone
+
+
+WORDS = {
+    "Art": "My art class is on Mondays.", "Rose": "My rent rose by 50 pounds.", "Mark": "I got a good mark in French.",
+    "Penny": "I don't have a penny left.", "Hope": "I hope to move in spring.", "Grace": "I need a grace period for my loan.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_name_is_not_the_word(name):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add(f"{name} is my neighbour and has two dogs.", id="a")
+        memory.add(WORDS[name], id="b")
+        memory.add(f"i met {name.lower()} in the lift", id="c")  # who writes no capitals names people without
+        gone = {receipt.id for receipt in memory.forget(f"everything about {name}") if receipt.outcome == "forgotten"}
+        assert gone & {"a", "b", "c"} == {"a", "c"}
+
+
+@pytest.mark.parametrize("thing", ["savings", "notes", "records"])
+def test_a_thing_is_no_word_of_the_request(thing):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add(f"My {thing} are at the bank in Leeds.", id="a")
+        memory.add("I like tea.", id="b")
+        receipts = memory.forget(f"my {thing}")
+        assert [receipt.id for receipt in receipts if receipt.outcome == "forgotten"] == ["a"]
