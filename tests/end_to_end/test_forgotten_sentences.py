@@ -369,3 +369,23 @@ def test_what_is_restored_is_listed_as_before_and_no_sentence_of_the_assistant_i
         told = " ".join(f"{about} {fact}" for about, fact, assistant in said if not assistant)
         assert all(one in told for record in memory.list(limit=None) for one in sentences(record.content))
         assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("early", [False, True])
+def test_what_a_later_conversation_says_as_well_stays_a_memory(hard, early):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(f"{FACTS[0]} {FACTS[2]}", id="m0", session="a", sent_at=BEGIN)
+        if early:
+            memory.process()
+        memory.add(f"{FACTS[1]} {FACTS[0]}", id="m1", session="b", sent_at=BEGIN + timedelta(days=3))
+        memory.process()
+        assert {record.content for record in memory.list()} == {*FACTS[:3]}
+        memory.forget(ids=["m0"], hard=hard)
+        assert {record.content: record.source_ids for record in memory.list()} == dict.fromkeys(FACTS[:2], ("m1",))
+        if not hard:
+            memory.restore("m0")
+            assert {record.content for record in memory.list()} == {*FACTS[:3]}
+        memory.forget(ids=["m1"], hard=hard)
+        assert FACTS[1] not in recalled(memory)
+        assert memory.admin.verify().ok

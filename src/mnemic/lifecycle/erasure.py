@@ -122,6 +122,9 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
             plan, change = _plan(runtime, scope, family, named)
             records = runtime.store.knowledge.records(scope.user, change.ids)
             needles = _searchable(_needles(runtime, scope.user, records.values()))
+            derived = [m for m in records.values() if isinstance(m, MemoryRecord) and m.id not in named]
+            live = [memory for memory in derived if memory.status != "archived" and memory.expired_at is None]
+            again = revision.said_again(runtime, scope, live, change.ids)
             try:
                 counts = runtime.store.erasure.erase(scope.user, change, model=runtime.indexer.embedder.id)
             except Conflict:
@@ -132,6 +135,8 @@ def erase_records(runtime: Runtime, scope: Scope, named: Sequence[str], zone: tz
             raise Conflict(
                 "Other writers kept deriving records from these. Nothing was erased; try again when they are idle."
             )
+        if again:
+            runtime.store.apply(scope.user, again, model=runtime.indexer.embedder.id)
         remade = [episode.record.id for episode in change.remade] + list(plan.restored)
         remade += revision.rewrite_summaries(runtime, scope, erased_kin, zone)
     _drop_caches(runtime, scope.user)

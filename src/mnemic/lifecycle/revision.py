@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from itertools import pairwise
 
 from mnemic.errors import Conflict
 from mnemic.knowledge import episodes
-from mnemic.knowledge.candidates import is_omission
+from mnemic.knowledge.candidates import is_made, is_omission, stated
 from mnemic.lifecycle import sessions
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import says, without_sentences
 from mnemic.text.sentences import sentences
 from mnemic.text.values import to_micros
 from mnemic.types import (
+    AddMemory,
     Archive,
     Change,
     Episode,
@@ -201,7 +202,7 @@ def _rewrite(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -
     if user_id is None or not docs:
         return
     if changes := _memory_changes(runtime, scope, ids):
-        runtime.store.apply(scope.user, changes)
+        runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id)
     for _ in range(ATTEMPTS):
         # every episode that contains them, because a parent of a merged one may have been restored by hand
         stored = runtime.store.fetch(user_id, runtime.store.relations.episodes_of(scope.user, ids))
@@ -242,15 +243,46 @@ def _memory_changes(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[
     silent = {id_ for id_ in by_message if _is_silent(runtime, scope, id_)}
     ids = sorted({id_ for derived in by_message.values() for id_ in derived})
     records = runtime.store.knowledge.records(scope.user, ids)
-    changes: list[Change] = []
+    changes, lost = list[Change](), list[MemoryRecord]()
     for id_, record in records.items():
         assert isinstance(record, MemoryRecord)
         archived = record.status == "archived"
         if any(runtime.store.get(scope.user, source).status == "archived" for source in record.source_ids):
             changes += [] if archived else [Archive(id=id_, reason=EMPTY)]
+            lost += [] if archived or record.expired_at else [record]
         elif archived and (silent.intersection(record.source_ids) or _archived_as(runtime, scope, id_, EMPTY)):
             changes.append(Restore(id=id_))
-    return changes
+    return [*changes, *said_again(runtime, scope, lost, by_message)]
+
+
+_OWN = ("id", "source_ids", "speaker", "source", "trust", "valid_at", "created_at", "updated_at")
+"""Fields of a memory that its message gives it."""
+
+
+def said_again(runtime: Runtime, scope: Scope, memories: Iterable[MemoryRecord], gone: Collection[str]) -> list[Change]:
+    """What goes with its messages and stands in one that was said later: as a memory of that one.
+
+    A sentence that is said again makes no second memory; the first has the later time since.
+
+    Args:
+        runtime: the record.
+        scope: its user.
+        memories: those that go.
+        gone: the messages that go.
+    """
+    records: list[MemoryRecord] = []
+    for memory in filter(is_made, memories):
+        assert memory.said_at is not None
+        moment = to_micros(memory.said_at)
+        then = RecordFilter(kinds=("message",), reach="project", project=memory.project, since=moment, until=moment + 1)
+        for message in runtime.store.list_messages(scope.user, then, limit=ADJACENT, newest=False):
+            if message.id not in (*gone, *memory.source_ids) and says(message.content, memory.content):
+                again = stated(message, memory.content, memory.project)
+                own = {name: getattr(again, name) for name in _OWN}
+                records.append(replace(memory, version=1, status="short_term", access_count=0, **own))
+                break
+    indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
+    return [AddMemory(record=record, indexing=index) for record, index in zip(records, indexing, strict=True)]
 
 
 def _is_silent(runtime: Runtime, scope: Scope, id: str) -> bool:
