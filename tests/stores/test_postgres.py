@@ -18,9 +18,11 @@ from tests.stores.suite import ErasureSuite, StoreSuite
 from tests.stores.suite.knowledge import put_link
 from tests.stores.suite.lifecycle import consolidation
 
-from mnemic import errors
+from mnemic import Memory, errors
 from mnemic.cli import main
+from mnemic.embedders.hashing import HashingEmbedder
 from mnemic.testing.fakes import add_memory, add_message
+from mnemic.transfer import records
 from mnemic.types import Archive, Erase, EraseUser, MemoryRecord, RecordFilter, Undo
 
 psycopg = pytest.importorskip("psycopg")
@@ -304,6 +306,7 @@ class TestOpening:
     def test_a_user_who_may_not_write_is_told(self, store, postgres_server, postgres_url, admin):
         store.apply("ana", [add_message("hello")])
         schema = schema_of(postgres_url)
+        store.apply("ana", [add_message("m")])
         admin.execute("DROP ROLE IF EXISTS reader")
         admin.execute("CREATE ROLE reader LOGIN")
         admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader")
@@ -347,6 +350,11 @@ class TestSecrets:
         kept = {key: value for key, value in address.parameters.items() if key != "password" and value}
         assert (again.parameters, again.schema, again.name) == (kept, address.schema, address.name)
 
+    @pytest.mark.parametrize("wait", ["0", "-1", "abc"])
+    def test_a_wait_is_a_number_of_seconds(self, wait):
+        with pytest.raises(errors.ConfigurationError, match="not a number of seconds"):
+            address_of(f"postgresql://h/db?connect_timeout={wait}")
+
     @pytest.mark.parametrize("password", ["p", "e", "is", "server"])
     def test_a_short_password_garbles_no_message_and_so_tells_nothing_of_itself(self, password):
         with pytest.raises(errors.StoreUnavailable, match="connection to server at") as caught:
@@ -367,7 +375,16 @@ class TestSecrets:
         assert scrubbed(text) == clean
 
     @pytest.mark.parametrize(
-        "url", ["postgresql://ana:s3%zzcret@host/db", "postgresql://ana:s3cret@[::1/db", "postgresql://h/db?s3cret"]
+        "url",
+        [
+            "postgresql://ana:s3%zzcret@host/db",
+            "postgresql://ana:s3cret@[::1/db",
+            "postgresql://h/db?s3cret",
+            "postgresql://ana:p@s3cret@host/db",
+            "postgresql://ana:p/s3cret@host/db",
+            "postgresql://ana:7/s3cret@host/db",
+            "postgresql://ana:p#s3cret@host/db",
+        ],
     )
     def test_an_address_that_cannot_be_read_is_not_quoted(self, url):
         with pytest.raises(errors.ConfigurationError, match="is invalid") as caught:
@@ -675,8 +692,58 @@ class TestErasing:
         assert store.erasure.purge().pending == ""
         assert not store.erasure.unfinished()
 
+    @pytest.mark.parametrize("begin", ["INSERT INTO elsewhere VALUES (1)", "SELECT count(*) FROM elsewhere"])
+    def test_what_any_transaction_may_still_see_is_pending(self, store, postgres_server, begin):
+        """VACUUM FULL copies such rows, and says nothing of it."""
+        with psycopg.connect(postgres_server) as other:
+            other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            other.execute("CREATE TABLE IF NOT EXISTS elsewhere(number int)")
+            other.commit()
+            store.apply("ana", [add_message("m")])
+            other.execute(begin)
+            store.erasure.erase("ana", Erase(ids=("m",)))
+            assert "may still see them" in store.erasure.purge(patience=0.1).pending
+            assert store.erasure.unfinished()
+            other.rollback()
+            assert store.erasure.purge().pending == ""
+            assert not store.erasure.unfinished()
+
+    def test_a_role_that_does_not_own_the_tables_says_so(self, store, admin, postgres_url):
+        schema = schema_of(postgres_url)
+        admin.execute("DROP ROLE IF EXISTS writer")
+        admin.execute("CREATE ROLE writer LOGIN")
+        admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO writer")
+        admin.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO writer")
+        admin.execute(f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {schema} TO writer")
+        with closing(PostgresStore(f"{postgres_url}&user=writer")) as writer:
+            writer.erasure.erase("ana", Erase(ids=("m",)))
+            assert "does not own them" in writer.erasure.purge().pending
+        assert store.erasure.unfinished()
+        assert store.erasure.purge().pending == ""
+        admin.execute("DROP OWNED BY writer")
+        admin.execute("DROP ROLE writer")
+
+
+class TestDimensions:
+    def test_vectors_that_are_too_long_for_an_index_are_searched_exactly(self, postgres_url):
+        class Long(HashingEmbedder):
+            def __init__(self):
+                super().__init__(4_096)
+
+        with Memory(postgres_url, user="ana", embedder=Long()) as memory:
+            memory.add("I moved to Lisbon.")
+            assert memory.search("Lisbon", k=1)[0].text == "I moved to Lisbon."
+            assert memory.admin.verify().ok
+
 
 class TestCommands:
+    def test_a_missing_source_is_not_made(self, postgres_url, admin, tmp_path):
+        with pytest.raises(errors.InvalidInput, match="There is no memory in"):
+            records.migrate(postgres_url, tmp_path / "target")
+        assert not (tmp_path / "target").exists()
+        named = "SELECT 1 FROM pg_namespace WHERE nspname = %s"
+        assert admin.execute(named, (schema_of(postgres_url),)).fetchall() == []
+
     @pytest.fixture
     def mnemic(self, capsys, monkeypatch):
         def run(url, *words, stdin=b""):

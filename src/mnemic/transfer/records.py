@@ -19,7 +19,7 @@ from mnemic.protocols import Progress
 from mnemic.runtime.factory import check_encryptable, check_location, location_of, open_store
 from mnemic.runtime.indexer import unwrap_store
 from mnemic.runtime.runtime import Runtime
-from mnemic.stores import SqliteStore
+from mnemic.stores import SqliteStore, postgres_store
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.types import VerifyReport
 
@@ -190,7 +190,10 @@ def opened(location: str | Path, key: str | bytes | None, *, make: bool) -> Gene
     check_location(location)
     if str(location) == IN_MEMORY:
         raise ConfigurationError(f"{IN_MEMORY} is a memory in RAM. Give a folder or postgresql://...")
-    if not (make or is_address(location) or SqliteStore.at(path_of(location))):
+    is_there = make or (
+        postgres_store().at(str(location))[1] if is_address(location) else SqliteStore.at(path_of(location))
+    )
+    if not is_there:
         raise InvalidInput(f"There is no memory in {location}. Name an existing one.")
     store, _ = open_store(location, "FULL", "exact", key)
     with closing(store):

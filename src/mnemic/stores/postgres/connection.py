@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar, cast
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
 from psycopg import OperationalError, ProgrammingError, pq
@@ -35,6 +35,10 @@ _PASSWORD = re.compile(
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 
 
+_HOST = re.compile(r"(?:\[[^\]]*\]|[^:\[\]]*)(?::\d*)?")
+"""A host with its port, if any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """The location of a record: connection parameters, schema, and display name."""
@@ -49,6 +53,19 @@ def scrubbed(text: str) -> str:
     return _PASSWORD.sub(r"\g<name>\g<user>***", text)
 
 
+def _split(url: str) -> SplitResult:
+    """The parts of a URL.
+
+    Raises:
+        ValueError: it is none, or a character of the password ended it.
+    """
+    parts = urlsplit(url)
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    if parts.fragment or "@" in parts.path or parts.netloc.count("@") > 1 or not all(map(_HOST.fullmatch, hosts)):
+        raise ValueError(url)
+    return parts
+
+
 def address_of(url: str) -> Address:
     """Parse ``postgresql://user:password@host:port/database?schema=name``; everything but the scheme is optional.
 
@@ -58,7 +75,7 @@ def address_of(url: str) -> Address:
         ConfigurationError: the URL is invalid. The message does not quote it.
     """
     try:
-        parts = urlsplit(url)
+        parts = _split(url)
         options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         schema = dict(options).get("schema", SCHEMA)
         query = urlencode([(key, value) for key, value in options if key != "schema"], quote_via=quote)
@@ -69,6 +86,9 @@ def address_of(url: str) -> Address:
             "The URL of the PostgreSQL database is invalid. Write postgresql://user:password@host:5432/database, with special "
             "characters of the password percent-encoded (%40 for @)."
         ) from None
+    wait = str(parameters.get("connect_timeout") or 1)
+    if not (wait.isascii() and wait.isdigit() and int(wait)):
+        raise ConfigurationError(f"connect_timeout={wait!r:.20} is not a number of seconds from 1.")
     if not schema or len(schema.encode("utf-8", "replace")) > LONGEST or "\x00" in schema:
         raise ConfigurationError(f"schema={schema!r:.80} is not a schema name: give 1 to {LONGEST} bytes.")
     return Address(parameters, schema, _name(parameters, schema))

@@ -39,7 +39,7 @@ QUICK_SECONDS = 1.0
 
 # SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock: rolled back as a whole, and may be repeated
-_LOCKED = ("55P03", "57014")
+_LOCKED = ("55P03",)
 _AWAY = ("08", "28", "3D", "53", "57P")
 _MEANINGS: Sequence[tuple[tuple[str, ...], type[errors.StoreError], str]] = (
     (("53100", "53200"), errors.StoreFull,
@@ -47,8 +47,11 @@ _MEANINGS: Sequence[tuple[tuple[str, ...], type[errors.StoreError], str]] = (
     (("25006", "42501"), errors.StoreReadOnly,
      "{where} cannot be written: {message} Check the privileges of the user, and that the server is not a standby."),
     (_LOCKED, errors.StoreUnavailable,
-     (f"{{where}} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
+     ("{where} stayed locked by another session for {patience:.0f} s; nothing was written. Repeat the call, or "
       "look in pg_stat_activity for a session that holds a transaction open.")),
+    (("57014",), errors.StoreUnavailable,
+     ("{where} cancelled a statement: {message} Nothing was written. Raise the statement_timeout of this role if it is too "
+      "short, or repeat the call.")),
     (("XX001", "XX002", "42P01", "42703"), errors.StoreCorrupt,
      ("{where} is damaged or not a Mnemic record: {message} Nothing was changed. Restore a backup, or choose another "
       "schema: ?schema=name.")),
@@ -88,14 +91,14 @@ def translate(error: Exception, address: Address) -> errors.StoreError:
         return errors.StoreClosed(CLOSED_DURING)
     if isinstance(error, (PoolTimeout, TooManyRequests)):
         return errors.StoreUnavailable(
-            f"{where} gave no connection within {BUSY_SECONDS:.0f} s: every connection of this process or of the server is "
-            "in use. Repeat the call."
+            f"{where} gave no connection within {_patience(address):.0f} s: every connection of this process or of the "
+            "server is in use. Repeat the call."
         )
     if not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
         state = _AWAY[0]
     for states, kind, text in _MEANINGS:
         if state.startswith(states):
-            return kind(text.format(where=where, message=message))
+            return kind(text.format(where=where, message=message, patience=_patience(address)))
     return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {message}")
 
 
@@ -509,6 +512,7 @@ class Database:
         self._check()
         with self._translate_errors(), self._connect() as driver:
             configure(driver, self._path, durable=True, patience=patience)
+            driver.execute("SET statement_timeout = 0")
             yield driver
 
     def close(self) -> None:

@@ -31,6 +31,8 @@ _ESCAPES = {0x00: "\x100", 0x10: "\x101"}
 _HEAD = struct.Struct(">HH")
 _ARRAY = struct.Struct(">iiIii")
 _BIGINT = 20
+MOST_INDEXED = 4_000
+"""Dimensions of the longest vectors for which pgvector makes an HNSW index; longer ones are searched exactly."""
 _ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 
 
@@ -229,7 +231,9 @@ class PostgresDialect:
         return Half.of(vector)
 
     def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
-        """Create one HNSW index over the vectors of all users, while the table is empty."""
+        """Create one HNSW index over the vectors of all users, while the table is empty; very long ones have none."""
+        if dimension > MOST_INDEXED:
+            return
         db.execute(
             f"CREATE INDEX IF NOT EXISTS {table}_hnsw ON {table} USING hnsw "
             f"((vector::halfvec({int(dimension)})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"

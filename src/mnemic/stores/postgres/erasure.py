@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from mnemic.types import Purge
 REWRITTEN = 256 * 1024 * 1024
 """Up to this size in bytes the tables are rewritten, which locks each of them in the meantime."""
 TABLES = (*(table.name for table in schema.TABLES), "postings", "header")
+
+_REMAIN = "the rows are deleted, but their bytes are still in the tables:"
+_RETRY = "Tried again when the record is opened or closed."
 
 
 class Erasure(ErasedRows[Database]):
@@ -37,24 +41,55 @@ class Erasure(ErasedRows[Database]):
                 mark = self._mark(db)
                 small = queries.size(db) <= REWRITTEN
             with self._db.maintenance(patience) as driver:
+                if run(driver, _OF_OTHERS).fetchall():
+                    return Purge(pending=f"{_REMAIN} this role does not own them. Open the record once as their owner.")
+                seen = _are_seen(driver, patience)
                 for table in TABLES:
                     _forget_samples(driver, table)
                     run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
+            if seen:
+                return Purge(
+                    pending=f"{_REMAIN} a transaction of this database may still see them, whatever its tables. Look in "
+                    f"pg_stat_activity, pg_prepared_xacts and pg_replication_slots. {_RETRY}"
+                )
             self._clear_mark(mark)
         except StoreError as error:
-            retry = "Tried again when the record is opened or closed."
             if is_locked(error.__cause__):
                 return Purge(
-                    pending=f"the rows are deleted, but their bytes are still in the tables: another session used one of them "
-                    f"for longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {retry}"
+                    pending=f"{_REMAIN} another session used one of them for longer than {patience:g} s. Look in "
+                    f"pg_stat_activity for one that holds a transaction open. {_RETRY}"
                 )
-            return Purge(pending=f"{error} {retry}")
+            return Purge(pending=f"{error} {_RETRY}")
         if small:
             return Purge()
         return Purge(
             pending=f"the rows are deleted, and new ones will overwrite them on disk; the tables are larger than "
             f"{REWRITTEN >> 20} MB and were not rewritten: VACUUM FULL does that, and locks them in the meantime"
         )
+
+
+_OF_OTHERS = """SELECT 1 FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+    AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE') LIMIT 1"""
+"""A table of the record that this role does not own: VACUUM only warns of it."""
+_SEEING = """SELECT 1 FROM pg_stat_activity WHERE pid != pg_backend_pid() AND backend_type != 'autovacuum worker'
+    AND coalesce(datname, current_database()) = current_database()
+    AND greatest(age(backend_xmin), age(backend_xid)) >= age(CAST(CAST($1 AS text) AS xid))
+    UNION ALL SELECT 1 FROM pg_prepared_xacts WHERE database = current_database()
+    UNION ALL SELECT 1 FROM pg_replication_slots WHERE age(xmin) >= age(CAST(CAST($1 AS text) AS xid))"""
+"""What may still see rows that were deleted before a transaction: VACUUM keeps these rows."""
+_PAUSE = 0.05
+"""Seconds between two looks."""
+
+
+def _are_seen(driver: Driver, patience: float) -> bool:
+    """Whether rows that were deleted before now may still be seen after so many seconds."""
+    (now,) = run(driver, "SELECT CAST(CAST(pg_current_xact_id() AS xid) AS text)").fetchall()[0]
+    end = time.monotonic() + patience
+    while seen := bool(run(driver, _SEEING, (now,)).fetchall()):
+        if time.monotonic() > end:
+            break
+        time.sleep(_PAUSE)
+    return seen
 
 
 # Planner statistics: sampled values stay readable in ``pg_stats`` after their rows are deleted. Another ANALYZE is not

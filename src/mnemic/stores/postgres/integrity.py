@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 
 from mnemic.stores.postgres.database import quote_name
-from mnemic.stores.postgres.dialect import facets_of
+from mnemic.stores.postgres.dialect import MOST_INDEXED, facets_of
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.integrity import Integrity, Searchable, finding, pages
@@ -107,9 +107,9 @@ def _wrong_facets(db: Connection) -> Generator[Searchable]:
 
 def _missing_index(db: Connection) -> bool:
     """Whether the index on the vectors is missing although their dimension is known."""
-    sql = """SELECT 1 FROM header WHERE key = 'dimension' AND NOT EXISTS (SELECT 1 FROM pg_index i
-        JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('vectors' AS regclass)
-        AND c.relname = 'vectors_hnsw')"""
+    sql = f"""SELECT 1 FROM header WHERE key = 'dimension' AND CAST(value AS integer) <= {MOST_INDEXED}
+        AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE i.indrelid = CAST('vectors' AS regclass) AND c.relname = 'vectors_hnsw')"""
     return bool(db.execute(sql).fetchall())
 
 
