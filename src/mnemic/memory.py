@@ -253,7 +253,8 @@ class Memory(MethodHints):
             messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``), or one of
                 them, or the text of one. The messages of a chat API go in as its client holds them (OpenAI's chat
                 completions and responses, Anthropic, Gemini, Bedrock, Ollama): texts are joined, an image or a file is
-                stored as its reference, and a call of a tool without words is ``rejected``.
+                stored as its reference, a message that only hands over a tool's result as one of the tool, and a call of a
+                tool without words is ``rejected``.
             session: the conversation of messages without one.
             role: of a text, as are the following: the role of its ``Message``.
             name: the speaker.

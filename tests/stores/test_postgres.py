@@ -306,7 +306,6 @@ class TestOpening:
     def test_a_user_who_may_not_write_is_told(self, store, postgres_server, postgres_url, admin):
         store.apply("ana", [add_message("hello")])
         schema = schema_of(postgres_url)
-        store.apply("ana", [add_message("m")])
         admin.execute("DROP ROLE IF EXISTS reader")
         admin.execute("CREATE ROLE reader LOGIN")
         admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader")
@@ -710,6 +709,7 @@ class TestErasing:
 
     def test_a_role_that_does_not_own_the_tables_says_so(self, store, admin, postgres_url):
         schema = schema_of(postgres_url)
+        store.apply("ana", [add_message("m")])
         admin.execute("DROP ROLE IF EXISTS writer")
         admin.execute("CREATE ROLE writer LOGIN")
         admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO writer")

@@ -225,7 +225,8 @@ class _LineBuilder:
     def _archival(self, id: str) -> dict[str, object]:
         """Why a record is archived, and the reason of its quarantine if it is in one."""
         events = self._runtime.store.history(self._user, id)
-        last = next((event for event in reversed(events) if event.operation in TRANSITIONS), None)
+        transitions = [e for e in events if e.operation in TRANSITIONS and "quarantine" not in e.detail]
+        last = transitions[-1] if transitions else None
         detail = last.detail if last is not None and last.operation == "archive" else {}
         reason = None if detail.get("reason") == EXPORTED else detail.get("reason")
         extra: dict[str, object] = {"reason": reason, "everywhere": detail.get("everywhere")}
