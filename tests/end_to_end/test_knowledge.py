@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic import InvalidInput, Message, NotFound, UnknownArgument
+from mnemic import InvalidInput, Memory, Message, NotFound, UnknownArgument
 from mnemic.runtime.settings import Processing
 from mnemic.testing import FailingEmbedder
 
@@ -743,3 +743,20 @@ def test_what_is_remembered_has_a_category_at_once(opened):
         assert memory.get(memory.remember(text).id).category == category
     assert memory.get(memory.remember("I prefer tea.", category="drinks").id).category == "drinks"
     assert [record.content for record in memory.list(category="preference")] == ["I prefer dark mode."]
+
+
+STANDING = ["always answer in metric", "never suggest restaurants with seafood", "use 24-hour times from now on"]
+
+
+@pytest.mark.parametrize("asked", ["Could you {}?", "Can you please {}?", "Oh, would you {}?"])
+def test_a_polite_instruction_is_kept(asked):
+    with Memory(":memory:", user="nora") as memory:
+        for number, instruction in enumerate(STANDING):
+            memory.add_exchange(asked.format(instruction), "Understood.", session=str(number))
+        for number, question in enumerate(
+            ("Could you suggest a restaurant?", "Can you answer that in metric?", "Could you wait?")
+        ):
+            memory.add_exchange(question, "Of course.", session=f"q{number}")
+        memory.process()
+        kept = [record.content.lower() for record in memory.list()]
+        assert sorted(kept) == sorted(STANDING)

@@ -52,6 +52,12 @@ _TO_REMEMBER = re.compile(
     re.IGNORECASE,
 )
 """What ends one."""
+_STANDING = re.compile(
+    r"\W*(?:(?:please|pls|and|also|oh|btw)\b,?\s+)*(?:can|could|would|will) (?:you|u) (?:please )?"
+    r"(?=(?:please )?(?:always|never)\b|.*\b(?:from now on|in (?:the )?future|every time|each time)\b)",
+    re.IGNORECASE,
+)
+"""How a person asks politely for what is to hold from then on, in English."""
 _THEN_ASKS = re.compile(
     r"(?:[,;]|\s[-\u2013\u2014]+|\s+so)\s+(?:so |and |but )?"
     r"(?:what|which|who|where|when|why|how|can|could|should|would|will|is|are|do|does|did|any|may)\b",
@@ -175,7 +181,12 @@ def to_remember(sentence: str) -> str | None:
 
 
 def before_question(sentence: str) -> str:
-    """What a person says of themselves before a question in the same sentence; any other sentence as it is."""
+    """What a person says of themselves before a question in the same sentence; any other sentence as it is.
+
+    Of a polite instruction that stands ("Could you always answer in metric?"), the instruction.
+    """
+    if (standing := _STANDING.match(sentence)) and is_question(sentence):
+        return sentence[standing.end() :].rstrip("? ")
     own = in_first_person(sentence[:1], bare_words(sentence)[:1])
     asks = _THEN_ASKS.search(sentence) if own and is_question(sentence) else None
     return sentence[: asks.start()] if asks else sentence

@@ -227,7 +227,7 @@ class _LineBuilder:
         events = self._runtime.store.history(self._user, id)
         transitions = [e for e in events if e.operation in TRANSITIONS and "quarantine" not in e.detail]
         last = transitions[-1] if transitions else None
-        detail = last.detail if last is not None and last.operation == "archive" else {}
+        detail: Mapping[str, Any] = last.detail if last is not None and last.operation == "archive" else {}
         reason = None if detail.get("reason") == EXPORTED else detail.get("reason")
         extra: dict[str, object] = {"reason": reason, "everywhere": detail.get("everywhere")}
         if id in self._quarantined:
