@@ -173,3 +173,17 @@ def test_no_context_exceeds_its_budget(tokenizer, query):
         for budget in range(1, 120, 7):
             context = memory.get_memory_context(query, max_tokens=budget)
             assert context.token_count <= budget
+
+
+def test_summaries_of_sessions_take_no_room_of_memories(memory):
+    for number, fact in enumerate(FACTS):
+        memory.remember(fact)
+        here = memory.scoped(session=f"s{number}")
+        here.add_exchange(f"What is the weather in place {number} like?", "It is sunny.")
+        here.sessions.summarise()
+    for budget in (400, 500, 1_500):
+        found = memory.get_memory_context(max_tokens=budget)
+        shown = [text.startswith("Session on") for text in texts(found, "memory")]
+        assert shown == sorted(shown)
+        assert not any(shown) or {*FACTS} <= {*texts(found, "memory")}
+    assert any(shown)

@@ -312,7 +312,8 @@ def _as_known(record: MemoryRecord, known_at: int | None) -> MemoryRecord:
 def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame: Frame) -> tuple[Hit, ...]:
     """The start of a session: what persons said last within its share, preferences, memories, the other messages.
 
-    Memories come by importance, then the newest ones, session summaries among them. Messages of the same words stand once.
+    Memories come by importance, then the newest ones, then session summaries, which repeat what was said. Messages of the same
+    words stand once.
     """
     most = max(10, frame.max_tokens // 20)
     memories, messages = list[Hit](), list[Hit]()
@@ -323,7 +324,8 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, frame:
         rest = [record for record in important if record.id not in first]
         stored = preferences(runtime, scope, filters)
         memories = memory_hits(stored)
-        memories += memory_hits(_latest_first(runtime, scope, [*first.values(), *rest], len(first)))
+        chosen = _latest_first(runtime, scope, [*first.values(), *rest], len(first))
+        memories += memory_hits(sorted(chosen, key=lambda record: record.category == SESSION_SUMMARY))
         overridden = _overridden(stored, scope)
         memories = [hit for hit in memories if hit.id not in overridden]
     if "message" in filters.kinds:
