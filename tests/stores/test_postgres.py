@@ -428,7 +428,7 @@ class TestConnections:
     def test_a_connection_that_rested_is_asked_before_it_is_used(self, store, admin, monkeypatch):
         store.apply("ana", [add_message("one")])
         self._cut(admin)
-        monkeypatch.setattr("mnemic.stores.postgres.database.IDLE_SECONDS", 0.0)
+        monkeypatch.setattr(database, "IDLE_SECONDS", 0.0)
         assert store.get("ana", "one").value.content == "one"
 
     def test_reads_outlive_the_loss_of_every_connection(self, store, admin):
