@@ -125,7 +125,10 @@ def _day_of_month(words: re.Match[str], reference: int) -> Period:
 _PHRASES: tuple[tuple[str, Reading], ...] = (
     (rf"\b{COUNTED} (?:ago|back)\b", _ago),
     (rf"\b(?:last|past|previous) {COUNTED}\b", _lasting),
-    (rf"\b(?:past|(?:in|within|over|for) the last) ({'|'.join(UNITS)})\b", lambda words, today: (today - UNITS[words[1]], today)),
+    (
+        rf"\b(?:past|(?:in|within|over|for) the last) ({'|'.join(UNITS)})\b",
+        lambda words, today: (today - UNITS[words[1]], today),
+    ),
     (rf"\b{_WHAT} before last\b", lambda words, today: _calendar(words[1], -2, today)),
     (rf"\b(last|this|next) {_WHAT}\b", lambda words, today: _calendar(words[2], _STEPS[words[1]], today)),
     (rf"\b({'|'.join(sorted(_WORDS, key=len, reverse=True))})\b", _word),
