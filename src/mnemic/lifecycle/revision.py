@@ -260,9 +260,9 @@ _OWN = ("id", "source_ids", "speaker", "source", "trust", "valid_at", "created_a
 
 
 def said_again(runtime: Runtime, scope: Scope, memories: Iterable[MemoryRecord], gone: Collection[str]) -> list[Change]:
-    """What goes with its messages and stands in one that was said later: as a memory of that one.
+    """Changes that keep what a later message says as well, as a memory of that message.
 
-    A sentence that is said again makes no second memory; the first has the later time since.
+    A sentence that is said again makes no second memory: the first one takes the later time.
 
     Args:
         runtime: the record.

@@ -297,14 +297,15 @@ _OF_A_YEAR = re.compile(
     r"\b(?:in|since|until|till|by|from|of|during|before|after|for|early|late|mid|spring|summer|autumn|winter)[ -]\Z"
 )
 """What stands before a year, which else is some number."""
+_LEAP_YEAR = 2000
+"""The year of dates where none is given."""
 
 
 def without_known_dates(text: str, source: str, near: Collection[int]) -> str:
     """A text in lower case without the dates of a source, or less precise, and those at most 15 days from days ``near``."""
     text, known = text.lower(), _extract_dates(source)[0]
-    years = {date.fromordinal(day).year for day in near} | {year for *_, year, _, _ in known if year} or {
-        2000
-    }  # a leap year
+    years = {date.fromordinal(day).year for day in near} | {year for *_, year, _, _ in known if year}
+    years = years or {_LEAP_YEAR}
     spans = [span for *_, year, month, day in known for span in _periods(year, month, day, years)]
     for start, end, year, month, day in _extract_dates(text)[0]:
         if not month and not _OF_A_YEAR.search(text[:start]):

@@ -49,8 +49,8 @@ class Erasure(ErasedRows[Database]):
                     run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
             if seen:
                 return Purge(
-                    pending=f"{_REMAIN} a transaction of this database may still see them, whatever its tables. Look in "
-                    f"pg_stat_activity, pg_prepared_xacts and pg_replication_slots. {_RETRY}"
+                    pending=f"{_REMAIN} a transaction that is open in this database, even on other tables, may still see them. "
+                    f"Look in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. {_RETRY}"
                 )
             self._clear_mark(mark)
         except StoreError as error:

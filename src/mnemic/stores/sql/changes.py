@@ -633,7 +633,7 @@ _LOST = f"""SELECT 1 FROM events e JOIN records r ON r.doc = e.doc AND r.kind !=
 
 
 def _has_lost(t: Transaction, ids: Sequence[str], since: int) -> bool:
-    """Whether since an event one of some messages was forgotten, or something that it says ended."""
+    """Whether one of some messages was forgotten, or something that it says ended, after an event."""
     docs = [*queries.docs_of(t.db, t.user_id, ids).values()]
     return bool(t.db.execute(_LOST, (t.user_id, since, docs, docs)).fetchall())
 
