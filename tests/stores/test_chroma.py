@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import threading
 import time
 import warnings
@@ -13,7 +14,7 @@ from tests.internals import collections_of, runtime_of, store_of, updater_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
-from mnemic.indexes.vector.chroma import collections
+from mnemic.indexes.vector.chroma import collections, connection
 from mnemic.indexes.vector.chroma.index import ChromaIndex
 from mnemic.types import Revise
 from mnemic_testing import VectorIndexSuite
@@ -414,6 +415,18 @@ class TestServers:
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             finally:
                 server.stop()
+
+    def test_a_server_that_never_answers_holds_up_nothing_for_long(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(connection, "TIMEOUT", 0.2)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            with opened(tmp_path / "memory", Chroma(url=url, exact_below=0)) as memory:
+                memory.add("I moved to Lisbon.", id="m")
+                began = time.monotonic()
+                memory.admin.flush()
+                erasure = memory.forget(ids=["m"], hard=True)
+                assert "the vector index" in erasure.purge.pending
+                assert time.monotonic() - began < 20
 
     def test_several_handles_of_one_record_share_a_server(self, tmp_path, server):
         folder, vectors = tmp_path / "memory", Chroma(url=server.url, exact_below=0)

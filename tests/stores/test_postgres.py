@@ -303,6 +303,14 @@ class TestOpening:
             assert store.verify().ok
         admin.execute(psycopg.sql.SQL("DROP SCHEMA {} CASCADE").format(psycopg.sql.Identifier(name)))
 
+    def test_a_database_that_cannot_hold_every_text_is_refused(self, postgres_server, admin):
+        admin.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+        try:
+            with pytest.raises(errors.StoreUnavailable, match="a database in LATIN1"):
+                PostgresStore(postgres_server.replace("/postgres?", "/latin?"))
+        finally:
+            admin.execute("DROP DATABASE latin")
+
     def test_a_user_who_may_not_write_is_told(self, store, postgres_server, postgres_url, admin):
         store.apply("ana", [add_message("hello")])
         schema = schema_of(postgres_url)

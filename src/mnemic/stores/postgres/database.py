@@ -146,7 +146,7 @@ def prepare(driver: Driver, address: Address) -> Extension:
     Raises:
         SchemaTooNew: a newer Mnemic wrote it.
         StoreCorrupt: the schema holds something else.
-        StoreUnavailable: the server or pgvector is too old, or pgvector is missing.
+        StoreUnavailable: the server or pgvector is too old, pgvector is missing, or the database is not in UTF-8.
     """
     if driver.info.server_version < OLDEST_SERVER:
         raise errors.StoreUnavailable(
@@ -181,6 +181,12 @@ def version_of(driver: Driver, address: Address) -> int:
 def _migrate(driver: Driver, address: Address, version: int) -> None:
     if version == schema.LATEST:
         return
+    encoding = driver.info.parameter_status("server_encoding")
+    if version == 0 and encoding != "UTF8":
+        raise errors.StoreUnavailable(
+            f"{address.name} is a database in {encoding}, which cannot hold every text. Nothing was created. Make one in UTF8: "
+            "CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0."
+        )
     if not _value(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
         run(driver, f"CREATE SCHEMA {quote_name(address.schema)}")
     extension = _extension(driver, address)

@@ -64,10 +64,13 @@ class Server(_Connection):
         """
         if self._external_client is None and self._client is None and self._address is not None:
             import chromadb
+            import httpx
             from chromadb.config import Settings
 
             host, port, secure = self._address
             with translated_errors(f"Reaching the Chroma server at {host}:{port}"):
+                # Whatever it answers: a client asks a server when it is made, and waits without a limit.
+                httpx.get(f"http{'s' if secure else ''}://{host}:{port}/api/v2/heartbeat", timeout=TIMEOUT)
                 self._client = chromadb.HttpClient(
                     host, port, ssl=secure, settings=Settings(anonymized_telemetry=False)
                 )
