@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from mnemic.text.differences import of_the_speaker
-from mnemic.text.english import TITLES, language_of, names
+from mnemic.text.english import MONTHS, TITLES, language_of, names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 
@@ -252,6 +252,8 @@ def requested(description: str, speaker: str = "") -> Request:
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(" ".join(word for word in words if not _is_first(word)))))
     capitalised = names(sentence) if language != "de" else ()  # in German a capital is no sign of a name
+    if topic.istitle() and topic.lower() in MONTHS:
+        capitalised = (*capitalised, topic)  # "everything about May" may mean a person
     named = frozenset(chain.from_iterable(map(content_terms, capitalised))).intersection(terms)
     name_words = (word for name in capitalised for word in _WRITTEN.findall(name))
     return Request(

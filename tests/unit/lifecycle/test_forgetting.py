@@ -702,7 +702,7 @@ def test_a_name_is_not_a_like_one(name, other):
 
 
 WORDS = {
-    "Art": "My art class is on Mondays.", "Rose": "My rent rose by 50 pounds.", "Mark": "I got a good mark in French.",
+    "May": "I may rent a car in July.", "Art": "My art class is on Mondays.", "Rose": "My rent rose by 50 pounds.", "Mark": "I got a good mark in French.",
     "Penny": "I don't have a penny left.", "Hope": "I hope to move in spring.", "Grace": "I need a grace period for my loan.",
 }  # fmt: skip
 
