@@ -7,7 +7,6 @@ what is kept can still be forgotten.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -15,7 +14,7 @@ from itertools import chain
 from mnemic.text.differences import of_the_speaker
 from mnemic.text.english import MONTHS, TITLES, language_of, names
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms
+from mnemic.text.terms import content_terms, without_accents
 
 ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
 SUBSTITUTES = frozenset(("one",))
@@ -228,11 +227,7 @@ def written_words(text: str) -> frozenset[str]:
     """The words of a text that may be names, without accents: small letters count only where a text begins with one."""
     words = _WRITTEN.findall(text)
     casual = words[:1] and words[0][0].islower()
-    return frozenset(_without_accents(word) for word in words if casual or not word.islower())
-
-
-def _without_accents(word: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
+    return frozenset(without_accents(word.casefold()) for word in words if casual or not word.islower())
 
 
 def requested(description: str, speaker: str = "") -> Request:
@@ -262,7 +257,9 @@ def requested(description: str, speaker: str = "") -> Request:
         english=english,
         terms=terms,
         names=named,
-        written=frozenset(_without_accents(word) for word in name_words if not named.isdisjoint(content_terms(word))),
+        written=frozenset(
+            without_accents(word.casefold()) for word in name_words if not named.isdisjoint(content_terms(word))
+        ),
         of_speaker=english and any(map(_is_first, words)),
         broad=not _BROAD.isdisjoint(description.lower().split()),
         bare=english and words[-1:] == words[begin:] and _ARTICLES.isdisjoint(map(str.lower, words[:begin])),

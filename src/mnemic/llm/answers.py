@@ -28,7 +28,7 @@ from pydantic_core import PydanticUseDefault
 
 from mnemic.errors import LanguageModelError
 from mnemic.text.dates import UNMISTAKABLE_MONTHS, mentioned_periods, without_known_dates
-from mnemic.text.english import NUMBERS, WEEKDAYS, names
+from mnemic.text.english import WEEKDAYS, names, spelled_numbers
 from mnemic.text.markup import speaker_label, unmarked, visible
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -160,11 +160,6 @@ _DAY_WORDS = re.compile(
     r"night)\b"
 )
 """Words from which a day can be derived."""
-_VALUES = NUMBERS | {
-    word: 10 * ten for ten, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), start=3)
-}
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
-_SPELLED = re.compile(r"\b(?:{0})(?:(?:[ -]| and )(?:{0}))*\b".format("|".join((*_VALUES, *_SCALES))))
 _ADDED_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 """How ``sources_of`` writes days, of which the figures are no numbers that somebody said."""
 
@@ -205,19 +200,8 @@ def supported(text: str, sources: Sequence[str]) -> bool:
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers without thousands separators: 5,000 equals 5000 and five thousand; "one" may be a pronoun."""
-    words = [match[0] for match in _SPELLED.finditer(text.lower()) if match[0] != "one"]
-    return [*map(_plain_number, _NUMERAL.findall(text)), *map(_value, words)]
-
-
-def _value(words: str) -> str:
-    """The value of a number in words."""
-    total = part = 0
-    for word in re.findall("[a-z]+", words):
-        part += _VALUES.get(word, 0)
-        if scale := _SCALES.get(word):
-            total, part = (total, max(part, 1) * scale) if scale == 100 else (total + max(part, 1) * scale, 0)
-    return str(total + part)
+    """Numbers without thousands separators: 5,000 equals 5000 and five thousand."""
+    return [*map(_plain_number, _NUMERAL.findall(text)), *map(str, spelled_numbers(text))]
 
 
 def _plain_number(written: str) -> str:

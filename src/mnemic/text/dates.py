@@ -293,9 +293,7 @@ NEAR = 15
 """Days within which a date may be worked out from the day of a message: "last Friday", "the week before"."""
 
 
-_OF_A_YEAR = re.compile(
-    r"\b(?:in|since|until|till|by|from|of|during|before|after|for|early|late|mid|spring|summer|autumn|winter)[ -]\Z"
-)
+_OF_A_YEAR = re.compile(rf"\b(?:{_BEFORE_A_MONTH}|spring|summer|autumn|winter)[ -]\Z")
 """What stands before a year, which else is some number."""
 _LEAP_YEAR = 2000
 """The year of dates where none is given."""

@@ -26,6 +26,12 @@ NUMBERS = {
     )
 }
 
+_VALUES = NUMBERS | {
+    word: 10 * ten for ten, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), start=3)
+}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
+_SPELLED = re.compile(r"\b(?:{0})(?:(?:[ -]| and )(?:{0}))*\b".format("|".join((*_VALUES, *_SCALES))))
+
 _NOUNS = frozenset(
     "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
 )
@@ -451,3 +457,17 @@ def _identifier() -> Any:  # the package is untyped
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return cast("Any", LanguageIdentifier).from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def spelled_numbers(text: str) -> list[int]:
+    """The numbers that a text has in words: 890 of "eight hundred and ninety"; "one" may be a pronoun."""
+    return [_value(match[0]) for match in _SPELLED.finditer(text.lower()) if match[0] != "one"]
+
+
+def _value(words: str) -> int:
+    total = part = 0
+    for word in re.findall("[a-z]+", words):
+        part += _VALUES.get(word, 0)
+        if scale := _SCALES.get(word):
+            total, part = (total, max(part, 1) * scale) if scale == 100 else (total + max(part, 1) * scale, 0)
+    return total + part

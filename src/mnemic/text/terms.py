@@ -94,7 +94,7 @@ def _stemmer() -> Any:
 
 
 @lru_cache(maxsize=65_536)
-def _fold(word: str) -> str:
+def without_accents(word: str) -> str:
     """Strip accents: café becomes cafe. Hangul and kana are unchanged."""
     if word.isascii():
         return word
@@ -123,7 +123,7 @@ def _words(text: str) -> list[str]:
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
             words.append(piece.replace(",", "")[:MAX_TERM])
-        elif word := _fold(_without_contraction(piece) if "'" in piece else piece):
+        elif word := without_accents(_without_contraction(piece) if "'" in piece else piece):
             words.append(word[:MAX_TERM])
     return words
 
