@@ -244,12 +244,12 @@ def store_all(runtime: Runtime, scope: Scope, records: Sequence[MemoryRecord]) -
 def _additions(runtime: Runtime, records: Sequence[MemoryRecord], embedder: Embedder) -> list[AddMemory]:
     """The changes that store memories."""
     return [
-        AddMemory(record=_judged(record, index.vector, embedder.id), indexing=index, enrich=True, settle=True)
+        AddMemory(record=_estimated(record, index.vector, embedder.id), indexing=index, enrich=True, settle=True)
         for record, index in zip(records, runtime.indexer.indexing(records, embedder), strict=True)
     ]
 
 
-def _judged(record: MemoryRecord, vector: NDArray[np.float32] | None, model: str) -> MemoryRecord:
+def _estimated(record: MemoryRecord, vector: NDArray[np.float32] | None, model: str) -> MemoryRecord:
     """A memory with a salience, a category and an emotion, if its caller gave none."""
     if not record.pinned:
         weight = salience(worth(record.content), record.type)

@@ -255,7 +255,7 @@ def _memory_changes(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[
     return [*changes, *said_again(runtime, scope, lost, by_message)]
 
 
-_OWN = ("id", "source_ids", "speaker", "source", "trust", "valid_at", "created_at", "updated_at")
+_OF_MESSAGE = ("id", "source_ids", "speaker", "source", "trust", "valid_at", "created_at", "updated_at")
 """Fields of a memory that its message gives it."""
 
 
@@ -278,7 +278,7 @@ def said_again(runtime: Runtime, scope: Scope, memories: Iterable[MemoryRecord],
         for message in runtime.store.list_messages(scope.user, then, limit=ADJACENT, newest=False):
             if message.id not in (*gone, *memory.source_ids) and says(message.content, memory.content):
                 again = stated(message, memory.content, memory.project)
-                own = {name: getattr(again, name) for name in _OWN}
+                own = {name: getattr(again, name) for name in _OF_MESSAGE}
                 records.append(replace(memory, version=1, status="short_term", access_count=0, **own))
                 break
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)

@@ -41,13 +41,13 @@ class Erasure(ErasedRows[Database]):
                 mark = self._mark(db)
                 small = queries.size(db) <= REWRITTEN
             with self._db.maintenance(patience) as driver:
-                if run(driver, _OF_OTHERS).fetchall():
+                if run(driver, _FOREIGN_TABLES).fetchall():
                     return Purge(pending=f"{_REMAIN} this role does not own them. Open the record once as their owner.")
-                seen = _are_seen(driver, patience)
+                visible = _are_visible(driver, patience)
                 for table in TABLES:
                     _forget_samples(driver, table)
                     run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
-            if seen:
+            if visible:
                 return Purge(
                     pending=f"{_REMAIN} a transaction that is open in this database, even on other tables, may still see them. "
                     f"Look in pg_stat_activity, pg_prepared_xacts and pg_replication_slots. {_RETRY}"
@@ -68,10 +68,10 @@ class Erasure(ErasedRows[Database]):
         )
 
 
-_OF_OTHERS = """SELECT 1 FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+_FOREIGN_TABLES = """SELECT 1 FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
     AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE') LIMIT 1"""
 """A table of the record that this role does not own: VACUUM only warns of it."""
-_SEEING = """SELECT 1 FROM pg_stat_activity WHERE pid != pg_backend_pid() AND backend_type != 'autovacuum worker'
+_HOLDERS = """SELECT 1 FROM pg_stat_activity WHERE pid != pg_backend_pid() AND backend_type != 'autovacuum worker'
     AND coalesce(datname, current_database()) = current_database()
     AND greatest(age(backend_xmin), age(backend_xid)) >= age(CAST(CAST($1 AS text) AS xid))
     UNION ALL SELECT 1 FROM pg_prepared_xacts WHERE database = current_database()
@@ -81,11 +81,11 @@ _PAUSE = 0.05
 """Seconds between two looks."""
 
 
-def _are_seen(driver: Driver, patience: float) -> bool:
+def _are_visible(driver: Driver, patience: float) -> bool:
     """Whether rows that were deleted before now may still be seen after so many seconds."""
     (now,) = run(driver, "SELECT CAST(CAST(pg_current_xact_id() AS xid) AS text)").fetchall()[0]
     end = time.monotonic() + patience
-    while seen := bool(run(driver, _SEEING, (now,)).fetchall()):
+    while seen := bool(run(driver, _HOLDERS, (now,)).fetchall()):
         if time.monotonic() > end:
             break
         time.sleep(_PAUSE)

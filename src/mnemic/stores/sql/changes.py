@@ -544,10 +544,10 @@ def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
     return operation == "absorb" and detail.get("consolidation") == consolidation
 
 
-def has_conflict(t: Transaction, doc: int, *, beside: str | None = None) -> bool:
-    """Whether a live memory of the same level, but for one ``beside``, has the text or the key of a memory."""
+def has_conflict(t: Transaction, doc: int, *, ignored: str | None = None) -> bool:
+    """Whether a live memory of the same level, but for one that is ``ignored``, has the text or the key of a memory."""
     record = t.by_doc(doc)
-    return _key_holder(t, record) is not None or bool(_text_conflict(t, record, beside=beside))
+    return _key_holder(t, record) is not None or bool(_text_conflict(t, record, ignored=ignored))
 
 
 def bring_back(t: Transaction, record: StoredRecord, operation: str, **detail: object) -> None:
@@ -608,13 +608,13 @@ def _conflict(t: Transaction, record: StoredRecord) -> str:
     return _text_conflict(t, record)
 
 
-def _text_conflict(t: Transaction, record: StoredRecord, *, beside: str | None = None) -> str:
+def _text_conflict(t: Transaction, record: StoredRecord, *, ignored: str | None = None) -> str:
     """Why a memory cannot hold: another one that holds now has its text and level, and no other key."""
     if record.kind != "memory" or record.since > t.now:
         return ""
     level = (record.project, record.session)
     statements = queries.same_statements(t.db, t.user_id, level, record.hash, t.now, today=t.now)
-    apart = [s for s in statements if s.id not in (record.id, beside)]
+    apart = [s for s in statements if s.id not in (record.id, ignored)]
     others = (s.id for s in apart if s.key == record.key or None in (s.key, record.key))
     return next((f"the memory {id_!r} already says this" for id_ in others), "")
 

@@ -337,7 +337,7 @@ def release_members(
     for member in map(t.by_doc, docs):
         if not changes.is_absorbed(t, member.doc, consolidation):
             unchanged += 1
-        elif gone or changes.has_conflict(t, member.doc, beside=returning):
+        elif gone or changes.has_conflict(t, member.doc, ignored=returning):
             reason = "its representative was forgotten" if gone else "another memory has its text or its key"
             t.event("archive", member.doc, member.id, member.version, reason=reason)
             unchanged += 1
