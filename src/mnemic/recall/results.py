@@ -33,7 +33,7 @@ def hit_from(stored: Stored, score: float = 0.0, **found: Any) -> Hit:
     value, own = stored.value, dict[str, Any]()
     if isinstance(value, Message):
         own = {
-            "message_ids": (str(value.id),), "role": value.role, "speaker": value.name or value.role, "sent_at": value.sent_at,
+            "message_ids": (stored.id,), "role": value.role, "speaker": value.name or value.role, "sent_at": value.sent_at,
             "source": value.source or "direct_user", "trust": 1.0 if value.trust is None else value.trust,
         }  # fmt: skip
     elif isinstance(value, Episode):
@@ -43,7 +43,7 @@ def hit_from(stored: Stored, score: float = 0.0, **found: Any) -> Hit:
     if not isinstance(value, Message):
         own |= {"source": value.source, "trust": value.trust}
     return Hit(
-        id=str(value.id), kind=stored.kind, text=value.content, session=value.session, project=stored.project,
+        id=stored.id, kind=stored.kind, text=value.content, session=value.session, project=stored.project,
         status=stored.status, metadata=value.metadata, score=score, **own, **found,
     )  # fmt: skip
 

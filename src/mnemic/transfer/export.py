@@ -215,7 +215,7 @@ class _LineBuilder:
                 )
                 extra = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
                 extra["access_count"] = value.access_count or None
-        extra |= self._archival(str(value.id)) if stored.status == "archived" else {}
+        extra |= self._archival(stored.id) if stored.status == "archived" else {}
         vectors = {"vector": self.vectors.get(doc), "passages": self.passages.get(doc)}
         line = {"kind": stored.kind, **as_object(value), **extra, **vectors}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
@@ -248,7 +248,7 @@ class _LineBuilder:
 
 def _topological_order(records: Mapping[int, Stored]) -> list[int]:
     """Docs in ascending order, except that sources come before the records derived from them."""
-    docs = {str(stored.value.id): doc for doc, stored in records.items()}
+    docs = {stored.id: doc for doc, stored in records.items()}
     sources = {doc: {docs[id_] for id_ in _source_ids(s.value) if id_ in docs} for doc, s in records.items()}
     sorter = TopologicalSorter(sources)
     sorter.prepare()

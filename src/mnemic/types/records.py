@@ -253,6 +253,12 @@ class Stored:
     project: str | None
     episode: int | None = None
 
+    @property
+    def id(self) -> str:
+        """The id of the record."""
+        assert self.value.id is not None
+        return self.value.id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
