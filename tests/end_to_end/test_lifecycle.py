@@ -479,7 +479,7 @@ class TestLanguageModel:
 
     def test_a_merge_takes_the_place_of_both_and_back(self, consulted):
         text = "The bicycle stands in the cellar of the house, as noted and said."
-        memory = consulted({"decision": "merge", "into": 1, "content": text})
+        memory = consulted({"decision": "merge", "content": text})
         best, member = told(memory, BIKES[:2])
         id_ = memory.consolidate().id
         assert (memory.get(best).content, memory.get(best).version) == (text, 2)
@@ -494,8 +494,8 @@ class TestLanguageModel:
     @pytest.mark.parametrize(
         ("answer", "expected"),
         [
-            ({"decision": "merge", "into": 1, "content": "Ana cleaned the old red bicycle."}, "archived"),
-            ({"decision": "merge", "into": 1, "content": "Somebody did it."}, "long_term"),
+            ({"decision": "merge", "content": "Ana cleaned the old red bicycle."}, "archived"),
+            ({"decision": "merge", "content": "Somebody did it."}, "long_term"),
             ({"decision": "keep_both"}, "long_term"),
         ],
         ids=["merged", "refused", "kept"],
@@ -508,7 +508,7 @@ class TestLanguageModel:
         assert memory.admin.verify().ok
 
     def test_a_merge_that_loses_a_value_is_refused(self, consulted):
-        memory = consulted({"decision": "merge", "into": 1, "content": "It stands there."})
+        memory = consulted({"decision": "merge", "content": "It stands there."})
         first, second = "Locker 42 in Lisbon is mine.", "Note that locker 42 in Lisbon is mine."
         best, member = told(memory, (first, second))
         memory.consolidate()
@@ -539,7 +539,7 @@ class TestLanguageModel:
     def test_a_change_during_the_question_is_not_lost(self, consulted):
         def answer(request):
             inner_memory.update(ids[1], content="The bicycle was sold to Ines.")
-            return {"decision": "merge", "into": 1, "content": BIKE}
+            return {"decision": "merge", "content": BIKE}
 
         memory = consulted(answer)
         inner_memory = blocking(memory)

@@ -727,7 +727,7 @@ TENNIS = "Ana plays tennis with friends.", "Ana plays tennis with friends on cla
 
 
 def test_two_memories_are_merged_into_the_text_of_the_less_important_one(opened):
-    merge = {"decision": "merge", "into": 2, "content": TENNIS[1]}
+    merge = {"decision": "merge", "content": TENNIS[1]}
     memory = opened(
         ScriptedModel({"decide": merge}), consolidator=Consolidator(min_age_hours=0, similarity_threshold=0.3)
     )

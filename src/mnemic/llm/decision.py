@@ -19,7 +19,7 @@ Action = Literal["merge", "supersede", "keep_both"]
 INSTRUCTIONS = f"""\
 Two memories resemble each other. Decide what to do with them.
 merge: they state the same fact, perhaps with different details. Give content: one statement with every name,
-number, date and address of both. Give into: the number of the one that is better kept.
+number, date and address of both.
 supersede: they give different values of the same thing at different times. Give kept: the number of the one that
 holds now.
 keep_both: they are different facts, or both may be true. When in doubt, keep both.
@@ -31,7 +31,7 @@ class PairDecision:
     """What to do with the pair.
 
     Attributes:
-        kept: the position, 0 or 1, of the memory that holds now, or that keeps the merged text.
+        kept: the position, 0 or 1, of the memory that holds now.
         content: the merged text.
     """
 
@@ -44,7 +44,6 @@ class Decision(Schema):
     """The decision; the fields of the other decisions are null."""
 
     decision: Action
-    into: Number | None = None
     content: str | None = Field(default=None, max_length=LONGEST_CONTENT)
     kept: Number | None = None
     reason: str = Field(default="", max_length=200)
@@ -60,14 +59,13 @@ def task(first: MemoryRecord, second: MemoryRecord) -> Task[PairDecision]:
 def _read(answer: Decision, pair: tuple[str, str]) -> PairDecision:
     if answer.decision == "keep_both":
         return PairDecision(action="keep_both")
-    chosen = answer.into if answer.decision == "merge" else answer.kept
-    if chosen not in (1, 2):
-        raise LanguageModelError(f"The language model decided on memory {chosen} of 2.")
     if answer.decision == "supersede":
-        return PairDecision(action="supersede", kept=chosen - 1)
+        if answer.kept not in (1, 2):
+            raise LanguageModelError(f"The language model decided on memory {answer.kept} of 2.")
+        return PairDecision(action="supersede", kept=answer.kept - 1)
     content = " ".join((answer.content or "").split())
     lost = lost_values(content, pair)
     if lost or not content or not numbers_supported(content, pair):
         why = f"it lost {len(lost)} values" if lost else "it is empty or holds a number of neither memory"
         raise LanguageModelError(f"The language model's merge of two memories was refused: {why}.")
-    return PairDecision(action="merge", kept=chosen - 1, content=content)
+    return PairDecision(action="merge", content=content)

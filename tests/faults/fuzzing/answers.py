@@ -62,7 +62,7 @@ GOOD: dict[str, dict[str, Any]] = {
             {"memory": 2, "summary": "The rent is 900 euros.", "keywords": ["rent"], "tags": [], "files": ["a.py"]},
         ]
     },
-    "decide": {"decision": "merge", "into": 1, "kept": None, "reason": "same",
+    "decide": {"decision": "merge", "kept": None, "reason": "same",
                "content": "Ana lives in Porto. The rent is 900 euros."},
     "link": {"links": [{"memory": 1, "candidate": 101, "type": "extends", "strength": 0.5, "reason": "home"}]},
     "expand": {"queries": ["Ana's home", "the town of Ana"]},

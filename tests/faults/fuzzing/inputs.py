@@ -30,7 +30,7 @@ LEAVES = st.one_of(
 
 FIELDS = st.sampled_from(
     "prediction statements statement change known messages type confidence episodes topic first last title story memories "
-    "memory summary keywords tags category importance files entities decision into content kept reason links candidate "
+    "memory summary keywords tags category importance files entities decision content kept reason links candidate "
     "strength queries role name sent_at id session metadata data lc kwargs additional_kwargs store blocks block_type text "
     "conversation speaker_a speaker_b session_1 session_1_date_time dia_id speaker results payload user_id created_at "
     "updated_at expiration_date categories namespace prefix key value kind ttl next count relations".split()

@@ -138,11 +138,8 @@ CASES = (
     ),
     Case(
         "decide",
-        decision.task(memory_record("Ana drinks green tea."), memory_record("Ana drinks green tea, 2 cups a day.")),
-        {
-            "decision": "merge", "into": 2, "content": "Ana drinks 2 cups of green tea a day.", "kept": None,
-            "reason": "the same habit",
-        },
+        decision.task(memory_record("Ana drinks green tea."), memory_record("Ana drinks black tea now.")),
+        {"decision": "supersede", "kept": 2, "content": None, "reason": "another kind"},
     ),
 )  # fmt: skip
 

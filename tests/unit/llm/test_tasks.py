@@ -529,7 +529,7 @@ MERGED = "Ana drinks 2 cups of green tea at Blue House since 3 March, see https:
         ({"decision": "keep_both"}, PairDecision(action="keep_both")),
         ({"decision": "supersede", "kept": 1}, PairDecision(action="supersede", kept=0)),
         ({"decision": "supersede", "kept": 2}, PairDecision(action="supersede", kept=1)),
-        ({"decision": "merge", "into": 1, "content": MERGED}, PairDecision(action="merge", content=MERGED)),
+        ({"decision": "merge", "content": MERGED}, PairDecision(action="merge", content=MERGED)),
     ],
 )
 def test_decisions(data, decided):
@@ -540,7 +540,7 @@ def test_decisions(data, decided):
     "lost", [("2 cups", "cups"), ("Blue House", "the bar"), ("3 March", "spring"), ("https://tea.example/ana", "there")]
 )
 def test_a_merge_that_loses_a_value_is_refused(lost):
-    why = refused(decision.task(TEA, CUPS), {"decision": "merge", "into": 1, "content": MERGED.replace(*lost)})
+    why = refused(decision.task(TEA, CUPS), {"decision": "merge", "content": MERGED.replace(*lost)})
     assert "lost" in why
     assert "Ana" not in why
 
@@ -552,10 +552,9 @@ def test_a_merge_that_loses_a_value_is_refused(lost):
         {"decision": "marry"},
         {"decision": "supersede"},
         {"decision": "supersede", "kept": 3},
-        {"decision": "merge", "content": MERGED},
-        {"decision": "merge", "into": 0, "content": MERGED},
-        {"decision": "merge", "into": 1, "content": ""},
-        {"decision": "merge", "into": 1, "content": MERGED + " It costs 4,000 euros."},
+        {"decision": "merge"},
+        {"decision": "merge", "content": ""},
+        {"decision": "merge", "content": MERGED + " It costs 4,000 euros."},
     ],
 )
 def test_no_decision(data):

@@ -35,7 +35,7 @@ ATTEMPTS = 5
 BUSY_SECONDS = 30.0
 """Seconds that a call waits for a lock or a connection."""
 QUICK_SECONDS = 1.0
-"""Seconds without a connection after which a call asks whether the server answers at all."""
+"""Seconds without a connection after which a call asks whether the server answers at all, and the pool for another one."""
 
 # SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _TRANSIENT = ("40001", "40P01")  # serialization failure, deadlock: rolled back as a whole, and may be repeated
@@ -386,8 +386,9 @@ class Database:
     def _pool(self) -> ConnectionPool[_Driver]:
         options = self._options | {"context": adapters(self._extension.halfvec)}
         return ConnectionPool(
-            kwargs=options, connection_class=_Driver, min_size=0, max_size=MAX_CONNECTIONS, timeout=self._patience,
-            reconnect_timeout=self._patience, configure=self._configure, num_workers=1, open=True, name="mnemic",
+            kwargs=options, connection_class=_Driver, min_size=0, max_size=MAX_CONNECTIONS, configure=self._configure,
+            reconnect_timeout=QUICK_SECONDS,  # its pauses double; each call that waits makes it try again
+            num_workers=1, open=True, name="mnemic",
         )  # fmt: skip
 
     def _configure(self, driver: _Driver) -> None:
@@ -408,13 +409,16 @@ class Database:
         Raises:
             StoreUnavailable: the server is down; not an error of the driver, after which a transaction is begun again.
         """
-        try:
-            return pool.getconn(QUICK_SECONDS)
-        except PoolTimeout:
-            if not _is_answering(self._address):
-                with self._translate_errors():
-                    self._connect().close()  # its error says why
-            return pool.getconn()
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return pool.getconn(QUICK_SECONDS)
+            except PoolTimeout:
+                if not _is_answering(self._address):
+                    with self._translate_errors():
+                        self._connect().close()  # its error says why
+                if time.monotonic() > deadline:
+                    raise
 
     @contextmanager
     def _borrow(self) -> Generator[PostgresConnection]:
