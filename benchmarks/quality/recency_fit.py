@@ -101,7 +101,7 @@ def seen(
     if not spy.called:
         return []
     said = spy.call_args.args[1]
-    if order.asks_of_the_past(question, **spy.call_args.kwargs):  # the order stays
+    if order.asks_for_earlier(question) or order.asks_of_the_past(question, **spy.call_args.kwargs):
         return []
     ids = {hit.text: hit.id for hit in reversed(hits)}
     names = [ids.get(text, "") for text in said.texts]
@@ -370,7 +370,7 @@ def _distant(
     near = np.argsort(-vectors[1:] @ vectors[0], kind="stable")[: order.NEAREST] + 1
     read = order.update_odds(question, [texts[0], *(texts[n] for n in near)], DEFAULT_MODELS[0])
     odds = order.bounded(read([(0, n + 1) for n in range(len(near))]))
-    rows = order.distant_features(vectors[near] @ vectors[0], odds, [len(texts[n]) for n in near])
+    rows = order.distant_features(vectors[near] @ vectors[0], odds)
     return rows.astype(float), np.array(answers)[near - 1]
 
 

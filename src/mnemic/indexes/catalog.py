@@ -344,14 +344,22 @@ class Columns:
 
     @property
     def assisted(self) -> NDArray[np.bool_]:
-        """(groups,) whether a conversation has an agent; entry 0 (no conversation): whether most turns are in such ones."""
+        """(groups,) whether a conversation has an agent; where one person speaks alone, whether most other turns have one.
+
+        Entry 0, no conversation, is as where one person speaks alone.
+        """
         return self.cached("assisted", self._assisted)
 
     def _assisted(self) -> NDArray[np.bool_]:
         turns = np.bincount(self.group, minlength=self.groups)
         assisted = np.bincount(self.group[self.agents], minlength=self.groups) > 0
+        lowest, highest = np.full(self.groups, len(self), np.int64), np.zeros(self.groups, np.int64)
+        np.minimum.at(lowest, self.group, self.speaker)
+        np.maximum.at(highest, self.group, self.speaker)
+        alone = (lowest == highest) & ~assisted
+        turns[alone] = 0
         assisted[0] = turns[1:][assisted[1:]].sum() * 2 > turns[1:].sum()
-        return assisted
+        return assisted | (alone & assisted[0])
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and the sources that say the same, one column per pair. Read-only."""

@@ -109,6 +109,8 @@ def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.in
 
 ECHO_EXTRA_TERMS = 1
 """Words that a question may add to the query and still be a repetition of it."""
+ECHOED = 0.5
+"""Share of its cosine that a repetition of the query lends to what answered it: an answer counts, "I don't know" should not."""
 LEADERS = 50
 """Best hits of each search whose neighbouring turns join the pool."""
 
@@ -255,12 +257,13 @@ def build_pool(
 def _turn_cosines(c: Columns, question: AnalysedQuery, rows: Rows, around: Rows, echo: Mask) -> Sequence[Floats]:
     """Cosines of rows, of the turns before them if these ask, of the best in their sessions, and of the replies to them.
 
-    Turns that only echo the query lend theirs to no other.
+    A turn that only echoes the query lends a share of its own, ``ECHOED``, if somebody answered it, and else nothing.
     """
     meaning = question.meaning
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     own = dense[rows]
-    dense[rows[echo]] = 0.0
+    answered = _followed_by_others(c, rows[echo], around[echo])
+    dense[rows[echo]] *= np.where(answered, np.float32(ECHOED), np.float32(0.0))
     before, agent = around[:, HERE - 1], c.agents[rows]
     other = np.where(agent, before, around[:, HERE + 1])
     asks = (c.padded("traits")[before] & english.ASKS) > 0

@@ -66,12 +66,20 @@ _SMOOTHING = 0.05
 SHORT, _READ, _SENTENCES = 250, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
-_WAS = re.compile(
-    r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
-    r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
+_EARLIER = re.compile(
+    r"\b(?:previous(?:ly)?|former(?:ly)?|originally|at first|used to|did \w+ use to|back then|my (?:old|ex))\b"
+    r"|\bbefore(?: that| then| now)?\W*$",
     re.IGNORECASE,
 )
-_IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b", re.IGNORECASE)
+_WHETHER = re.compile(r"\s*(?:have|has|had|am|is|are|was|were|do|does|did|can|could|will|would)\b", re.IGNORECASE)
+_THEN = re.compile(
+    r"\b(?:did|was|were|had|been|ever|before|earlier|first|ago|yesterday|history|last (?:week|month|year|time)|"
+    r"(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_IS = re.compile(
+    r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b|\bagain\W*$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +109,19 @@ def asks(text: str) -> bool:
     return "?" in text or _QUESTION.match(text) is not None
 
 
+def asks_for_earlier(question: str) -> bool:
+    """Whether a question asks for the value before the current one: "my former boss", "What was it before?".
+
+    "Have I done this before?" asks for none.
+    """
+    if _WHETHER.match(question) or _IS.search(question):
+        return False
+    return _EARLIER.search(question) is not None
+
+
 def asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
-    """Whether a question is about the past, unless it is asked as of a moment."""
-    return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
+    """Whether a question is about the past, unless it is asked as of a moment; "Who was my dentist again?" is not."""
+    return not at_a_time and _THEN.search(question) is not None and _IS.search(question) is None
 
 
 def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> list[int]:
@@ -113,9 +131,13 @@ def latest_first(question: str, hits: FirstHits, *, at_a_time: bool = False) -> 
     Args:
         question: what is asked.
         hits: the first hits.
-        at_a_time: the question is asked as of a moment, so that its past tense does not matter. Otherwise a question about the
-            past keeps the order.
+        at_a_time: the question is asked as of a moment, so that another one that it names does not matter. Otherwise a question
+            about the past keeps the order, and of two values the earlier one goes first where it is asked for.
     """
+    if asks_for_earlier(question):
+        pairs = [(old, new) for old, new in _pairs(hits) if new < old]
+        updated = [pair for pair, odds in zip(pairs, hits.updates(pairs).tolist(), strict=True) if odds > 0]
+        return ordered(len(hits.texts), [(new, old) for old, new in updated])
     if asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(hits.texts)))
     pairs = _superseding(hits, _ranked_ahead(hits))
@@ -363,11 +385,10 @@ def _updates_of(
 
 FOLLOWED, NEAREST = 2, 8
 """First hits of which distant updates are looked for, and the later statements nearest to each that are read."""
-BY_CHANCE = 0.25
-"""Cosine that the nearest of a few other statements has by chance; one that is no nearer updates nothing."""
-PLAIN = 80
-"""Characters up to which the length of a statement tells nothing."""
-DISTANT: Mapping[str, float] = MappingProxyType({"gap": 6.01, "update": 0.66, "length": -1.44, "bias": -1.25})
+BY_CHANCE, ALONE = 0.25, -4.0
+"""What a single later statement is ahead of: the cosine that the nearest of a few others has by chance, and the log odds with
+which it is read to update one."""
+DISTANT: Mapping[str, float] = MappingProxyType({"gap": 4.68, "update": 0.11, "ahead": 0.55, "bias": -1.57})
 """Weight of each feature in the log odds that a later statement updates a hit, plus the logarithm of 3: to miss an update
 costs more than a line too many.
 
@@ -394,7 +415,8 @@ def distant_updates(
     """
     c, query = view.columns, question.query
     at_a_time = query.filters.at is not None
-    if view.model not in DEFAULT_MODELS or not asks(query.text) or asks_of_the_past(query.text, at_a_time=at_a_time):
+    past = asks_for_earlier(query.text) or asks_of_the_past(query.text, at_a_time=at_a_time)
+    if view.model not in DEFAULT_MODELS or past or not asks(query.text):
         return {}
     eligible = _statements(view, pool) & ~_among_people(view, pool)
     first = order[:LOOKED_AT]
@@ -415,7 +437,7 @@ def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, 
     c = view.columns
     cosines = view.vectors.cosines([view.vectors.of(np.array([row]))[0]])
     cosines.settle(later, NEAREST)
-    near = top(cosines.values, later, NEAREST, above=BY_CHANCE)
+    near = top(cosines.values, later, NEAREST, above=-2.0)
     docs = c.doc[[row, *near.tolist()]].tolist()
     stored = read(docs)
     values = [stored[doc].value for doc in docs if doc in stored]
@@ -426,26 +448,28 @@ def _updates_among(read: Reader, view: View, question: AnalysedQuery, row: int, 
     alike = _eased(cosines.values[near], _base(view))
     texts = [record.content for record in records]
     updates = bounded(update_odds(question.query.text, texts, view.model)([(0, n) for n in range(1, len(texts))]))
-    features = distant_features(alike, updates, [len(other.content) for other in others])
+    features = distant_features(alike, updates)
     likely = dot(features, np.array([*DISTANT.values()], np.float32)) > 0
     asked = _particulars(question.query.text)
     named = [not _of_another(asked, first.content, other.content) for other in others]
     return near[likely & np.array(named)].tolist()
 
 
-def distant_features(alike: Floats, updates: Floats, lengths: Sequence[int]) -> Floats:
+def distant_features(alike: Floats, updates: Floats) -> Floats:
     """(n, 4) features of the later statements nearest to one, in the order of ``DISTANT``.
 
     Args:
         alike: (n,) their cosines with it, descending.
         updates: (n,) the log odds that they update it.
-        lengths: (n,) in characters.
     """
-    others_best = np.full(len(alike), alike[0])
-    others_best[0] = alike[1] if len(alike) > 1 else BY_CHANCE
-    length = np.log(np.maximum(np.array(lengths) / PLAIN, 1))
-    columns = (alike - others_best, updates, length, np.ones(len(alike)))
+    columns = (_ahead(alike, BY_CHANCE), updates, _ahead(updates, ALONE), np.ones(len(alike)))
     return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _ahead(values: Floats, alone: float) -> Floats:
+    """(n,) how far each value is ahead of the best other one, of which there is at least one."""
+    *_, second, best = sorted((alone, *values.tolist()))
+    return np.array([value - (second if value == best else best) for value in values.tolist()], np.float32)
 
 
 def likeness(view: View, rows: Rows) -> Floats:

@@ -103,6 +103,8 @@ MOOD_TURNS = 5
 IMPLICIT_WEIGHT = 0.2
 """Weight of a mood inferred from the query or the session, relative to one given by the caller."""
 
+INTERJECTION = 8
+"""Characters of a text in Latin letters that counts as English: "lol"."""
 LANGUAGE_SAMPLE, FEWEST = 200, 10
 """Latest messages of which the language is detected, and the least number for a warning, which is not given twice."""
 
@@ -217,7 +219,8 @@ def _embed(runtime: Runtime, query: Query, view: View) -> _EmbeddedQuery:
 
     wordings = _other_wordings(runtime, query)
     vectors = embed((query.text, *wordings))
-    memory_need = need(vectors[0], view.model) if vectors else 0.0
+    english = is_english(query.text) or (query.text.isascii() and len(query.text) <= INTERJECTION)
+    memory_need = need(vectors[0], view.model) if vectors and english else 0.0  # its weights are of English texts
     share = turn_weight(len(content_terms(query.text))) if query.recent else 0.0
     if vectors and share and (before := embed(text[:READ_CHARS] for text in query.recent[-TURNS:] if text.strip())):
         vectors[0] = blend_turns(vectors[0], before, share)

@@ -377,10 +377,17 @@ _ASKED = (
     (REASON, re.compile(r"why\b|what (?:reason|made|motivat)")),
     (NAME, re.compile(r"(?:who|whom|with whom|what is the name|which|where)\b|what.{0,30}\bnames?\b")),
 )  # fmt: skip
-_OF_REPLY = r"\b(?:did|had|have|were) you\b"
-_ASKS_FOR_REPLY = re.compile(rf"\b(?:how|what|which|when|where|why|who)\b[^.!?]{{0,200}}{_OF_REPLY}[^.!?]{{0,400}}\?")
+_ASKING, _OF_REPLY = r"\b(?:how|what|which|when|where|why|who)\b", r"\b(?:did|had|have|were) you\b"
+_ASKS_FOR_REPLY = re.compile(
+    rf"(?:^(?:and |but |so )?{_ASKING}[^.!?]{{0,200}}{_OF_REPLY}|{_ASKING}[^.!?]{{0,200}}{_OF_REPLY}[^.!?]{{0,400}}\?"
+    rf"|\b(?:tell|remind) me\b[^.!?]{{0,40}}{_ASKING}[^.!?]{{0,100}}\byou (?:\w+ed|said|told|gave|wrote)\b)"
+)
 ASKED_OF_REPLY = re.compile(rf"{_OF_REPLY} ([a-z]+)", re.IGNORECASE)
 """The verb of such a question."""
+
+
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e", "\u304b\u3002")
+"""Those of Latin, Chinese, Arabic and Greek script, and how a Japanese question ends."""
 
 
 def traits(text: str) -> int:
@@ -390,8 +397,8 @@ def traits(text: str) -> int:
     if body.endswith("]"):
         body = body[: max(body.rfind("["), 0)].rstrip()
     return (
-        (QUESTION if body.endswith(("?", "\uff1f")) else 0)
-        | (ASKS if "?" in text or "\uff1f" in text else 0)
+        (QUESTION if body.endswith(_QUESTION_MARKS) else 0)
+        | (ASKS if any(mark in text for mark in _QUESTION_MARKS) else 0)
         | (TIME if _TIME.search(lowered) else 0)
         | (NUMBER if _NUMBER.search(lowered) else 0)
         | (REASON if _REASON.search(lowered) else 0)
@@ -431,7 +438,10 @@ def language_of(text: str) -> str | None:
     words = _NO_LANGUAGE.sub("", text[:READ])
     if _shows_english(words):
         return None
-    ranked = _identifier().rank(words)
+    try:
+        ranked = _identifier().rank(words)
+    except OSError:  # no room for the file into which the library unpacks its model
+        return None
     return None if dict(ranked)["en"] >= _LEAST else ranked[0][0]
 
 

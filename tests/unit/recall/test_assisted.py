@@ -197,3 +197,57 @@ def test_where_all_that_is_found_only_asks_the_same_it_is_what_is_found(memory):
         [Message(role="system", content="", session="a"), Message(role="system", content="Be brief.", session="a")]
     )
     assert memory.search("Where do I live?", role="user")[0].text == "Where do I live?"
+
+
+ANSWERED = {
+    "How do I restore last night's dump locally?": "scp deploy@box:/backup/nightly.dump . && pg_restore -d kassa nightly.dump",
+    "Which chart library?": "Observable Plot: the designers know it already.",
+    "How many replicas for the API?": "Three, one per zone.",
+    "Who approves the budget?": "Priya, up to 5,000 euros; above that Henk.",
+}
+
+
+@pytest.mark.parametrize("question", ANSWERED)
+def test_what_was_answered_is_found_when_it_is_asked_again(question):
+    with Memory(":memory:", user="ana") as memory:
+        for number, (asked, answer) in enumerate(ANSWERED.items()):
+            memory.add_exchange(asked, answer, session=f"s{number}")
+            memory.add_exchange("Thanks, what is next on the board?", "The customer portal.", session=f"s{number}")
+        found = [hit.text for hit in memory.search(question, k=4)]
+        assert ANSWERED[question] in found
+        assert ANSWERED[question] in memory.get_memory_context(question).text
+
+
+@pytest.mark.parametrize("reply", ["I don't know, you haven't told me.", "I'm not sure."])
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What's my dentist's name?", "My dentist is Dr. Rossi."),
+        ("Where do I live?", "I live in Porto, near the river."),
+        ("When is my flight?", "The flight to Oslo leaves on 3 May."),
+    ],
+)
+def test_an_answer_that_knew_nothing_stands_behind_what_was_said_since(question, said, reply):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add_exchange(question, reply, session="a")
+        memory.add_exchange("Write a haiku.", "Snow falls.", session="b")
+        memory.add_exchange(said, "Noted.", session="c")
+        assert memory.search(question)[0].text == said
+
+
+def test_one_person_alone_speaks_to_an_assistant_where_others_do(memory):
+    memory.add([Message(role="user", name="Ana", content="The bus was late.", session="notes")])
+    assert kinds(memory)[1] == [False]
+    memory.add_exchange("I moved to Lisbon.", "Noted.", session="a")
+    assert kinds(memory)[1] == [True] * 3
+    memory.add([Message(role="user", name=name, content="Hi!", session="people") for name in ("Ana", "Ben")] * 3)
+    assert kinds(memory)[1][:3] == [False, True, True]
+
+
+def test_notes_under_a_name_do_not_push_out_what_an_assistant_was_told():
+    with Memory(":memory:", user="ruth") as memory:
+        memory.add_exchange("My boyfriend, Callum, collects clocks.", "Do any of them agree?", session="a")
+        memory.add_exchange("How do I clean brass?", "With lemon and salt.", session="b")
+        for day in range(20):
+            memory.add(f"Somebody left a pumpkin on doorstep {day}.", name="Ruth", session=f"note {day}")
+        assert memory.search("Does Ruth have a boyfriend?")[0].text == "My boyfriend, Callum, collects clocks."

@@ -170,3 +170,14 @@ def test_an_excerpt_of_another_s_words_begins_with_what_says_so(opening: str) ->
     assert found.text.startswith(opening)
     assert "allergic to penicillin" in found.text
     assert len(found.text) <= 400 + len(" [...]") * 2
+
+
+def test_of_a_script_with_many_tokens_less_is_shown_rather_than_nothing():
+    text = "合同编号是七七八。" + "今天天气很好我们去公园散步。" * 100
+    with Memory(":memory:", user="ana") as memory:
+        memory.add(text, id="long")
+        memory.add("我喜欢喝茶。")
+        for budget in (200, 500):
+            found = memory.get_memory_context("合同编号是多少", max_tokens=budget)
+            assert "合同编号是七七八" in found.text
+            assert found.token_count <= budget

@@ -99,3 +99,15 @@ def test_a_short_answer_with_a_fact_is_evidence(asked, answer, question):
     with Memory(":memory:", user="ana") as memory:
         memory.add_exchange(asked, answer, session="monday")
         assert memory.search(question).evidence == "strong"
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [("我的狗叫豆豆。", "我的狗叫豆豆吗"), ("Unser Hund heißt Bello.", "Heißt unser Hund Bello")],
+)
+def test_a_text_in_another_language_is_not_read_as_english(said, asked):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add_exchange("茶", "OK", session="a")
+        memory.add_exchange(said, "OK", session="b")
+        memory.add_exchange("Der Zug kam spät.", "OK", session="c")
+        assert memory.search(asked)[0].text == said

@@ -352,3 +352,37 @@ def test_what_is_hardly_evidence_comes_after_what_is_more_relevant(pool):
     assert found[~doubtful[found]].tolist() == np.flatnonzero(~doubtful).tolist()
     for place, row in enumerate(found):
         assert not doubtful[row] or not (~doubtful[found[place:]] & (relevance[found[place:]] > relevance[row])).any()
+
+
+EARLIER = (
+    "What was my phone number before?",
+    "Who was my previous boss?",
+    "my former landlord?",
+    "Where did I use to live?",
+)
+
+
+@pytest.mark.parametrize("question", EARLIER)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_earlier_value_comes_first_where_it_is_asked_for(question, place):
+    lines = ["The first.", "The second.", "The third."]
+    times = [0, 1, 2]
+    order = asked(question, *lines, earlier=times, updates=[-5.0, *(3.0 if n == place else -3.0 for n in (1, 2))])
+    assert order == [0, 1, 2]  # each stands ahead of what updates it
+    assert asked(question, *lines[::-1], earlier=times[::-1], updates=[-5.0, 3.0, 3.0][::-1]) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "question", ["Who was my dentist again?", "What was my new address again", "Who is my dentist now?"]
+)
+def test_what_has_slipped_the_mind_is_not_of_the_past(question):
+    assert not order.asks_for_earlier(question)
+    assert not order.asks_of_the_past(question, at_a_time=False)
+
+
+@given(st.lists(st.floats(-5, 5, width=32), min_size=1, max_size=8))
+def test_only_the_one_that_is_ahead_of_the_others_has_a_positive_lead(odds):
+    features = order.distant_features(np.sort(np.array(odds, np.float32))[::-1], np.array(odds, np.float32))
+    ahead = features[:, [*order.DISTANT].index("ahead")]
+    assert np.count_nonzero(ahead > 0) <= 1
+    assert (ahead > 0).any() == (max(odds) > order.ALONE and odds.count(max(odds)) == 1)

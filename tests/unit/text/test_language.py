@@ -2,6 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mnemic.text import english
 from mnemic.text.english import is_english, mostly_english
 
 
@@ -66,3 +67,11 @@ ENGLISH, GERMAN = "I moved to Lisbon with my sister.", "Ich bin mit meiner Schwe
 )
 def test_the_language_of_most_texts(texts, expected):
     assert mostly_english(texts) is expected
+
+
+def test_without_room_for_the_model_of_the_library_a_text_is_too_short_to_tell(monkeypatch):
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(english, "_identifier", full)
+    assert english.language_of("Wo wohnt deine Schwester heute, und was macht sie dort?") is None

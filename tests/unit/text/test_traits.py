@@ -116,3 +116,28 @@ def test_a_record_is_found_by_its_name_and_its_labels():
     record = memory_record("likes tea", summary="tea", keywords=("drink",), tags=("taste", "home"))
     assert searchable(record) == "likes tea\ntea\ndrink\ntaste home"
     assert searchable(memory_record("likes tea")) == "likes tea"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["أين تعمل أختي؟", "Πού δουλεύει η αδελφή μου\u037e", "妹はどこで働いていますか。", "妹妹在哪里\uff1f", "Where?"],
+)
+def test_a_question_ends_as_its_script_has_it(text):
+    assert english.traits(text) & english.QUESTION
+    assert english.traits(text) & english.ASKS
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "what did you suggest last week", "Which options did you give me for the webhooks?", "and why did you say that",
+        "remind me what you suggested for the jobs", "Tell me again what you recommended.",
+    ],
+)  # fmt: skip
+def test_who_asks_for_the_reply_needs_no_question_mark(asked):
+    assert english.expected_traits(asked) & english.REPLY
+
+
+@pytest.mark.parametrize("asked", ["tell me what you know about me", "I said what you did was fine. Who am I?"])
+def test_other_words_to_an_assistant_ask_for_no_reply(asked):
+    assert not english.expected_traits(asked) & english.REPLY

@@ -554,6 +554,8 @@ def pack(hits: Sequence[Hit], frame: Frame) -> Packed:
 
 SHARE = 12
 """A long text gets at least 1/12 of the budget, even if no room is left for the last hits then."""
+USUAL = 0.34
+"""Tokens of a character of prose and code in Latin letters, at most; of a text with more, such as Chinese, less is shown."""
 SHORTEST = 400
 """Least characters of an excerpt."""
 SLIGHTLY = 1.25
@@ -592,12 +594,14 @@ def with_excerpts(hits: Sequence[Hit], query: str, frame: Frame) -> list[Hit]:
     if _fit(divisible, frame):
         return list(hits)
     weights = _weights(hits, query)
-    most = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
-    long = {hit.id for hit in divisible if len(hit.text) > SLIGHTLY * most}
-    least = [most if hit.id in long else len(hit.text) for hit in hits]
+    prices = _prices(hits, frame)
+    room = max(SHORTEST, PER_TOKEN * frame.max_tokens // SHARE)
+    most = {hit.id: int(room * min(1, USUAL / price)) for hit, price in zip(hits, prices, strict=True)}
+    long = {hit.id for hit in divisible if len(hit.text) > SLIGHTLY * most[hit.id]}
+    least = [most[hit.id] if hit.id in long else len(hit.text) for hit in hits]
     cut = _cut(hits, weights, least)
     for share in CAUTION if _fit(cut, frame) else ():
-        more = _cut(hits, weights, _sizes(hits, least, share, frame))
+        more = _cut(hits, weights, _sizes(hits, least, prices, share, frame))
         if _fit(more, frame):
             return more
     return cut
@@ -643,20 +647,24 @@ def _framed_excerpt(hit: Hit, weights: Mapping[str, float], most: int) -> str:
     return f"{begin} {excerpt(hit.text, weights, max(1, most - len(begin) - 1), hit.passage or '')}"
 
 
-def _sizes(hits: Sequence[Hit], least: Sequence[int], share: float, frame: Frame) -> list[int]:
+def _prices(hits: Sequence[Hit], frame: Frame) -> list[float]:
+    """The tokens of a character of each hit."""
+    samples = [hit.text[:SAMPLE] for hit in hits]
+    return [max(1, frame.count(sample)) / max(1, len(sample)) for sample in samples]
+
+
+def _sizes(hits: Sequence[Hit], least: Sequence[int], prices: Sequence[float], share: float, frame: Frame) -> list[int]:
     """Characters for each hit: at least so many, more by relevance, and no more than it has."""
     free = share * (frame.max_tokens - frame.count(frame.render(())) - HEADING * len(hits))
-    samples = [hit.text[:SAMPLE] for hit in hits]
-    cost = [max(1, frame.count(sample)) / max(1, len(sample)) for sample in samples]
 
     def sizes_at(level: float) -> list[int]:
-        rooms = (level * max(hit.relevance, LEAST_RELEVANCE) / price for hit, price in zip(hits, cost, strict=True))
+        rooms = (level * max(hit.relevance, LEAST_RELEVANCE) / price for hit, price in zip(hits, prices, strict=True))
         return [min(len(hit.text), max(low, int(room))) for hit, low, room in zip(hits, least, rooms, strict=True)]
 
     low, high = 0.0, frame.max_tokens / LEAST_RELEVANCE
     for _ in range(32):
         middle = (low + high) / 2
-        fits = sum(size * price for size, price in zip(sizes_at(middle), cost, strict=True)) <= free
+        fits = sum(size * price for size, price in zip(sizes_at(middle), prices, strict=True)) <= free
         low, high = (middle, high) if fits else (low, middle)
     return sizes_at(low)
 
