@@ -378,3 +378,25 @@ def test_what_two_devices_did_apart_leaves_no_corrected_sentence(tmp_path, first
         for device in (one, other):
             check(device, "The API runs on port 8080.", ["Logs go to Loki.", "My dentist is Dr. Rossi."], kept=set())
         assert {r.content for r in one.list()} == {r.content for r in other.list()} >= {"Logs go to Loki."}
+
+
+CONFIGURATIONS = (
+    ("yaml", ["services:", "  db:", "    image: postgres:16", "    port: 5433", "    volume: pgdata"], "    port: 5433",
+     "the port of the db", "The port of the db is 5439."),
+    ("python", ["POOL_SIZE = 5", "MAX_OVERFLOW = 10", 'DEFAULT_CURRENCY = "EUR"'], "POOL_SIZE = 5", "the pool size",
+     "The pool size is 20."),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "code", "wrong", "described", "right"), CONFIGURATIONS)
+@pytest.mark.parametrize("processed", [False, True])
+def test_of_a_code_block_one_line_ends(language, code, wrong, described, right, processed):
+    block = "\n".join((f"```{language}", *code, "```"))
+    with told(f"Here is our configuration:\n\n{block}", processed=processed) as memory:
+        (receipt, *_) = memory.correct(described, right)
+        assert receipt.outcome == "superseded"
+        assert wrong.strip() in receipt.reason
+        shown = next(hit.text for hit in memory.search("our configuration") if "```" in hit.text)
+        assert wrong not in shown
+        assert all(line in shown for line in code if line != wrong)
+        assert memory.messages()[0].content.endswith(block)  # the evidence is as it was

@@ -22,7 +22,7 @@ from mnemic.runtime.consultant import Consultant, prompt_groups
 from mnemic.runtime.runtime import Runtime
 from mnemic.text.differences import has_exchanged, has_other_value
 from mnemic.text.english import names
-from mnemic.text.sentences import sentences
+from mnemic.text.sentences import code_lines, sentences
 from mnemic.text.terms import content_terms
 from mnemic.text.values import now
 from mnemic.types import MemoryRecord, Message
@@ -275,7 +275,8 @@ def sentence_about(text: str, terms: AbstractSet[str], statement: str) -> str:
         terms: of the matter, and of what is wrong of it.
         statement: the new statement.
     """
-    parts, wrong = sentences(text), terms - {*content_terms(statement)}
+    parts = [part for sentence in sentences(text) for part in code_lines(sentence) or [sentence]]
+    wrong = terms - {*content_terms(statement)}
     if len(matches := [sentence for sentence in parts if wrong and wrong <= {*content_terms(sentence)}]) == 1:
         return matches[0]
     alternatives = [s for s in parts if has_exchanged(s, statement) or has_other_value(s, statement)]

@@ -14,7 +14,7 @@ from itertools import chain
 from mnemic.text.differences import of_the_speaker
 from mnemic.text.english import MONTHS, TITLES, language_of, names
 from mnemic.text.sentences import sentences
-from mnemic.text.terms import content_terms, without_accents
+from mnemic.text.terms import MARKS, content_terms, without_accents
 
 ACTIONS = frozenset(content_terms("forget remove delete erase wipe drop scrub clear"))
 SUBSTITUTES = frozenset(("one",))
@@ -39,7 +39,7 @@ _FIRST = frozenset(
 )
 """Words for the speaker, some in other languages: whose it is says nothing of the matter."""
 _ARTICLES = _FIRST | frozenset("the a an this that these those his her its their your".split())
-_WORD = re.compile(r"[\w'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
+_WORD = re.compile(rf"[\w{MARKS}'\u2019+#-]+(?:(?<=\d)[.,:]\d+)*|[.,;:!?]")
 _TAKE = r"(?:forget(?:ting)?|remov(?:e|ing)|delet(?:e|ing)|eras(?:e|ing)|wip(?:e|ing)|drop|scrub|clear)\b"
 _KEEP = (
     r"(?:keep|retain|preserve|remember|store|spare|(?:hold|hang) on to|leave (?=(?:the|my|our|his|her|their|its) ))\b"
@@ -220,7 +220,7 @@ class Request:
         return len(self.names_in(text)) == len(self.written)
 
 
-_WRITTEN = re.compile(r"\w+")
+_WRITTEN = re.compile(rf"[\w{MARKS}]+")
 
 
 def written_words(text: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -317,7 +318,10 @@ def _without_marks(text: str) -> str:
 
 _INVISIBLE = (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF)
 _COLOUR = r"\[[0-?]*+[ -/]*+[@-~]"
-_HIDDEN = re.compile(f"\r(?=\n)|[{''.join(map(chr, _INVISIBLE))}]|\x1b{_COLOUR}")
+_HIDDEN = re.compile(
+    f"\r(?=\n)|[{''.join(map(chr, _INVISIBLE))}]|\x1b{_COLOUR}"
+    r"|(?P<decomposed>[^\W\d_][\u0300-\u036f\u3099\u309a]+|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?)"
+)
 _PLAIN = {
     **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
     **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x3000), " "),
@@ -372,12 +376,14 @@ def _meaning(escape: re.Match[str]) -> str:
     group = escape.lastgroup
     if group is None:
         return ""
+    if group == "decomposed":
+        return unicodedata.normalize("NFC", escape[0])
     return _SIGNS.get(escape[group], " ") if group == "sign" else chr(int(escape[group], 16)).translate(_MEANT)
 
 
 def _folded(text: str) -> str:
     """The text in lower case, with unchanged positions."""
-    low = text.lower()
+    low = text.replace("\u0130", "i").lower()
     return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 

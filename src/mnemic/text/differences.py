@@ -26,12 +26,12 @@ from mnemic.text.english import (
     may_be_a_verb,
 )
 from mnemic.text.english import names as names_in
-from mnemic.text.sentences import sentences
-from mnemic.text.terms import SENTENCE, STOP_WORDS, content_terms, index_terms
+from mnemic.text.sentences import code_lines, sentences
+from mnemic.text.terms import MARKS, SENTENCE, STOP_WORDS, content_terms, index_terms
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
-WORDS = re.compile(r"\w+(?:['\u2019]\w+)*")
+WORDS = re.compile(rf"[\w{MARKS}]+(?:['\u2019][\w{MARKS}]+)*")
 """The words of a text, with the apostrophes in them."""
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*(?: ?[ap]m\b)?")
 _SUFFIXES = re.compile(r"(?<=[^\W\d_])\d+")
@@ -457,7 +457,7 @@ def restates(first: str, second: str) -> bool:
 
 def says(text: str, statement: str) -> bool:
     """Whether a text says a statement: no sentence of it differs from one of the text, or has a word that this one has not."""
-    text_sentences = sentences(text)
+    text_sentences = [part for sentence in sentences(text) for part in (sentence, *code_lines(sentence))]
     indexes_by_term: dict[str, set[int]] = {}
     for index, sentence in enumerate(text_sentences):
         for word in _terms_without_fillers(sentence):
@@ -490,7 +490,7 @@ def without_sentences(text: str, statements: Sequence[str]) -> str:
     excluded = [*statements, *(sentence for statement in statements for sentence in sentences(statement))]
     parts: list[str] = []
     start = end = 0
-    for sentence in sentences(text) or [text]:
+    for sentence in _divided(text, excluded) or [text]:
         match = re.compile(r"\s+".join(map(re.escape, sentence.split()))).search(text, end)
         assert match is not None, "a sentence stands in its text"
         end = match.end()
@@ -501,6 +501,15 @@ def without_sentences(text: str, statements: Sequence[str]) -> str:
         return text
     rest = "".join((*parts, text[start:]))
     return rest if says_something(rest) else ""
+
+
+def _divided(text: str, statements: Sequence[str]) -> list[str]:
+    """The sentences of a text, and in place of a code block its lines, unless a statement restates all of it."""
+    parts: list[str] = []
+    for sentence in sentences(text):
+        lines = code_lines(sentence)
+        parts += [sentence] if not lines or any(restates(sentence, other) for other in statements) else lines
+    return parts
 
 
 def _terms_without_fillers(text: str) -> list[str]:

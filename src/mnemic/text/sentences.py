@@ -49,7 +49,8 @@ _MAY_END = frozenset(
 """Abbreviations that can end a sentence: a capital after them starts the next one."""
 _ABBREVIATIONS = _MAY_END | frozenset(
     """mr mrs ms dr prof st mt ft rev hon gen col capt lt sgt gov sen rep pres vs eg ie e.g i.e cf approx dept est ed eds ca
-    tel ext min max avg jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun""".split()
+    tel ext min max avg jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun
+    sra srta avda mme mlle sig dott dra ing inkl bzw ul \u0433 \u0443\u043b""".split()
 )
 _NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq nr ave apt bldg ste rm".split())
 """Abbreviations only before a number, as in No. 5."""
@@ -62,6 +63,8 @@ _DAY_OF = re.compile(
     re.IGNORECASE,
 )
 """Months after an ordinal with a full stop: 3. Mai."""
+_ORDINAL = re.compile(r"(?:\b(?:vom|zum|dem|den|der|seit|bis|ab|im)|(?<![iI] )\bam) \d{1,2}$")
+"""A German ordinal, before its full stop: am 24. August, im 3. Stock."""
 _IN_CODE = re.compile(r"[A-Z]{2,}\b")
 
 
@@ -79,6 +82,13 @@ def sentences(text: str) -> list[str]:
         parts.append(block[0].strip())
         start = block.end()
     return parts + _prose_sentences(text[start:])
+
+
+def code_lines(sentence: str) -> list[str]:
+    """The lines of a code block, each of which may be corrected; none of another sentence."""
+    if not (block := _FENCE.fullmatch(sentence)):
+        return []
+    return [bare for line in sentence.splitlines()[1:] if (bare := line.strip()) and bare != block[1]]
 
 
 def spans(text: str, most: int) -> Iterator[Span]:
@@ -223,6 +233,8 @@ def _ends(line: str, start: int, match: re.Match[str]) -> bool:
     casual = line[start].islower()  # text without capitals has sentences too
     if _DAY_OF.match(line, match.end()) and line[match.start() - 1].isdigit():
         return False
+    if _ORDINAL.search(line[start : match.start()]) and following.isupper():
+        return False
     return not _is_abbreviation(line[start : match.start()], following) and (casual or not following.islower())
 
 
@@ -259,8 +271,9 @@ def _is_shortened(word: str) -> bool:
 _PRINTED = re.compile(
     r"""\s*(?:
     Traceback[ ]\(most[ ]recent | File[ ]"[^"]+",[ ]line[ ]\d | at[ ]\S+[ ]?\(\S+:\d+\) | (?:Caused[ ]by|panic):[ ]
-    | (?:Exception[ ]in[ ].*)?\w\S*(?:Error|Exception|Warning):(?:\s|\Z)
-    | [^\s:]+\.\w+:\d+(?::\d+)?:[ ]  # a place in a file, as compilers and linters begin a message
+    | (?:Exception[ ]in[ ].*)?\w\S*(?:Error|Exception|Warning):(?:\s|\Z) | Error:[ ]
+    | (?:\w:[ ])?(?:file:)?[^\s:]+\.\w+:\d+(?:(?::\d+)?:|:\d+)[ ]  # a place in a file, as compilers and linters begin a message
+    | \w+[ ](?:WARN|ERR!|INFO|DEBUG)[ ] | (?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}[ ]\S  # a level, a commit
     | \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d | \[?\d\d:\d\d:\d\d\b
     | [-bcdlps](?:[r-][w-][-xsStT]){3}[.+@]?[ ]  # of a file, with its permissions
     )""",
@@ -271,7 +284,7 @@ _ALIGNED = re.compile(r"(?<=\S)[ ]{2,}(?=\S)")
 _LONGEST_ROW = 2_000
 """Characters of a line that may be a row of a table."""
 _NUMBER = re.compile(r"(?=\D*\d)[\W\d]+")
-_CODE = re.compile(r"\w(?:[\\/_()\[\]$^~`]|::)+\w|\w\(|[{}<>|\\=]|\A[\"'(]*(?:[/~$]\w?|--\w)", re.ASCII)
+_CODE = re.compile(r"\w(?:[\\/_()\[\]$^~`]|::)+\w|\w\.?\(|[{}<>|\\=]|\A[\"'(]*(?:[/~$]\w?|--\w)", re.ASCII)
 _SYMBOL = re.compile(r"[=<>{}\[\]|\\/_#$%^&*~`@+;()]|(?<!\d):")
 _MOST_SYMBOLS = 0.04
 GAP = 2
@@ -292,7 +305,8 @@ def without_output(text: str) -> str:
     """A text without the lines that a program printed.
 
     A line was printed if it begins as one of a stack trace, a log or a listing, if at least half of its words are code, if it
-    is a row of a table, or if it stands, without a blank line, between two such lines or indented below one.
+    is a row of a table, or if it stands, without a blank line, between two such lines or indented below one. In a paragraph
+    after the first, of which most lines are neither items nor end a sentence, these were printed as well if one was.
     """
     lines = text.splitlines()
     printed = [_is_printed(line) or is_row for line, is_row in zip(lines, _table_rows(lines), strict=True)]
@@ -306,7 +320,21 @@ def without_output(text: str) -> str:
             last = index
         elif last == index - 1 and line[0].isspace():
             printed[index], last = True, index
+    for begin, end in [*_paragraph_spans(lines)][1:]:
+        written = [bool(_BULLET.match(line) or _FINISHED.search(line.rstrip())) for line in lines[begin:end]]
+        if any(printed[begin:end]) and 2 * sum(written) < end - begin:
+            printed[begin:end] = [out or not own for out, own in zip(printed[begin:end], written, strict=True)]
     return "\n".join("" if out else line for line, out in zip(lines, printed, strict=True))
+
+
+def _paragraph_spans(lines: Sequence[str]) -> Iterator[Span]:
+    """The runs of lines between blank ones."""
+    position = 0
+    for filled, run in groupby(lines, key=lambda line: bool(line.strip())):
+        count = len([*run])
+        if filled:
+            yield position, position + count
+        position += count
 
 
 def _table_rows(lines: Sequence[str]) -> Iterator[bool]:
@@ -334,7 +362,7 @@ def _columns(line: str) -> tuple[str, int] | None:
 
 
 def _is_printed(line: str) -> bool:
-    if _PRINTED.match(line):
+    if _PRINTED.match(line) or (line.isupper() and len(_ALIGNED.findall(line.strip())) > 1):
         return True
     words = [word for word in line.split() if not _NUMBER.fullmatch(word)]
     return bool(words) and 2 * sum(_CODE.search(word) is not None for word in words) >= len(words)

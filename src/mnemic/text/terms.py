@@ -39,19 +39,19 @@ BASE_FORMS = {
 
 # Scripts written without spaces: indexed as overlapping pairs of characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-# Combining marks inside words, which \w does not match.
-_MARKS = (
+MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a"
     "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
+"""Combining marks inside words, which ``\\w`` does not match."""
+_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{MARKS}])"
 _PIECES = re.compile(rf"[{_UNSPACED}]+|\d+(?:[.,:]\d+)+|{_LETTER}+(?:['\u2019]{_LETTER}+)*[+#]*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _CONTRACTED = frozenset("s re ve ll d m t".split())
 """Ends of words after an apostrophe."""
 _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
-MAX_TERM = 64
+MAX_TERM, LETTERS = 64, 2
 WORD, SENTENCE = 16, 400
 """Longest texts in characters whose terms are cached: many words, and some sentences."""
 
@@ -103,16 +103,27 @@ def without_accents(word: str) -> str:
     )
 
 
-def _without_contraction(piece: str) -> str:
-    word, apostrophe, end = piece.rpartition("'")
-    contracted = apostrophe and end in _CONTRACTED
-    return _WHOLE.get(piece) or (word if contracted else piece).replace("'", "")
+def _around_apostrophes(piece: str) -> list[str]:
+    """A word without its contraction; where others remain as one, and its longer parts: d'Elodie, rock'n'roll."""
+    word, _, end = piece.rpartition("'")
+    whole = _WHOLE.get(piece) or (word if end in _CONTRACTED else piece)
+    parts = whole.split("'")
+    return [whole] if len(parts) == 1 else ["".join(parts), *(part for part in parts if len(part) > LETTERS)]
+
+
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+_PLAIN = str.maketrans(
+    {"\u2019": "'", "\u0131": "i", "\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u00e6": "ae", "\u0153": "oe"}
+    | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
+)
+"""What is typed in place of letters without a decomposition, and what is invisible inside a word."""
 
 
 def _normalise(text: str) -> str:
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_PLAIN)
+    return _FOREIGN_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
 
 
 def _words(text: str) -> list[str]:
@@ -123,8 +134,9 @@ def _words(text: str) -> list[str]:
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
             words.append(piece.replace(",", "")[:MAX_TERM])
-        elif word := without_accents(_without_contraction(piece) if "'" in piece else piece):
-            words.append(word[:MAX_TERM])
+        else:
+            named = map(without_accents, _around_apostrophes(piece) if "'" in piece else [piece])
+            words += [word[:MAX_TERM] for word in named if word]
     return words
 
 

@@ -193,3 +193,25 @@ def test_a_quoted_line_keeps_its_mark_and_is_no_title():
     assert [line for line in content.splitlines() if "Arch" in line] == [
         "user: > I use Arch and I compile my own kernel"
     ]
+
+
+OUTPUT = {
+    "npm ls shows this, ok?": "fieldmap@0.14.0 /home/mara/src/fieldmap\n├── maplibre-gl@5.0.1\n├── react@19.1.0\n└── zustand@5.0.3",
+    "got this from npm install": "npm WARN deprecated rimraf@3.0.2: Rimraf versions prior to v4 are no longer supported\nadded 312 packages in 14s",
+    "CI says this, any idea?": "Run uv run pytest\n  tests/test_api.py ..F\nE   httpx.ConnectError: All attempts failed\nError: Process completed",
+    "commit log, write release notes from it": "3f1c2aa fix legend order\n9b0e7d1 use IndexedDB for tiles\n1c0ffee bump MapLibre to 5.0.1",
+    "kotlin build fails": "e: file:///app/src/main/java/Map.kt:17:5 Unresolved reference: TileSource\nBUILD FAILED in 12s",
+    "why is the pod restarting": "NAME          READY   STATUS             RESTARTS\ntiles-6f9c7   0/1     CrashLoopBackOff   12",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", OUTPUT)
+def test_the_title_is_in_the_words_of_the_person_and_not_of_a_program(words):
+    title, excerpt = describe(
+        [
+            Message(role="user", content=f"{words}\n\n{OUTPUT[words]}"),
+            Message(role="assistant", content="Let me look at that."),
+        ]
+    )
+    assert title.rstrip("?.") in words.rstrip("?.")[:1].upper() + words[1:]
+    assert not any(line in excerpt for line in OUTPUT[words].splitlines())

@@ -724,3 +724,31 @@ def test_a_thing_is_no_word_of_the_request(thing):
         memory.add("I like tea.", id="b")
         receipts = memory.forget(f"my {thing}")
         assert [receipt.id for receipt in receipts if receipt.outcome == "forgotten"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("said", "description"),
+    [
+        ("प्रिया गर्भवती है।", "प्रिया"), ("मेरी तनख्वाह पचास हज़ार रुपये है।", "मेरी तनख्वाह"), ("আমার বেতন পঞ্চাশ হাজার টাকা।", "আমার বেতন"),
+        ("مَرْيَم حامل.", "مريم"), ("Frau Mu\u0308ller ist schwanger.", "alles über Müller"),
+        ("Frau Müller ist schwanger.", "alles über Mu\u0308ller"),
+    ],
+)  # fmt: skip
+def test_marks_are_of_the_word_they_stand_on(said, description):
+    with Memory(":memory:", user="nora") as memory:
+        memory.add(said, id="a")
+        memory.add("Der Zug kam zu spät.", id="b")
+        receipts = memory.forget(description)
+        assert [receipt.id for receipt in receipts if receipt.outcome == "forgotten"] == ["a"]
+
+
+def test_a_link_does_not_hide_why_a_memory_is_archived():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        said = memory.add("I moved to Lisbon in March 2024 with my sister Clara.", name="Ana").id
+        memory.process()
+        (derived,) = (record.id for record in memory.list())
+        tea = memory.remember("Ana likes tea.").id
+        memory.forget(ids=[said])
+        memory.links.add(derived, tea, "references")
+        memory.restore(said)
+        assert memory.get(derived).status == "short_term"

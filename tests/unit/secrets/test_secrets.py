@@ -5,6 +5,7 @@ import random
 import string
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -372,3 +373,18 @@ def test_inline_media_is_no_text():
         assert policy.redacted(f"data:{kind};base64,{token}") == (f"data:{kind};base64,{token}", ())
     for text in (token, f"data:text/plain;base64,{token}"):
         assert policy.redacted(text)[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "제 비밀번호는 Xk9#mQ2p예요", "パスワード: Xk9#mQ2p", "Şifrem Xk9#mQ2p", "ŞİFREM Xk9#mQ2p", "Lösenord: Xk9#mQ2p",
+        "Mật khẩu là Xk9#mQ2p", "Ο κωδικός μου είναι Xk9#mQ2p",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_letters_may_be_composed_or_not(text, form):
+    read, kinds = POLICY.redacted(unicodedata.normalize(form, f"Ana: {text}"))
+    assert "Xk9#mQ2p" not in read
+    assert kinds == ("password",)
+    assert read.startswith("Ana: ")

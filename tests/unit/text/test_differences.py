@@ -16,6 +16,7 @@ from mnemic.text.differences import (
     values,
     without_sentences,
 )
+from mnemic.text.sentences import code_lines
 from mnemic.text.sentences import sentences as sentences_of
 
 DIFFERENT = [
@@ -184,7 +185,11 @@ def test_a_sentence_is_left_out_of_its_text_and_the_rest_stays(text, data):
     gone = data.draw(st.sampled_from(found)) if found else ""
     left = without_sentences(text, [gone])
     same = [gone, *sentences_of(gone)]
-    rest = [sentence for sentence in found if not any(restates(sentence, one) for one in same)]
+
+    def stay(parts):
+        return [part for part in parts if not any(restates(part, one) for one in same)]
+
+    rest = [part for sentence in stay(found) for part in stay(code_lines(sentence) or [sentence])]
     if left:
         assert all("".join(sentence.split()) in "".join(left.split()) for sentence in rest)
     else:

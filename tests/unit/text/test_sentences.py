@@ -121,3 +121,18 @@ def test_the_longest_text_has_few_passages():
     assert len(passages("A sentence of five words. " * 50_000)) <= 2 * PASSAGES
     assert passages(" " * 500_000) == []
     assert len(passages("x" * 500_000)) <= 2 * PASSAGES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Meine Frau hatte am 24. August eine Operation.", "Mein Arzt sitzt im 3. Stock am Markt.", "Mi médica es la Sra. Dolores Ibáñez.",
+        "Ma thérapeute est Mme. Claire Dupont.", "Il mio medico è il sig. Mario Conti.", "Ich bekomme 1000 Euro, inkl. Trinkgeld.",
+    ],
+)  # fmt: skip
+def test_an_ordinal_or_a_title_of_another_language_ends_no_sentence(text):
+    assert sentences(f"{text} Next.") == [text, "Next."]
+
+
+def test_a_number_may_end_an_english_sentence():
+    assert sentences("I am 24. August is hot.") == ["I am 24.", "August is hot."]

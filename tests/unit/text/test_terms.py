@@ -36,6 +36,16 @@ PLANTED = [
     ("state_of_the_art", "it is state of the art"),
     ("user@example.org", "write to user@example.org please"),
     ("Straße", "Die Straße ist lang"),
+    ("Hauptstraße", "KÜNDIGUNG HAUPTSTRASSE 7"),
+    ("ışık", "Işık Iğdır'da"),
+    ("Lodz", "Byłem w Łódź"),
+    ("oeuf", "un œuf"),
+    ("2024", "في ٢٠٢٤"),
+    ("Rechtsanwalt", "mein Rechts\u00adanwalt"),
+    ("Élodie", "Le numéro d'Élodie"),
+    ("hôpital", "L\u2019hôpital d'Évreux"),
+    ("università", "davanti all'università"),
+    ("Ankara", "Ankara'da oturuyor"),
     ("Москва", "Я живу в Москва"),
 ]
 
